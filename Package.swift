@@ -1,0 +1,98 @@
+// swift-tools-version:6.1
+import PackageDescription
+
+// Settings of every room: Swift 6 mode, `any` spelled out, imports visible only where they are written.
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "SnapshotSync",
+    products: [
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore"]),
+        .executable(name: "snapsync", targets: ["snapsync"]),
+    ],
+    dependencies: [
+        // SQLite: opening, transactions, schema look-ups, error codes. Writing our own would be a second GRDB.
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        // The command line: parsing, help, completion scripts.
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        // SHA-256 with the processor's own instructions; trust in every asset rests on it.
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        // The logging interface of server-side Swift, so that an embedding program chooses the back end.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        // The system calls that Glibc's module lacks.
+        .target(name: "CLinux"),
+
+        // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other rooms stand on.
+        .target(name: "StrictText", swiftSettings: house),
+        // What travels: values only.
+        .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
+        // The SQLite side; the only room that imports GRDB.
+        .target(
+            name: "LocalStore",
+            dependencies: [
+                "SnapshotModel", "StrictText",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: house),
+        // Entities <-> bytes; knows neither database nor cloud.
+        .target(
+            name: "SnapshotFormat",
+            dependencies: [
+                "SnapshotModel", "StrictText", "CZlib",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: house),
+        // Zones, records, assets, change tokens; knows no snapshots.
+        .target(
+            name: "CloudStore",
+            dependencies: [
+                "StrictText", "CLinux",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
+            swiftSettings: house),
+        // The engine: the only room that sees both sides.
+        .target(
+            name: "SnapshotSync",
+            dependencies: [
+                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // The command: parse, call one engine method, print.
+        .executableTarget(
+            name: "snapsync",
+            dependencies: [
+                "SnapshotSync", "SnapshotModel", "StrictText",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+
+        .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
+        .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "SnapshotModelTests", dependencies: ["SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "LocalStoreTests",
+            dependencies: ["LocalStore", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: house),
+        .testTarget(
+            name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "CloudStoreTests", dependencies: ["CloudStore", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "SnapshotSyncTests",
+            dependencies: ["SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport"],
+            swiftSettings: house),
+        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+    ]
+)

@@ -1,0 +1,80 @@
+public import Foundation
+public import StrictText
+
+/// A place that devices share: zones of records, changed by numbered commits, with large assets beside them.
+///
+/// The contract is CloudKit's, on anything that can put a file in place if none is there. Every change of a zone is one
+/// commit, all or nothing; commits are numbered without gaps and immutable; a change token says how far a device has read.
+///
+///     let state = try await cloud.records(in: zone)
+///     let commit = try await cloud.prepare(draft, after: state.token, in: zone)
+///     try await cloud.publish(commit)
+///
+/// Two backends ship: ``DirectoryCloud`` and ``MemoryCloudDatabase``. Both pass one contract suite.
+public protocol CloudDatabase: Sendable {
+    /// Who the cloud is. Throws `cloudUnavailable` if it is not there or is not the one that was opened.
+    func identity() async throws -> CloudIdentity
+
+    /// Creates a zone, or returns the one that is there.
+    func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo
+    /// What is known of a zone. Throws `zoneNotFound`.
+    func zone(_ zone: ZoneID) async throws -> ZoneInfo
+    /// The zones that exist, in the order of scope and name.
+    func zones() async throws -> [ZoneInfo]
+
+    /// The commits after `token`, in order, checked link by link; nil asks for all that is needed to know the zone whole.
+    ///
+    /// Throws `changeTokenExpired` if the token's commit was pruned, `rolledBack` if the zone's history does not hold it
+    /// or ends before it, `damaged` if a commit does not follow from its parent.
+    func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges
+    /// All live records as of commit `number` (the newest, if nil), whose tokens must not lie before `token`.
+    func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState
+
+    /// Makes the commit that would follow `token` (nil: the zone's first), without putting it in place.
+    func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit
+    /// Puts a prepared commit in place if nobody has taken its number. Throws `serverRecordChanged` if somebody has.
+    ///
+    /// An unknown outcome is settled by reading back: a return means that the commit is there, durable, and ours.
+    func publish(_ commit: PreparedCommit) async throws -> ChangeToken
+
+    /// Begins a new asset of a record. Nothing is visible to others before ``AssetWriter/finish(rawByteCount:)``.
+    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> any AssetWriter
+    /// Opens an asset for reading. Throws `pending` if its file has not arrived.
+    func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader
+    /// Removes the assets that `writer` calls put in place but no commit will name.
+    func discard(_ assets: [CloudAsset], in zone: ZoneID) async
+
+    /// Says what a device last applied. Kept only if it differs from the device's last report or that is a day old.
+    func report(_ report: DeviceReport, in zone: ZoneID) async throws
+    /// The newest report of each device, in the order of their names.
+    func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
+}
+
+extension CloudDatabase {
+    /// All live records as of the newest commit.
+    public func records(in zone: ZoneID) async throws -> ZoneState {
+        try await records(in: zone, at: nil, notBefore: nil)
+    }
+}
+
+/// Takes the bytes of one new asset, in order. Synchronous: it may be called from any one thread at a time.
+public protocol AssetWriter: AnyObject {
+    /// Appends bytes.
+    func write(_ bytes: UnsafeRawBufferPointer) throws
+    /// Sets the block index that will lie beside the asset. At most once, before ``finish(rawByteCount:)``.
+    func setIndex(_ index: Data) throws
+    /// Makes the asset durable, reads it back, checks its hash, puts it in place, and returns its description.
+    func finish(rawByteCount: Int) throws -> CloudAsset
+    /// Throws away what was written. Called instead of ``finish(rawByteCount:)``; harmless after it.
+    func abandon()
+}
+
+/// Reads one asset at any place. Synchronous and safe to call from several threads at once.
+public protocol AssetReader: AnyObject, Sendable {
+    /// The asset's size in bytes.
+    var byteCount: Int { get }
+    /// Fills `buffer` with the asset's bytes from `offset` on. Throws `damaged` if the asset ends before the buffer is full.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws
+    /// The block index beside the asset, its size and hash checked; nil if the asset has none.
+    func index() throws -> Data?
+}

@@ -1,0 +1,117 @@
+/// What a column holds, in SQLite and in JSON.
+public enum ColumnKind: String, Codable, Sendable, CaseIterable {
+    /// UTF-8 text; a JSON string.
+    case text
+    /// A 64-bit integer; a JSON number without fraction or exponent.
+    case integer
+    /// A 64-bit floating-point number, or an integer where SQLite stores one; a JSON number.
+    case real
+    /// 0 or 1; `false` or `true`.
+    case boolean
+    /// JSON text; the same JSON, passed through as it is.
+    case json
+    /// Bytes; a JSON string in base64 (RFC 4648 section 4, with padding).
+    case blob
+}
+
+/// One column of a dataset: its name in JSON, its name in the table, and what it holds.
+public struct DatasetColumn: Hashable, Sendable {
+    /// The name in JSON.
+    public let name: String
+    /// The name of the table's column; the same as `name` unless the dataset file says otherwise.
+    public let column: String
+    /// What the column holds.
+    public let kind: ColumnKind
+    /// Whether the column may be NULL (in JSON: left out).
+    public let isOptional: Bool
+
+    public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false) {
+        self.name = name
+        self.column = column ?? name
+        self.kind = kind
+        self.isOptional = isOptional
+    }
+}
+
+/// How a dataset's entities lie in one table and in one JSON container.
+///
+/// The order of `columns` is the order of the keys in canonical JSON. Sources: DatasetFile for the file that describes
+/// one; docs/format.md for what follows from it.
+public struct DatasetSchema: Hashable, Sendable {
+    /// The dataset's name, and the name of the container's array: `notifications`.
+    public let name: String
+    /// The type of the record that carries the dataset: `NotificationsData`.
+    public let recordType: String
+    /// The name of that record: `notifications_data`.
+    public let recordName: String
+    /// The table's name.
+    public let table: String
+    /// All columns that travel, the key among them, in canonical order.
+    public let columns: [DatasetColumn]
+    /// The position in `columns` of the primary key; of kind `text` or `integer`, never optional.
+    public let keyIndex: Int
+    /// The position in `columns` of the instant of the last change, if the table has one; of kind `text`.
+    public let timestampIndex: Int?
+
+    /// The key's column.
+    public var key: DatasetColumn { columns[keyIndex] }
+
+    /// Describes a dataset. A record's type and name follow from the dataset's name unless given.
+    ///
+    /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
+    public init(
+        name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
+        recordType: String? = nil, recordName: String? = nil
+    ) throws {
+        try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
+        try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
+        try SchemaError.require(!columns.isEmpty && columns.count <= 1000, "a dataset has 1 to 1000 columns", name)
+        try SchemaError.require(Set(columns.map(\.name)).count == columns.count, "two columns have one JSON name", name)
+        try SchemaError.require(Set(columns.map { $0.column.lowercased() }).count == columns.count, "one column of the table is named twice", name)
+        for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
+            try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", name)
+        }
+        guard let keyIndex = columns.firstIndex(where: { $0.name == key }) else {
+            throw SchemaError(dataset: name, reason: "the key is not among the columns")
+        }
+        try SchemaError.require([.text, .integer].contains(columns[keyIndex].kind), "the key must be of type text or integer", name)
+        try SchemaError.require(!columns[keyIndex].isOptional, "the key cannot be optional", name)
+        let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name == wanted } }
+        try SchemaError.require(timestamp == nil || timestampIndex.map { columns[$0].kind == .text } == true, "the timestamp must be a text column", name)
+
+        self.name = name
+        self.table = table
+        self.columns = columns
+        self.keyIndex = keyIndex
+        self.timestampIndex = timestampIndex
+        self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
+        self.recordName = recordName ?? name + "_data"
+        try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0 == UInt8(ascii: "_") || isLetter($0) || isDigit($0) }
+            && isLetter(text.utf8.first!)
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+}
+
+/// A description of a dataset that cannot be used.
+public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The dataset's name as it was given.
+    public let dataset: String
+    /// What is wrong with its description.
+    public let reason: String
+
+    public var description: String { "dataset \(dataset.debugDescription): \(reason)" }
+
+    static func require(_ condition: Bool, _ reason: String, _ dataset: String) throws {
+        guard condition else { throw SchemaError(dataset: dataset, reason: reason) }
+    }
+}

@@ -1,0 +1,14 @@
+/// Where and why a text is not the JSON that is asked for.
+public struct JSONFault: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The byte at which reading stopped, from 0.
+    public let offset: Int
+    /// What is wrong there; never the text itself.
+    public let reason: String
+
+    package init(offset: Int, reason: String) {
+        self.offset = offset
+        self.reason = reason
+    }
+
+    public var description: String { "\(reason) at byte \(offset)" }
+}

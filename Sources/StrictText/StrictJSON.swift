@@ -1,0 +1,126 @@
+package import Foundation
+
+/// Control documents (commits, indexes, dataset files) as JSON: read strictly, written canonically.
+///
+///     let commit = try StrictJSON.decode(Commit.self, from: bytes)
+///     let bytes = try StrictJSON.encode(commit)
+///
+/// Foundation's decoder keeps the first of two equal keys and takes trailing commas; this one refuses both, and a BOM,
+/// bytes that are not UTF-8, lone surrogates, nesting beyond 64 levels and anything after the end.
+/// Not for datasets: memory is a small multiple of the document.
+package enum StrictJSON {
+    /// The deepest nesting of a control document, in levels.
+    package static let depthLimit = 64
+
+    /// Decodes one control document.
+    ///
+    /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
+    package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+        try data.withUnsafeBytes { try check($0) }
+        return try JSONDecoder().decode(type, from: data)
+    }
+
+    /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
+    package static func encode(_ value: some Encodable) throws -> Data {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(value)
+    }
+
+    /// Refuses what is not one strict JSON value in UTF-8 with no key twice in an object.
+    package static func check(_ bytes: UnsafeRawBufferPointer) throws {
+        if let fault = UTF8Check.firstFault(in: bytes) { throw JSONFault(offset: fault, reason: "not UTF-8") }
+        let scanner = JSONScanner(bytes)
+        let start = scanner.skipSpace(0)
+        let end = scanner.skipSpace(try scanner.skipValue(start, depthLimit: depthLimit))
+        guard end == bytes.count else { throw JSONFault(offset: end, reason: "text after the end") }
+        try refuseRepeatedKeys(scanner, start)
+    }
+
+    /// Walks text that is known to be JSON and compares each object's keys, unescaped.
+    private static func refuseRepeatedKeys(_ scanner: JSONScanner, _ start: Int) throws {
+        var open: [Set<[UInt8]>?] = []
+        var position = start
+        var expectsKey = false
+        while position < scanner.end {
+            switch scanner.base[position] {
+            case UInt8(ascii: "{"):
+                open.append([])
+                expectsKey = true
+                position += 1
+            case UInt8(ascii: "["):
+                open.append(nil)
+                expectsKey = false
+                position += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                open.removeLast()
+                expectsKey = false
+                position += 1
+            case UInt8(ascii: ","):
+                expectsKey = open.last.map { $0 != nil } ?? false
+                position += 1
+            case UInt8(ascii: "\""):
+                let end = try scanner.skipString(position)
+                let text = try scanner.unescape(position + 1, end - 1)
+                if expectsKey, open[open.count - 1]?.insert(text).inserted == false {
+                    throw JSONFault(offset: position, reason: "a key stands twice in one object")
+                }
+                expectsKey = false
+                position = end
+            default:
+                position += 1
+            }
+        }
+    }
+}
+
+extension JSONScanner {
+    /// Returns the UTF-8 bytes that the string's contents from `start` up to `end` (without the quotes) stand for.
+    ///
+    /// - Throws: ``JSONFault`` for a lone surrogate, which no UTF-8 text can hold.
+    package func unescape(_ start: Int, _ end: Int) throws(JSONFault) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(end - start)
+        var position = start
+        while position < end {
+            let plain = min(plainEnd(position), end)
+            bytes.append(contentsOf: UnsafeBufferPointer(start: base + position, count: plain - position))
+            guard plain < end else { break }
+            position = try unescapeOne(plain) { bytes.append($0) }
+        }
+        return bytes
+    }
+
+    /// Hands `emit` the UTF-8 bytes of the escape at `start` and returns the position behind it.
+    @inline(__always)
+    package func unescapeOne(_ start: Int, _ emit: (UInt8) -> Void) throws(JSONFault) -> Int {
+        switch base[start + 1] {
+        case UInt8(ascii: "b"): emit(0x08)
+        case UInt8(ascii: "f"): emit(0x0C)
+        case UInt8(ascii: "n"): emit(0x0A)
+        case UInt8(ascii: "r"): emit(0x0D)
+        case UInt8(ascii: "t"): emit(0x09)
+        case UInt8(ascii: "u"): return try unescapeUnicode(start, emit)
+        default: emit(base[start + 1])
+        }
+        return start + 2
+    }
+
+    private func unescapeUnicode(_ start: Int, _ emit: (UInt8) -> Void) throws(JSONFault) -> Int {
+        let first = try hexUnit(start + 2)
+        var code = UInt32(first)
+        var position = start + 6
+        if (0xD800...0xDBFF).contains(first), position + 6 <= end, base[position] == UInt8(ascii: "\\"),
+            base[position + 1] == UInt8(ascii: "u")
+        {
+            let second = try hexUnit(position + 2)
+            if (0xDC00...0xDFFF).contains(second) {
+                code = 0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00)
+                position += 6
+            }
+        }
+        guard let scalar = Unicode.Scalar(code) else { throw JSONFault(offset: start, reason: "a lone surrogate") }
+        for byte in UTF8.encode(scalar)! { emit(byte) }
+        return position
+    }
+}
