@@ -1,0 +1,52 @@
+import GRDB
+
+/// One foreign key as SQLite declares it.
+struct ForeignKey {
+    let number: Int
+    let child: String
+    let parent: String
+    /// Pairs of the child's column and the parent's.
+    let columns: [(child: String, parent: String)]
+    /// `CASCADE`, `SET NULL`, `SET DEFAULT`, `RESTRICT` or `NO ACTION`.
+    let onDelete: String
+
+    /// All foreign keys of the database.
+    static func all(_ db: Database) throws -> [ForeignKey] {
+        let rows = try Row.fetchAll(
+            db, sql: """
+                SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete, f.seq
+                FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
+                """)
+        var found: [ForeignKey] = []
+        var columns: [(String, String)] = []
+        for (index, row) in rows.enumerated() {
+            let child: String = row[0], parent: String = row[2]
+            let to: String = try (row[4] as String?) ?? primaryKey(of: parent, at: row[6], db)
+            columns.append((row[3], to))
+            let isLast = index + 1 == rows.count || rows[index + 1][0] != child || rows[index + 1][1] as Int != row[1]
+            if isLast {
+                found.append(ForeignKey(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5]))
+                columns = []
+            }
+        }
+        return found
+    }
+
+    private static func primaryKey(of table: String, at position: Int, _ db: Database) throws -> String {
+        let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", arguments: [table])
+        // A key that names no column of its parent is SQLite's "foreign key mismatch"; rowid keeps the SQL valid.
+        return position < names.count ? names[position] : "rowid"
+    }
+
+    /// The condition, for rows of the child named `c`, that their parent is not there.
+    var isDangling: String {
+        let set = columns.map { "c.\($0.child.quotedDatabaseIdentifier) IS NOT NULL" }.joined(separator: " AND ")
+        let equal = columns.map { "p.\($0.parent.quotedDatabaseIdentifier) = c.\($0.child.quotedDatabaseIdentifier)" }.joined(separator: " AND ")
+        return "\(set) AND NOT EXISTS (SELECT 1 FROM \(parent.quotedDatabaseIdentifier) p WHERE \(equal))"
+    }
+
+    /// What the child's row named `c` points at, as one text.
+    var target: String {
+        columns.map { "quote(c.\($0.child.quotedDatabaseIdentifier))" }.joined(separator: " || ',' || ")
+    }
+}

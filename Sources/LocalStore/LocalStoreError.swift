@@ -1,0 +1,88 @@
+import GRDB
+
+/// What went wrong at the local database, in words for people and in a code for programs.
+public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure. A struct, so that a new code breaks nobody's switch.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let name: String
+
+        /// There is no such file.
+        public static let notFound = Code(name: "notFound")
+        /// The file is not a SQLite database, or is damaged.
+        public static let damaged = Code(name: "damaged")
+        /// Another program holds the database's lock.
+        public static let busy = Code(name: "busy")
+        /// Another run of this program works on the same database.
+        public static let running = Code(name: "running")
+        public static let permissionDenied = Code(name: "permissionDenied")
+        public static let diskFull = Code(name: "diskFull")
+        public static let inputOutput = Code(name: "inputOutput")
+        /// The database was not set up by `init`, or was set up already.
+        public static let notInitialized = Code(name: "notInitialized")
+        /// A table does not match its dataset's description.
+        public static let schemaMismatch = Code(name: "schemaMismatch")
+        /// A row cannot travel or cannot be stored.
+        public static let badRow = Code(name: "badRow")
+        /// The new rows break a foreign key that the database had kept.
+        public static let foreignKeyViolated = Code(name: "foreignKeyViolated")
+
+        public init(name: String) { self.name = name }
+        public var description: String { name }
+    }
+
+    public let code: Code
+    /// What it happened to: a database, a table, a row's number.
+    public let place: String
+    /// What happened and why.
+    public let reason: String
+    /// What to do next; nil if nothing can be said.
+    public let hint: String?
+    /// Whether trying again later, with nothing changed, may succeed.
+    public let isRetryable: Bool
+
+    public init(_ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false) {
+        self.code = code
+        self.place = place
+        self.reason = reason
+        self.hint = hint
+        self.isRetryable = isRetryable
+    }
+
+    public var description: String {
+        "\(place): \(reason)" + (hint.map { "; hint: \($0)" } ?? "")
+    }
+}
+
+extension LocalStoreError {
+    /// Runs `body` and turns SQLite's errors into this room's own.
+    static func translating<T>(at place: String, _ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw LocalStoreError(error, at: place)
+        }
+    }
+
+    init(_ error: DatabaseError, at place: String) {
+        // SQLite's message may hold the text of a statement, never values: the hot statements bind them.
+        let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED:
+            self.init(.busy, at: place, "another program holds the database's lock", hint: "try again when it is done", isRetryable: true)
+        case .SQLITE_CORRUPT:
+            self.init(.damaged, at: place, "the database is damaged (\(message))", hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
+        case .SQLITE_NOTADB:
+            self.init(.damaged, at: place, "the file is not a SQLite database", hint: "check the path given with --db")
+        case .SQLITE_FULL:
+            self.init(.diskFull, at: place, "the disk is full; nothing was changed", hint: "make room and run the same command again")
+        case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
+            self.init(.permissionDenied, at: place, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
+        case .SQLITE_CANTOPEN:
+            self.init(.notFound, at: place, "the database cannot be opened", hint: "check that the file and its folder exist and can be read and written")
+        case .SQLITE_CONSTRAINT:
+            self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
+        default:
+            self.init(.inputOutput, at: place, "SQLite failed: \(message)")
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import GRDB
+
+extension LocalTransaction {
+    /// Makes the tables of the built-in datasets, where they are not there yet. Returns the names of those it made.
+    package func createBuiltInTables() throws -> [String] {
+        var made: [String] = []
+        for (table, sql) in Self.builtInTables where try !db.tableExists(table) {
+            try db.execute(sql: sql)
+            made.append(table)
+        }
+        return made
+    }
+
+    private static let builtInTables = [
+        ("buckets", """
+            CREATE TABLE buckets(
+                id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT,
+                createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, isOrphan INTEGER)
+            """),
+        ("notifications", """
+            CREATE TABLE notifications(
+                id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, subtitle TEXT, body TEXT, readAt TEXT, sentAt TEXT,
+                createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, bucketId TEXT NOT NULL REFERENCES buckets(id),
+                attachments TEXT NOT NULL DEFAULT '[]', actions TEXT NOT NULL DEFAULT '[]', tapAction TEXT)
+            """),
+    ]
+}

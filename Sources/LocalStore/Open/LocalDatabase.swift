@@ -1,0 +1,86 @@
+import Foundation
+import GRDB
+
+/// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
+///
+///     let database = try LocalDatabase(path: "app.db")
+///     try database.write { try $0.setApplied(version) }
+///
+/// The journal mode is left as it is. Foreign keys are not enforced on this connection; imports keep them by themselves
+/// (see ``ForeignKeyKeeper``), for SQLite would cascade a delete-then-insert into tables that are not ours.
+package final class LocalDatabase: Sendable {
+    /// The file's path as it was given.
+    package let path: String
+    private let queue: DatabaseQueue
+
+    /// Opens the file, which must exist unless `creating`.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied` or `.busy`.
+    package init(path: String, creating: Bool = false) throws {
+        guard creating || FileManager.default.fileExists(atPath: path) else {
+            throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
+        }
+        self.path = path
+        self.queue = try LocalStoreError.translating(at: path) {
+            let queue = try DatabaseQueue(path: path, configuration: Self.configuration(label: "writer"))
+            // A file that is no database is found by the first look into it.
+            try queue.read { db in
+                _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
+                guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
+                    throw LocalStoreError(.schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys", hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
+                }
+            }
+            return queue
+        }
+    }
+
+    static func configuration(label: String) -> Configuration {
+        var configuration = Configuration()
+        configuration.label = "snapsync.\(label)"
+        configuration.busyMode = .timeout(10)
+        configuration.foreignKeysEnabled = false
+        configuration.allowsUnsafeTransactions = true
+        return configuration
+    }
+
+    /// Whether several readers can look at one state while others write: the journal mode is WAL.
+    package func usesWAL() throws -> Bool {
+        try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() == "wal" }
+    }
+
+    /// Runs `body` on one state of the database.
+    package func read<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
+        try transaction(.deferred, body)
+    }
+
+    /// Runs `body` in one immediate transaction: all of it is kept, or, if it throws, nothing.
+    package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
+        try transaction(.immediate, body)
+    }
+
+    private func transaction<T>(_ kind: Database.TransactionKind, _ body: (LocalTransaction) throws -> T) throws -> T {
+        try LocalStoreError.translating(at: path) {
+            try queue.inDatabase { db in
+                var result: T?
+                try db.inTransaction(kind) {
+                    let value = try body(LocalTransaction(db, path: path))
+                    result = value
+                    return .commit
+                }
+                // The closure has run, for otherwise `inTransaction` would have thrown.
+                return result.unsafelyUnwrapped
+            }
+        }
+    }
+}
+
+/// The database as one transaction sees it. Valid only inside the closure that it was lent to.
+package final class LocalTransaction {
+    let db: Database
+    let path: String
+
+    init(_ db: Database, path: String) {
+        self.db = db
+        self.path = path
+    }
+}

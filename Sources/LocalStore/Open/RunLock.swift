@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Keeps two runs on one database apart, for economy only: correctness never rests on it.
+///
+/// An open-file-description lock on `FILE.snapsync-lock`; the kernel drops it when the process ends, however it ends.
+package final class RunLock {
+    private let descriptor: Int32
+
+    /// The lock file of a database.
+    package static func path(for database: String) -> String { database + ".snapsync-lock" }
+
+    /// Takes the lock of `database`, or fails at once.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.running` if another run holds it.
+    package init(database: String) throws {
+        let path = Self.path(for: database)
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            throw LocalStoreError(
+                errno == EACCES || errno == EROFS ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(String(cString: strerror(errno)))",
+                hint: "check that the database's folder can be written")
+        }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        guard fcntl(descriptor, Self.setLock, &lock) == 0 else {
+            let code = errno
+            close(descriptor)
+            if code == EAGAIN || code == EACCES {
+                throw LocalStoreError(.running, at: database, "another run of snapsync works on this database", hint: "let it finish; the next run does what is left", isRetryable: true)
+            }
+            throw LocalStoreError(.inputOutput, at: path, "the lock file cannot be locked: \(String(cString: strerror(code)))")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// F_OFD_SETLK, which Glibc's module leaves out.
+    private static let setLock: Int32 = 37
+}

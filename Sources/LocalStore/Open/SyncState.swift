@@ -1,0 +1,95 @@
+import Foundation
+import GRDB
+public import StrictText
+
+/// A zone's version that is in this database: a commit's number and hash.
+public struct AppliedVersion: Hashable, Sendable, Codable {
+    public let number: Int
+    /// SHA-256 of the commit's bytes, in lower-case hexadecimal.
+    public let hash: String
+
+    public init(number: Int, hash: String) {
+        self.number = number
+        self.hash = hash
+    }
+}
+
+/// What is known of a dataset's last import or export.
+public struct DatasetState: Hashable, Sendable {
+    public let name: String
+    /// The container's `syncTimestamp`, as an instant.
+    public let syncTimestamp: Instant
+    public let recordCount: Int
+    /// Fields of the container that this device's dataset file does not know.
+    public let unknownFields: [String]
+
+    public init(name: String, syncTimestamp: Instant, recordCount: Int, unknownFields: [String]) {
+        self.name = name
+        self.syncTimestamp = syncTimestamp
+        self.recordCount = recordCount
+        self.unknownFields = unknownFields
+    }
+}
+
+extension LocalTransaction {
+    /// The version that was applied or published last; nil before the first.
+    package func applied() throws -> AppliedVersion? { try state("applied") }
+
+    /// Records the version that is now in the database, in the transaction that brought it.
+    package func setApplied(_ version: AppliedVersion) throws { try setState("applied", version) }
+
+    /// The commit that a publisher was about to put in place; nil if none is under way.
+    package func intended() throws -> AppliedVersion? { try state("intended") }
+
+    /// Records, or clears, the commit that is about to be put in place.
+    package func setIntended(_ version: AppliedVersion?) throws { try setState("intended", version) }
+
+    /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
+    package func view() throws -> String? { try state("view") }
+
+    /// Records, or ends, a view.
+    package func setView(_ view: String?) throws { try setState("view", view) }
+
+    /// When the last run of the role's work ended well.
+    package func lastSuccess() throws -> Instant? { try state("lastSuccess") }
+
+    /// Records that the role's work has ended well.
+    package func setLastSuccess(_ instant: Instant) throws { try setState("lastSuccess", instant) }
+
+    /// What is known of each dataset, in the order of names.
+    package func datasetStates() throws -> [DatasetState] {
+        try Row.fetchAll(db, sql: "SELECT name, syncTimestamp, recordCount, unknownFields FROM snapsync_datasets ORDER BY name").map { row in
+            DatasetState(
+                name: row[0], syncTimestamp: try Instant(parsing: row[1] as String), recordCount: row[2],
+                unknownFields: try StrictJSON.decode([String].self, from: Data((row[3] as String).utf8)))
+        }
+    }
+
+    /// Records what is now known of a dataset.
+    package func setDatasetState(_ state: DatasetState) throws {
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO snapsync_datasets(name, syncTimestamp, recordCount, unknownFields) VALUES(?, ?, ?, ?)",
+            arguments: [
+                state.name, state.syncTimestamp.description, state.recordCount,
+                String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self),
+            ])
+    }
+
+    private func state<T: Decodable>(_ key: String) throws -> T? {
+        guard let text = try String.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
+        do {
+            return try StrictJSON.decode(T.self, from: Data(text.utf8))
+        } catch {
+            throw LocalStoreError(.damaged, at: "\(path), snapsync_state", "the value of '\(key)' cannot be read", hint: "run snapsync detach and snapsync init again")
+        }
+    }
+
+    private func setState<T: Encodable>(_ key: String, _ value: T?) throws {
+        guard let value else {
+            return try db.execute(sql: "DELETE FROM snapsync_state WHERE key = ?", arguments: [key])
+        }
+        try db.execute(
+            sql: "INSERT OR REPLACE INTO snapsync_state VALUES(?, ?)",
+            arguments: [key, String(decoding: try StrictJSON.encode(value), as: UTF8.self)])
+    }
+}

@@ -1,0 +1,78 @@
+import GRDB
+package import SnapshotModel
+
+/// What a dataset's table is like, as far as reading and writing it depend on that.
+package struct TableShape: Sendable {
+    /// Whether ranges of keys may be read by several connections: a text key of TEXT affinity on a rowid table.
+    package let hasRangeableKey: Bool
+    /// Columns of the table that the dataset does not describe and that are not computed.
+    package let undescribedColumns: [String]
+}
+
+extension LocalTransaction {
+    /// Checks that a dataset's table is there and matches its description.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
+    package func checkTable(of schema: DatasetSchema) throws -> TableShape {
+        let place = "\(path), table \(schema.table)"
+        func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
+            LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
+        }
+        guard let kind = try String.fetchOne(
+            db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
+        else {
+            throw refuse("there is no such table", "make it first (snapsync init --create makes the built-in ones), or correct the dataset file")
+        }
+        guard kind == "table" else { throw refuse("it is a view", "name the table behind it in the dataset file") }
+
+        var columns: [String: (declared: String, hidden: Int)] = [:]
+        var names: [String] = []
+        for row in try Row.fetchAll(db, sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)", arguments: [schema.table]) {
+            let name: String = row[0]
+            columns[name.lowercased()] = (row[1], row[2])
+            if row[2] as Int == 0 { names.append(name) }
+        }
+        for column in schema.columns {
+            guard let found = columns[column.column.lowercased()] else {
+                throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
+            }
+            guard found.hidden == 0 else { throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others") }
+        }
+        try checkKey(of: schema, refuse: refuse)
+
+        let withoutRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
+        let declared = columns[schema.key.column.lowercased()]?.declared.uppercased() ?? ""
+        let isTextual = ["CHAR", "CLOB", "TEXT"].contains { declared.contains($0) } && !declared.contains("INT")
+        let described = Set(schema.columns.map { $0.column.lowercased() })
+        return TableShape(
+            hasRangeableKey: schema.key.kind == .text && isTextual && !withoutRowid,
+            undescribedColumns: names.filter { !described.contains($0.lowercased()) })
+    }
+
+    /// The key must be unique by itself and ordered by its bytes, or versions would not mean one thing everywhere.
+    private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
+        let key = schema.key.column
+        let isRowid = try Bool.fetchOne(
+            db, sql: """
+                SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
+                FROM pragma_table_info(?1) WHERE pk > 0
+                """, arguments: [schema.table, key]) ?? false
+        if isRowid { return }
+        var collations: [String] = []
+        for index in try Row.fetchAll(db, sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0", arguments: [schema.table]) {
+            let parts = try Row.fetchAll(db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1", arguments: [index[0] as String])
+            if parts.count == 1, (parts[0][0] as String?)?.lowercased() == key.lowercased() { collations.append(parts[0][1]) }
+        }
+        guard !collations.isEmpty else {
+            throw refuse("the key column \(key) is not unique by itself", "give it a PRIMARY KEY or a UNIQUE index")
+        }
+        guard collations.contains(where: { $0.uppercased() == "BINARY" }), try columnCollation(db, table: schema.table, column: key) == "BINARY" else {
+            throw refuse("the key column \(key) is not compared by its bytes", "declare the column without COLLATE, for keys that differ only in case would be one entity")
+        }
+    }
+
+    /// Whether the dataset's table holds any row.
+    package func hasRows(_ schema: DatasetSchema) throws -> Bool {
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier))") ?? false
+    }
+}

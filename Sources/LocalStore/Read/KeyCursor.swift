@@ -1,0 +1,73 @@
+import GRDB
+import GRDBSQLite
+package import SnapshotModel
+
+/// A run of consecutive keys: from the first on, up to and without the next run's first.
+package struct KeyRange: Sendable {
+    /// The position of the run, from 0.
+    package let number: Int
+    package let first: EntityKey
+    /// The first key of the next run; nil for the last.
+    package let next: EntityKey?
+}
+
+/// Walks a dataset's keys in order and cuts them into runs.
+///
+/// It reads the key's index alone, so it is far faster than the rows. Text keys only. Memory: two keys.
+package final class KeyCursor {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private let place: String
+    private var pending: EntityKey?
+    private var started = false
+    private var count = 0
+
+    init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
+        let key = schema.key.column.quotedDatabaseIdentifier
+        statement = try db.makeStatement(sql: "SELECT \(key) FROM \(schema.table.quotedDatabaseIdentifier) ORDER BY \(key)")
+        handle = statement.sqliteStatement
+        place = "\(path), table \(schema.table), key \(schema.key.column)"
+    }
+
+    /// Returns the next run, or nil after the last one.
+    ///
+    /// - Parameter cuts: whether the key that is lent begins a new run.
+    /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or no text.
+    package func next(cuts: (UnsafeRawBufferPointer) -> Bool) throws -> KeyRange? {
+        if !started {
+            started = true
+            pending = try step().map { .text(Array($0)) }
+        }
+        guard let first = pending else { return nil }
+        while let key = try step() {
+            if cuts(key) {
+                pending = .text(Array(key))
+                return range(first)
+            }
+        }
+        pending = nil
+        return range(first)
+    }
+
+    private func range(_ first: EntityKey) -> KeyRange {
+        defer { count += 1 }
+        return KeyRange(number: count, first: first, next: pending)
+    }
+
+    /// Lends the next key until the next step; nil after the last.
+    private func step() throws -> UnsafeRawBufferPointer? {
+        switch sqlite3_step(handle) {
+        case SQLITE_ROW:
+            guard sqlite3_column_type(handle, 0) == SQLITE_TEXT else {
+                throw LocalStoreError(.badRow, at: place, "a key is NULL or not text", hint: "find it with: SELECT rowid FROM table WHERE typeof(key) <> 'text'")
+            }
+            // SAFETY: the pointer and the length hold until the next step.
+            return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0)))
+        case SQLITE_DONE:
+            sqlite3_reset(handle)
+            return nil
+        case let code:
+            throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code)), at: place)
+        }
+    }
+}

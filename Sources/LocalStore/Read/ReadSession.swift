@@ -1,0 +1,123 @@
+import GRDB
+package import SnapshotModel
+
+/// Several connections that look at one and the same state of the database.
+///
+///     let session = try ReadSession(database, readers: 2)
+///     try session.withReader(0) { reader in try reader.read(range, of: schema, into: encoder) }
+///
+/// In WAL mode the connections are brought to one state while a writer's transaction holds others off for some
+/// microseconds; after that nobody waits for them. In the rollback-journal modes there is one reader, for every further
+/// one would only make an application's commit wait longer.
+package final class ReadSession: Sendable {
+    /// How many readers there are.
+    package let readerCount: Int
+    private let queues: [DatabaseQueue]
+    private let path: String
+
+    /// Opens up to `readers` connections on one state.
+    package init(_ database: LocalDatabase, readers: Int) throws {
+        path = database.path
+        readerCount = try database.usesWAL() ? max(1, readers) : 1
+        let (count, path) = (readerCount, path)
+        queues = try LocalStoreError.translating(at: path) {
+            try (0..<count).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
+        }
+        // While the lock is held nobody commits, so each reader's first look is at the same state.
+        try database.holdingWriteLock(if: readerCount > 1) { [queues] in
+            for queue in queues {
+                try queue.inDatabase { db in
+                    try db.execute(sql: "BEGIN DEFERRED")
+                    _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
+                }
+            }
+        }
+    }
+
+    /// Lends reader `number` to `body`. Each reader may be used by one thread at a time.
+    package func withReader<T>(_ number: Int, _ body: (DatasetReader) throws -> T) throws -> T {
+        try LocalStoreError.translating(at: path) {
+            try queues[number].inDatabase { db in try body(DatasetReader(db, path: path)) }
+        }
+    }
+
+    /// Ends the readers' transactions.
+    package func end() {
+        for queue in queues { try? queue.inDatabase { db in if db.isInsideTransaction { try db.execute(sql: "ROLLBACK") } } }
+    }
+
+    deinit { end() }
+}
+
+extension LocalDatabase {
+    /// Runs `body` while no other connection can commit.
+    fileprivate func holdingWriteLock(if condition: Bool, _ body: () throws -> Void) throws {
+        guard condition else { return try LocalStoreError.translating(at: path, body) }
+        try write { _ in try body() }
+    }
+}
+
+/// Reads datasets' rows on one state of the database. Valid only inside the closure that it was lent to.
+package final class DatasetReader {
+    /// The state as a transaction: settings, token, schema.
+    package let transaction: LocalTransaction
+
+    init(_ db: Database, path: String) {
+        transaction = LocalTransaction(db, path: path)
+    }
+
+    /// Walks the dataset's keys. Only for tables whose ``TableShape/hasRangeableKey`` is true.
+    package func keys(of schema: DatasetSchema) throws -> KeyCursor {
+        try KeyCursor(transaction.db, schema, path: transaction.path)
+    }
+
+    /// Prepares reading rows by ranges of keys.
+    package func ranges(of schema: DatasetSchema) throws -> RangeReader {
+        let key = schema.key.column.quotedDatabaseIdentifier
+        return RangeReader(
+            inner: try RowStatement(transaction.db, schema, where: "WHERE \(key) >= ?1 AND \(key) < ?2", path: transaction.path),
+            last: try RowStatement(transaction.db, schema, where: "WHERE \(key) >= ?1", path: transaction.path))
+    }
+
+    /// Prepares reading all rows in the order of their keys.
+    package func rows(of schema: DatasetSchema) throws -> RowReader {
+        RowReader(try RowStatement(transaction.db, schema, where: "", path: transaction.path))
+    }
+}
+
+/// Gives the rows of one range after another to a sink.
+package final class RangeReader {
+    private let inner: RowStatement
+    private let last: RowStatement
+
+    init(inner: RowStatement, last: RowStatement) {
+        self.inner = inner
+        self.last = last
+    }
+
+    /// Gives every row of `range`, in the order of keys.
+    package func read(_ range: KeyRange, into sink: any EntitySink) throws {
+        let statement = range.next == nil ? last : inner
+        try statement.bind(from: range.first, upTo: range.next)
+        defer { statement.end() }
+        while try statement.step() { try statement.give(to: sink) }
+    }
+}
+
+/// Gives all rows of a dataset, one at a call.
+package final class RowReader {
+    private let statement: RowStatement
+    private var ended = false
+
+    init(_ statement: RowStatement) { self.statement = statement }
+
+    /// Gives the next row to `sink`. Returns false after the last.
+    package func next(into sink: any EntitySink) throws -> Bool {
+        guard !ended, try statement.step() else {
+            ended = true
+            return false
+        }
+        try statement.give(to: sink)
+        return true
+    }
+}

@@ -1,0 +1,107 @@
+import GRDB
+import GRDBSQLite
+import SnapshotModel
+
+/// A prepared SELECT of a dataset's columns that lends each row to a sink.
+///
+/// Memory: one row. The pointers that it lends are SQLite's own and live until the next step.
+final class RowStatement {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private let connection: OpaquePointer
+    private let kinds: [ColumnKind]
+    private let keyIndex: Int32
+    private let slots: UnsafeMutableBufferPointer<ColumnValue>
+    private let place: String
+
+    /// Prepares `SELECT … FROM table WHERE condition ORDER BY key`.
+    init(_ db: Database, _ schema: DatasetSchema, where condition: String, path: String) throws {
+        let columns = schema.columns.map { $0.column.quotedDatabaseIdentifier }.joined(separator: ", ")
+        statement = try db.makeStatement(sql: """
+            SELECT \(columns) FROM \(schema.table.quotedDatabaseIdentifier) \(condition) ORDER BY \(schema.key.column.quotedDatabaseIdentifier)
+            """)
+        handle = statement.sqliteStatement
+        guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
+        self.connection = connection
+        kinds = schema.columns.map(\.kind)
+        keyIndex = Int32(schema.keyIndex)
+        slots = .allocate(capacity: kinds.count)
+        slots.initialize(repeating: .null)
+        place = "\(path), table \(schema.table)"
+    }
+
+    deinit { slots.deallocate() }
+
+    /// Starts anew with bounds for the key, inclusive below and exclusive above.
+    func bind(from lower: EntityKey?, upTo upper: EntityKey?) throws {
+        sqlite3_reset(handle)
+        for (position, key) in [(Int32(1), lower), (Int32(2), upper)] {
+            guard let key else { continue }
+            try check(key.bind(to: handle, at: position))
+        }
+    }
+
+    /// Moves to the next row. Returns false after the last.
+    func step() throws -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        if code == SQLITE_DONE {
+            sqlite3_reset(handle)
+            return false
+        }
+        try check(code)
+        return false
+    }
+
+    /// Ends reading early, so that no lock and no state is held.
+    func end() { sqlite3_reset(handle) }
+
+    /// Lends the present row to `sink`.
+    func give(to sink: any EntitySink) throws {
+        let slots = self.slots, handle = self.handle
+        for index in 0..<slots.count {
+            slots[index] = value(handle, Int32(index), isJSON: kinds[index] == .json)
+        }
+        try sink.take(UnsafeBufferPointer(slots))
+    }
+
+    @inline(__always)
+    private func value(_ handle: OpaquePointer, _ column: Int32, isJSON: Bool) -> ColumnValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_TEXT:
+            // SAFETY: the text pointer comes first, then its length; both hold until the next step.
+            let bytes = UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+            return isJSON ? .json(bytes) : .text(bytes)
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(handle, column))
+        case SQLITE_FLOAT: return .real(sqlite3_column_double(handle, column))
+        case SQLITE_BLOB:
+            // SAFETY: as above; an empty blob has no address.
+            return .blob(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
+        default: return .null
+        }
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code != SQLITE_OK, code != SQLITE_ROW, code != SQLITE_DONE else { return }
+        throw LocalStoreError(
+            DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(connection))), at: place)
+    }
+}
+
+extension EntityKey {
+    /// Binds the key to a statement's parameter; SQLite keeps a copy. Returns SQLite's code.
+    func bind(to statement: OpaquePointer, at position: Int32) -> Int32 {
+        switch self {
+        case .integer(let value): sqlite3_bind_int64(statement, position, value)
+        case .text(let bytes):
+            bytes.withUnsafeBytes { buffer in
+                buffer.isEmpty
+                    ? sqlite3_bind_text(statement, position, "", 0, nil)
+                    : sqlite3_bind_text(statement, position, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), Int32(buffer.count), copying)
+            }
+        }
+    }
+
+    /// SQLITE_TRANSIENT: SQLite copies what it is given.
+    private var copying: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+}

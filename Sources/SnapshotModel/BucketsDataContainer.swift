@@ -1,0 +1,13 @@
+/// One version of all buckets, as it travels: the JSON document that an asset holds.
+///
+/// Any asset of the dataset `buckets`, decompressed, decodes into this.
+public struct BucketsDataContainer: Codable, Hashable, Sendable {
+    public let buckets: [Bucket]
+    /// When the container was made, as RFC 3339 text.
+    public let syncTimestamp: String
+
+    public init(buckets: [Bucket], syncTimestamp: String) {
+        self.buckets = buckets
+        self.syncTimestamp = syncTimestamp
+    }
+}

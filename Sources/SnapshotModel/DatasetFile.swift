@@ -1,0 +1,135 @@
+package import Foundation
+import StrictText
+
+/// The file that describes datasets, as JSON.
+///
+/// ```json
+/// {"formatVersion": 1, "datasets": [
+///   {"name": "readings", "table": "sensor_readings", "key": "id", "timestamp": "changed",
+///    "columns": [{"name": "id", "type": "integer"},
+///                {"name": "changed", "type": "text", "column": "changed_at"},
+///                {"name": "value", "type": "real", "optional": true}]}]}
+/// ```
+///
+/// `column` is the name in the table where it differs from `name`; `recordType` and `recordName` of a dataset are
+/// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
+package enum DatasetFile {
+    /// The format of dataset files that this program reads and writes.
+    package static let formatVersion = 1
+
+    /// Reads a dataset file.
+    ///
+    /// - Throws: `JSONFault`, `DecodingError` or ``SchemaError``; nothing is guessed.
+    package static func decode(_ data: Data) throws -> [DatasetSchema] {
+        let document = try StrictJSON.decode(Document.self, from: data)
+        guard document.formatVersion == formatVersion else {
+            throw SchemaError(dataset: "", reason: "the dataset file has formatVersion \(document.formatVersion), this program knows \(formatVersion)")
+        }
+        guard !document.datasets.isEmpty else { throw SchemaError(dataset: "", reason: "the dataset file describes no dataset") }
+        let schemas = try document.datasets.map { try $0.schema() }
+        for (what, names) in [
+            ("name", schemas.map(\.name)), ("table", schemas.map { $0.table.lowercased() }), ("record name", schemas.map(\.recordName)),
+        ] where Set(names).count != names.count {
+            throw SchemaError(dataset: "", reason: "two datasets have one \(what)")
+        }
+        return schemas
+    }
+
+    /// Writes schemas as a dataset file that ``decode(_:)`` reads back.
+    package static func encode(_ schemas: [DatasetSchema]) throws -> Data {
+        try StrictJSON.encode(Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)))
+    }
+
+    private struct Document: Codable {
+        let formatVersion: Int
+        let datasets: [Dataset]
+
+        init(formatVersion: Int, datasets: [Dataset]) {
+            self.formatVersion = formatVersion
+            self.datasets = datasets
+        }
+
+        init(from decoder: any Decoder) throws {
+            try AnyKey.refuseUnknown(in: decoder, known: ["formatVersion", "datasets"])
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            formatVersion = try container.decode(Int.self, forKey: .formatVersion)
+            datasets = try container.decode([Dataset].self, forKey: .datasets)
+        }
+    }
+
+    private struct Dataset: Codable {
+        let name: String
+        let table: String
+        let key: String
+        let timestamp: String?
+        let recordType: String?
+        let recordName: String?
+        let columns: [Column]
+
+        init(_ schema: DatasetSchema) {
+            name = schema.name
+            table = schema.table
+            key = schema.key.name
+            timestamp = schema.timestampIndex.map { schema.columns[$0].name }
+            recordType = schema.recordType
+            recordName = schema.recordName
+            columns = schema.columns.map(Column.init)
+        }
+
+        init(from decoder: any Decoder) throws {
+            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "columns"])
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            name = try container.decode(String.self, forKey: .name)
+            table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
+            key = try container.decode(String.self, forKey: .key)
+            timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
+            recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
+            recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
+            columns = try container.decode([Column].self, forKey: .columns)
+        }
+
+        func schema() throws -> DatasetSchema {
+            try DatasetSchema(
+                name: name, table: table, key: key, timestamp: timestamp,
+                columns: columns.map { DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false) },
+                recordType: recordType, recordName: recordName)
+        }
+    }
+
+    private struct Column: Codable {
+        let name: String
+        let type: ColumnKind
+        let column: String?
+        let optional: Bool?
+
+        init(_ column: DatasetColumn) {
+            name = column.name
+            type = column.kind
+            self.column = column.column == column.name ? nil : column.column
+            optional = column.isOptional ? true : nil
+        }
+
+        init(from decoder: any Decoder) throws {
+            try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional"])
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            name = try container.decode(String.self, forKey: .name)
+            type = try container.decode(ColumnKind.self, forKey: .type)
+            column = try container.decodeIfPresent(String.self, forKey: .column)
+            optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
+        }
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+        init?(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+
+        static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
+            for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
+                throw DecodingError.dataCorrupted(
+                    DecodingError.Context(codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
+            }
+        }
+    }
+}

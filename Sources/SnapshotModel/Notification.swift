@@ -1,0 +1,41 @@
+/// One notification. Dates are RFC 3339 texts, kept as they were written.
+///
+/// Foundation has a type of the same name: a file that imports both says
+/// `typealias Notification = SnapshotModel.Notification`.
+/// Source: the JSON fields of the dataset `notifications`; docs/format.md.
+public struct Notification: Codable, Hashable, Sendable, Identifiable {
+    public let id: String
+    public let title: String
+    public let subtitle: String?
+    public let body: String?
+    /// When it was read; nil while it is not.
+    public let readAt: String?
+    public let sentAt: String?
+    public let createdAt: String
+    public let updatedAt: String
+    /// The `id` of its ``Bucket``.
+    public let bucketId: String
+    public let attachments: [NotificationAttachment]
+    public let actions: [NotificationAction]
+    /// What a tap on the notification does.
+    public let tapAction: NotificationAction?
+
+    public init(
+        id: String, title: String, subtitle: String? = nil, body: String? = nil, readAt: String? = nil, sentAt: String? = nil,
+        createdAt: String, updatedAt: String, bucketId: String, attachments: [NotificationAttachment] = [],
+        actions: [NotificationAction] = [], tapAction: NotificationAction? = nil
+    ) {
+        self.id = id
+        self.title = title
+        self.subtitle = subtitle
+        self.body = body
+        self.readAt = readAt
+        self.sentAt = sentAt
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.bucketId = bucketId
+        self.attachments = attachments
+        self.actions = actions
+        self.tapAction = tapAction
+    }
+}

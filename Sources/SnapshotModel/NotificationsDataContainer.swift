@@ -1,0 +1,13 @@
+/// One version of all notifications, as it travels: the JSON document that an asset holds.
+///
+/// Any asset of the dataset `notifications`, decompressed, decodes into this.
+public struct NotificationsDataContainer: Codable, Hashable, Sendable {
+    public let notifications: [Notification]
+    /// When the container was made, as RFC 3339 text.
+    public let syncTimestamp: String
+
+    public init(notifications: [Notification], syncTimestamp: String) {
+        self.notifications = notifications
+        self.syncTimestamp = syncTimestamp
+    }
+}
