@@ -133,3 +133,18 @@ package enum DatasetFile {
         }
     }
 }
+
+extension DatasetFile {
+    /// Says in words why a dataset file cannot be read.
+    package static func explain(_ error: any Error) -> String {
+        guard let error = error as? DecodingError else { return "\(error)" }
+        let (path, reason): ([any CodingKey], String) =
+            switch error {
+            case .keyNotFound(let key, let context): (context.codingPath, "the key \"\(key.stringValue)\" is missing")
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context): (context.codingPath, context.debugDescription)
+            @unknown default: ([], "\(error)")
+            }
+        let place = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        return "\(place.isEmpty ? "the document" : String(place.drop { $0 == "." })): \(reason)"
+    }
+}

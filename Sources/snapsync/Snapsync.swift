@@ -1,1 +1,31 @@
-@main struct Main { static func main() {} }
+import ArgumentParser
+
+/// The command: parse, call one method of the engine, print.
+@main
+struct Snapsync: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapsync",
+        abstract: "Moves whole datasets from one SQLite database to others through a shared directory.",
+        discussion: """
+            A writer publishes versions; readers import them, delete-then-insert, in one transaction.
+            Every version is complete and readable by itself: zcat FILE | jq .
+
+            EXAMPLES
+              snapsync demo
+              snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
+              snapsync sync --db phone.db
+              snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
+              snapsync sync --db watch.db
+
+            EXIT CODES
+              0 done, or nothing to do    64 usage             65 data refused (damaged, rolled back)
+              66 nothing there            69 cloud unavailable 74 input or output failed
+              75 try again later          77 permission        78 a guard or the configuration said no
+            """,
+        version: "0.1.0",
+        subcommands: [
+            DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
+            ExportCommand.self, ImportCommand.self, SyncCommand.self,
+            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+        ])
+}

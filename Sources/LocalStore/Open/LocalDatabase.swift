@@ -45,7 +45,7 @@ package final class LocalDatabase: Sendable {
 
     /// Whether several readers can look at one state while others write: the journal mode is WAL.
     package func usesWAL() throws -> Bool {
-        try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() == "wal" }
+        try journalMode() == "wal"
     }
 
     /// Runs `body` on one state of the database.
@@ -82,5 +82,26 @@ package final class LocalTransaction {
     init(_ db: Database, path: String) {
         self.db = db
         self.path = path
+    }
+}
+
+extension LocalDatabase {
+    /// The journal mode, in lower case: `wal`, `delete`, …
+    package func journalMode() throws -> String {
+        try read { try String.fetchOne($0.db, sql: "PRAGMA journal_mode")?.lowercased() ?? "" }
+    }
+
+    /// Switches a database that was just made to WAL, so that readers and an import do not wait for each other.
+    package func useWAL() throws {
+        try LocalStoreError.translating(at: path) {
+            try queue.inDatabase { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
+        }
+    }
+
+    /// Closes and removes the file and what SQLite keeps beside it.
+    package func remove() {
+        try? queue.close()
+        for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
+        try? FileManager.default.removeItem(atPath: RunLock.path(for: path))
     }
 }

@@ -71,8 +71,9 @@ extension LocalTransaction {
         }
     }
 
-    /// Whether the dataset's table holds any row.
-    package func hasRows(_ schema: DatasetSchema) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier))") ?? false
+    /// Whether the dataset's table holds more than `count` rows.
+    package func hasRows(_ schema: DatasetSchema, moreThan count: Int = 0) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
     }
 }

@@ -20,7 +20,8 @@ package final class KeyCursor {
     private let place: String
     private var pending: EntityKey?
     private var started = false
-    private var count = 0
+    /// How many runs were returned.
+    package private(set) var count = 0
 
     init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
         let key = schema.key.column.quotedDatabaseIdentifier

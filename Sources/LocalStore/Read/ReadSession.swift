@@ -120,4 +120,10 @@ package final class RowReader {
         try statement.give(to: sink)
         return true
     }
+
+    /// Ends reading early.
+    package func end() {
+        statement.end()
+        ended = true
+    }
 }

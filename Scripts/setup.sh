@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs the system packages that building and testing need and that are missing, and says so.
+set -euo pipefail
+
+if ! command -v swift >/dev/null; then
+    echo "setup: Swift 6.1 or newer is needed and is not installed; see https://www.swift.org/install/linux/" >&2
+    exit 1
+fi
+
+missing=()
+need() { # need PACKAGE TEST...: the package, and a command that succeeds where it is not needed
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+need zlib1g-dev test -e /usr/include/zlib.h
+need libsqlite3-dev test -e /usr/include/sqlite3.h
+# The tests read assets and databases with programs that are not ours.
+need sqlite3 command -v sqlite3
+need python3 command -v python3
+need gzip command -v zcat
+
+if [ "${#missing[@]}" -gt 0 ]; then
+    echo "setup: installing ${missing[*]}"
+    run=()
+    if [ "$(id -u)" != 0 ]; then run=(sudo); fi
+    "${run[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+fi

@@ -1,0 +1,85 @@
+import CloudStore
+import LocalStore
+import Logging
+import SnapshotModel
+import StrictText
+
+/// One database, its settings, and the cloud that they name, opened and checked.
+struct Device: Sendable {
+    let database: LocalDatabase
+    let settings: SyncSettings
+    let cloud: any CloudDatabase
+    let zone: ZoneID
+    let now: @Sendable () -> Instant
+    let logger: Logger
+
+    /// Whether this device may publish in the zone.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if another device is the one that does.
+    func checkPublisher() async throws {
+        let info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        guard info.publishers == .many || info.creator == settings.device else {
+            throw SyncError(
+                .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
+                hint: "publish from that device, or join another zone")
+        }
+    }
+
+    /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
+    func report(_ token: ChangeToken?) async {
+        do {
+            try await cloud.report(DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now()), in: zone)
+        } catch {
+            logger.warning("the device's report was not written", metadata: ["error": "\(error)"])
+        }
+    }
+}
+
+extension AppliedVersion {
+    init(_ token: ChangeToken) { self.init(number: token.number, hash: token.hash) }
+
+    /// The version as the cloud names it.
+    var token: ChangeToken { ChangeToken(number: number, hash: hash) }
+}
+
+/// The fields of a record that carries a dataset.
+struct SnapshotFields: Sendable {
+    /// The newest snapshot asset.
+    let dataFile: CloudAsset
+    /// The change assets since, oldest first.
+    let changeFiles: [CloudAsset]
+    let syncTimestamp: Instant
+    let recordCount: Int
+
+    init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], syncTimestamp: Instant, recordCount: Int) {
+        self.dataFile = dataFile
+        self.changeFiles = changeFiles
+        self.syncTimestamp = syncTimestamp
+        self.recordCount = recordCount
+    }
+
+    /// Reads the fields; nil if one is missing or of another type.
+    init?(_ record: CloudRecord) {
+        guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
+            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), recordCount >= 0
+        else { return nil }
+        var changeFiles: [CloudAsset] = []
+        if let field = record.fields["changeFiles"] {
+            guard case .list(let values) = field else { return nil }
+            for value in values {
+                guard case .asset(let asset) = value else { return nil }
+                changeFiles.append(asset)
+            }
+        }
+        self.init(dataFile: dataFile, changeFiles: changeFiles, syncTimestamp: syncTimestamp, recordCount: recordCount)
+    }
+
+    /// The record of a dataset with these fields.
+    func record(of schema: DatasetSchema) -> CloudRecord {
+        var fields: [String: CloudValue] = [
+            "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
+        ]
+        if !changeFiles.isEmpty { fields["changeFiles"] = .list(changeFiles.map { .asset($0) }) }
+        return CloudRecord(type: schema.recordType, name: schema.recordName, fields: fields)
+    }
+}

@@ -1,0 +1,155 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Looks into a zone and changes nothing: its history, the contents of any kept version, and whether all of it is sound.
+public struct SnapshotInspector: Sendable {
+    let cloud: any CloudDatabase
+    let zone: ZoneID
+    let applied: AppliedVersion?
+    let device: Device?
+
+    init(cloud: any CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: Device?) {
+        self.cloud = cloud
+        self.zone = zone
+        self.applied = applied
+        self.device = device
+    }
+
+    /// Looks into a cloud directory without any database.
+    public init(cloud path: String, zone: String = "ZentikSyncZone") throws {
+        self.init(cloud: try SyncError.at(.open) { try DirectoryCloud(path: path) }, zone: ZoneID(zone), applied: nil, device: nil)
+    }
+
+    /// The zone's kept versions, newest first.
+    public func history(limit: Int? = nil) async throws -> HistoryReport {
+        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let newestFirst = commits.reversed().prefix(limit ?? .max)
+        return HistoryReport(zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init))
+    }
+
+    /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
+    public func writeContainer(of dataset: String, version: Int? = nil, to write: @escaping (UnsafeRawBufferPointer) throws -> Void) async throws {
+        let state = try await records(at: version)
+        let record = try find(dataset, in: state)
+        let asset = try await open(record)
+        let lent = LentWrite(write)
+        try await WorkerThreads.run {
+            try lent.write(asset.readMember(asset.index.header).bytes)
+            try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.none) { try lent.write($1.raw.bytes) }
+            try asset.checkTail()
+            try lent.write(asset.readMember(asset.index.tail).bytes)
+        }
+    }
+
+    /// Reads and checks versions from the commit to the last byte.
+    ///
+    /// - Parameters:
+    ///   - all: every kept version; else the newest.
+    ///   - local: also compares the device's tables, row by row, with the version that was applied.
+    public func verify(all: Bool = false, local: Bool = false, progress: ProgressHandler? = nil) async throws -> VerifyReport {
+        try await SnapshotVerifier(inspector: self, progress: progress).run(all: all, local: local)
+    }
+
+    func records(at version: Int?) async throws -> ZoneState {
+        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: applied?.token) }
+        guard state.token != nil else {
+            throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+        }
+        return state
+    }
+
+    func open(_ record: CloudRecord) async throws -> SnapshotAsset {
+        try await SnapshotAsset(of: record, dataset: nil, in: cloud, zone: zone)
+    }
+
+    private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
+        let name = device?.settings.datasets.first { $0.name == dataset }?.recordName ?? dataset + "_data"
+        guard let record = state.record(name) else {
+            let known = state.records.map(\.name).joined(separator: ", ")
+            throw SyncError(.nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)", hint: known.isEmpty ? nil : "it has the records \(known)")
+        }
+        return record
+    }
+
+    private struct LentWrite: @unchecked Sendable {
+        // SAFETY: the caller waits while the worker's thread writes, one call at a time.
+        let write: (UnsafeRawBufferPointer) throws -> Void
+        init(_ write: @escaping (UnsafeRawBufferPointer) throws -> Void) { self.write = write }
+    }
+}
+
+/// A zone's kept versions.
+public struct HistoryReport: Sendable, Encodable {
+    public struct Version: Sendable, Encodable {
+        public struct Dataset: Sendable, Encodable {
+            public let record: String
+            public let recordCount: Int
+            public let file: String
+            /// The asset's size in bytes.
+            public let size: Int
+
+            init?(_ record: CloudRecord) {
+                guard let fields = SnapshotFields(record) else { return nil }
+                self.record = record.name
+                recordCount = fields.recordCount
+                file = fields.dataFile.path
+                size = fields.dataFile.byteCount
+            }
+        }
+
+        public let version: Int
+        public let timestamp: String
+        public let device: String
+        /// SHA-256 of the commit's bytes.
+        public let hash: String
+        /// What the version changed.
+        public let saved: [Dataset]
+        public let deleted: [String]
+
+        init(_ commit: Commit) {
+            version = commit.token.number
+            timestamp = commit.timestamp.description
+            device = commit.device
+            hash = commit.token.hash
+            saved = commit.saved.compactMap(Dataset.init)
+            deleted = commit.deleted
+        }
+    }
+
+    public let zone: String
+    public let newestVersion: Int?
+    /// Newest first.
+    public let versions: [Version]
+}
+
+/// What a zone has, for who looks at a cloud directory without a database.
+public struct ZoneStatusReport: Sendable, Encodable {
+    public let cloudUUID: String
+    public let container: String
+    public let zone: String
+    /// The device that publishes, or `many`.
+    public let publisher: String
+    public let newestVersion: Int?
+    public let newestTimestamp: String?
+    public let records: [HistoryReport.Version.Dataset]
+    public let devices: [StatusReport.OtherDevice]
+}
+
+extension SnapshotInspector {
+    /// What the zone has.
+    public func zoneStatus() async throws -> ZoneStatusReport {
+        try await SyncError.at(.fetch) {
+            let identity = try await cloud.identity()
+            let info = try await cloud.zone(zone)
+            let state = try await cloud.records(in: zone)
+            return ZoneStatusReport(
+                cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
+                newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description, records: state.records.compactMap(HistoryReport.Version.Dataset.init),
+                devices: try await cloud.deviceReports(in: zone).map(StatusReport.OtherDevice.init))
+        }
+    }
+}

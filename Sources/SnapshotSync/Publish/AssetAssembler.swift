@@ -1,0 +1,79 @@
+import CloudStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Puts blocks into a new asset in order, and writes nothing while they are those of the last one.
+struct AssetAssembler {
+    private let schema: DatasetSchema
+    private let previous: PreviousSnapshot?
+    private let asset: any AssetWriter
+    private let makeAssembly: () throws -> SnapshotAssembly
+    private var assembly: SnapshotAssembly?
+    /// How many of the previous snapshot's first blocks have come, one after another; counted until another one comes.
+    private var leading = 0
+    private var reused = 0
+    /// How many entities have come.
+    private(set) var recordCount = 0
+
+    init(schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int, previous: PreviousSnapshot?, asset: any AssetWriter) {
+        self.schema = schema
+        self.previous = previous
+        self.asset = asset
+        makeAssembly = {
+            try SnapshotAssembly(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level) { try asset.write($0) }
+        }
+    }
+
+    /// Takes the block at `position` of the previous snapshot.
+    mutating func keep(_ position: Int) throws {
+        guard let previous else { return }
+        recordCount += previous.index.blocks[position].count
+        if assembly == nil, position == leading {
+            leading += 1
+        } else {
+            try begin()
+            try copy(position)
+        }
+    }
+
+    /// Takes a new block.
+    mutating func append(_ block: CompressedBlock) throws {
+        recordCount += block.entry.count
+        try begin()
+        try assembly?.append(block)
+    }
+
+    /// Ends the asset, if there is anything new in it.
+    mutating func finish() throws -> DatasetExporter.Outcome {
+        if assembly == nil, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
+            asset.abandon()
+            return .unchanged(recordCount: recordCount)
+        }
+        try begin()
+        guard let index = try assembly?.end() else { return .unchanged(recordCount: recordCount) }
+        try asset.setIndex(index.encode())
+        let stored = try asset.finish(rawByteCount: index.rawSize)
+        return .stored(
+            stored,
+            ExportedDataset(
+                name: schema.name, recordCount: recordCount, file: stored.path, size: stored.byteCount, rawSize: stored.rawByteCount,
+                blocks: index.blocks.count, blocksReused: reused))
+    }
+
+    private mutating func begin() throws {
+        guard assembly == nil else { return }
+        assembly = try makeAssembly()
+        for position in 0..<leading { try copy(position) }
+    }
+
+    private mutating func copy(_ position: Int) throws {
+        guard let previous else { return }
+        let entry = previous.index.blocks[position]
+        try withUnsafeTemporaryAllocation(byteCount: entry.member.length, alignment: 8) { buffer in
+            try previous.reader.read(into: buffer, at: entry.member.offset)
+            try assembly?.appendCopied(entry, UnsafeRawBufferPointer(buffer))
+        }
+        reused += 1
+    }
+}

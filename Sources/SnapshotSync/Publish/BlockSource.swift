@@ -1,0 +1,106 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+
+/// Gives workers the blocks of a dataset, each run of blocks with its number in the order of keys.
+protocol BlockSource: Sendable {
+    /// How many workers it is worth to run.
+    var workerCount: Int { get }
+    /// Runs one worker: hands `take` every run of blocks that falls to it, until there are no more or `take` returns false.
+    func run(worker: Int, take: (_ number: Int, _ blocks: [RawBlock]) throws -> Bool) throws
+    /// How many runs there are, once a worker has seen the end.
+    var runCount: Int? { get }
+}
+
+/// Several connections on one state: a cursor over the keys cuts runs, each worker reads and encodes its own.
+///
+/// For a rowid table in key order, reading is random access to pages, which is worth two cores.
+final class RangeBlockSource: BlockSource, @unchecked Sendable {
+    // SAFETY: `cursor` and `ended` are touched under `lock` only; everything else is constant.
+    private let lock = NSLock()
+    private let cursor: KeyCursor
+    private let cutter: BlockCutter
+    private let session: ReadSession
+    private let schema: DatasetSchema
+    private var ended: Int?
+    let workerCount: Int
+
+    /// Uses the connections 1, 2, … of `session`; `cursor` belongs to connection 0, which the caller holds.
+    init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, blockEntities: Int) {
+        self.session = session
+        self.cursor = cursor
+        self.schema = schema
+        cutter = BlockCutter(blockEntities: blockEntities)
+        workerCount = session.readerCount - 1
+    }
+
+    var runCount: Int? { lock.withLock { ended } }
+
+    func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
+        try session.withReader(worker + 1) { reader in
+            let rows = try reader.ranges(of: schema)
+            let encoder = BlockEncoder(schema: schema, blockEntities: cutter.blockEntities)
+            while let range = try nextRange() {
+                encoder.beginRange()
+                try rows.read(range, into: encoder)
+                encoder.finish()
+                var blocks: [RawBlock] = []
+                while let block = encoder.popCompleted() { blocks.append(block) }
+                guard try take(range.number, blocks) else { return }
+                blocks.forEach(encoder.recycle)
+            }
+        }
+    }
+
+    private func nextRange() throws -> KeyRange? {
+        try lock.withLock {
+            guard ended == nil else { return nil }
+            let range = try cursor.next { cutter.cuts(beforeTextKey: $0) }
+            ended = range == nil ? cursor.count : (range!.next == nil ? range!.number + 1 : nil)
+            return range
+        }
+    }
+}
+
+/// One connection that is read in key order; workers take turns at reading and compress side by side.
+final class RowBlockSource: BlockSource, @unchecked Sendable {
+    // SAFETY: `rows`, `encoder`, `count` and `ended` are touched under `lock` only.
+    private let lock = NSLock()
+    private let rows: RowReader
+    private let encoder: BlockEncoder
+    private var count = 0
+    private var ended = false
+    let workerCount: Int
+
+    init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, workerCount: Int) {
+        self.rows = rows
+        encoder = BlockEncoder(schema: schema, blockEntities: blockEntities)
+        self.workerCount = workerCount
+    }
+
+    var runCount: Int? { lock.withLock { ended ? count : nil } }
+
+    func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
+        while let (number, block) = try nextBlock() {
+            guard try take(number, [block]) else { return }
+            lock.withLock { encoder.recycle(block) }
+        }
+    }
+
+    private func nextBlock() throws -> (Int, RawBlock)? {
+        try lock.withLock {
+            while true {
+                if let block = encoder.popCompleted() {
+                    defer { count += 1 }
+                    return (count, block)
+                }
+                if ended { return nil }
+                if try !rows.next(into: encoder) {
+                    encoder.finish()
+                    ended = true
+                }
+            }
+        }
+    }
+}

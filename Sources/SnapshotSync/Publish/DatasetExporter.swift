@@ -1,0 +1,109 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Writes one dataset as a snapshot asset: read, encode, compress on all cores, store in order.
+///
+/// Memory: a few blocks per core, whatever the dataset's size. Blocks that the last snapshot has are copied; if all are
+/// the same, nothing is written.
+struct DatasetExporter: Sendable {
+    let schema: DatasetSchema
+    let shape: TableShape
+    let session: ReadSession
+    let previous: PreviousSnapshot?
+    let syncTimestamp: Instant
+    let level: Int
+    let progress: ProgressHandler?
+
+    /// What became of the dataset.
+    enum Outcome: Sendable {
+        /// The last snapshot holds exactly these entities.
+        case unchanged(recordCount: Int)
+        case stored(CloudAsset, ExportedDataset)
+    }
+
+    /// One block on its way to the asset.
+    private enum Piece {
+        case compressed(CompressedBlock)
+        /// The block at that position of the previous snapshot, unchanged.
+        case kept(Int)
+    }
+
+    /// Exports the dataset into `asset`, to which nothing is written if the dataset is unchanged.
+    func run(into asset: any AssetWriter) throws -> Outcome {
+        try session.withReader(0) { reader in
+            let blockEntities = try chooseBlockEntities(reader)
+            let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
+            let source = try makeSource(reader, blockEntities: blockEntities)
+            let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
+            return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable) }) {
+                do {
+                    return try assemble(queue, blockEntities, reusable, asset)
+                } catch {
+                    queue.fail(error)
+                    throw error
+                }
+            }
+        }
+    }
+
+    // One worker: encode, compare with the last snapshot, compress.
+    private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?) {
+        do {
+            let compressor = try MemberCompressor(level: level)
+            try source.run(worker: worker) { number, blocks in
+                var pieces: [Piece] = []
+                for block in blocks {
+                    let isFirst = number == 0 && pieces.isEmpty
+                    if let position = previous?.match(block, isFirst: isFirst) {
+                        pieces.append(.kept(position))
+                    } else {
+                        pieces.append(.compressed(try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }))
+                    }
+                }
+                return queue.put(pieces, at: number)
+            }
+            if let count = source.runCount { queue.finish(at: count) }
+        } catch {
+            queue.fail(SyncError(error, step: .encode))
+        }
+    }
+
+    // The ordered side: nothing is written while all blocks are the last snapshot's, in its order.
+    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter) throws -> Outcome {
+        var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
+        while let pieces = try queue.take() {
+            for piece in pieces {
+                try SyncError.at(.store) {
+                    switch piece {
+                    case .kept(let position): try writer.keep(position)
+                    case .compressed(let block): try writer.append(block)
+                    }
+                }
+            }
+            progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: self.previous?.index.recordCount))
+        }
+        return try SyncError.at(.store) { try writer.finish() }
+    }
+
+    private func makeSource(_ reader: DatasetReader, blockEntities: Int) throws -> any BlockSource {
+        if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.hasRows(schema, moreThan: 5000) {
+            return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities)
+        }
+        return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, workerCount: WorkerThreads.count)
+    }
+
+    /// The last snapshot's choice as long as it serves; else one by the size of the first entities.
+    private func chooseBlockEntities(_ reader: DatasetReader) throws -> Int {
+        if let index = previous?.index, BlockSizing.keeps(index) { return index.blockEntities }
+        let probe = BlockSizeProbe(schema: schema)
+        let rows = try reader.rows(of: schema)
+        return try SyncError.at(.encode) {
+            while !probe.isComplete, try rows.next(into: probe) {}
+            rows.end()
+            return probe.blockEntities
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import CloudStore
+import SnapshotFormat
+import SnapshotModel
+
+/// The last snapshot asset of a dataset, whose unchanged blocks are copied as bytes instead of compressed again.
+struct PreviousSnapshot: Sendable {
+    let index: SnapshotIndex
+    let reader: any AssetReader
+
+    /// The position of a block with the same entities that would be the same bytes, or nil.
+    func match(_ block: RawBlock, isFirst: Bool) -> Int? {
+        guard let key = block.firstKey, let position = position(of: key) else { return nil }
+        let entry = index.blocks[position]
+        // The first block of a file begins with another separator than the rest.
+        guard isFirst == (position == 0), entry.count == block.count, entry.member.rawSHA256 == block.rawSHA256 else { return nil }
+        return position
+    }
+
+    private func position(of key: EntityKey) -> Int? {
+        var low = 0, high = index.blocks.count
+        while low < high {
+            let middle = (low + high) / 2
+            if index.blocks[middle].firstKey < key { low = middle + 1 } else { high = middle }
+        }
+        return low < index.blocks.count && index.blocks[low].firstKey == key ? low : nil
+    }
+}

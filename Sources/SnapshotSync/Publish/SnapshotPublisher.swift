@@ -1,0 +1,168 @@
+import CloudStore
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Publishes what is new in a writer's database: read, encode, compress, store, announce.
+///
+/// All datasets of one export are read on one state of the database and announced by one commit.
+struct SnapshotPublisher: Sendable {
+    let device: Device
+    let level: Int
+    let progress: ProgressHandler?
+
+    /// Publishes a version if anything is new.
+    func run() async throws -> ExportReport {
+        let settings = device.settings
+        guard settings.role == .writer else {
+            throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
+        }
+        try await device.checkPublisher()
+        let token = try await settleIntended()
+        try SyncGuards.refuseUnknownFields(device.database.read { try $0.datasetStates() })
+
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
+        defer { session.end() }
+        var exported: [Exported] = []
+        do {
+            for schema in settings.datasets {
+                if let one = try await export(schema, session, state, number: (token?.number ?? 0) + 1) { exported.append(one) }
+            }
+            session.end()
+            guard !exported.isEmpty else { return try await nothingNew(token) }
+            return try await announce(exported, after: token, state)
+        } catch {
+            await device.cloud.discard(exported.map(\.asset), in: device.zone)
+            throw error
+        }
+    }
+
+    private struct Exported: Sendable {
+        let schema: DatasetSchema
+        let asset: CloudAsset
+        let report: ExportedDataset
+        let syncTimestamp: Instant
+    }
+
+    /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
+    private func settleIntended() async throws -> ChangeToken? {
+        let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
+        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
+        guard let newest = changes.token, newest != applied?.token else { return applied?.token }
+        guard let first = changes.commits.first, changes.commits.count == 1, first.token == intended?.token else {
+            throw SyncError(
+                .refused, step: .fetch, at: "zone \(device.zone)",
+                applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
+                hint: "run snapsync import first")
+        }
+        try SyncError.at(.apply) { try device.database.write { try $0.record(AppliedVersion(newest), states(of: first)) } }
+        device.logger.notice("found version \(newest.number), which an earlier run had published without noting it")
+        return newest
+    }
+
+    private func states(of commit: Commit) -> [DatasetState] {
+        commit.saved.compactMap { record in
+            guard let schema = device.settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
+            return DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: [])
+        }
+    }
+
+    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, number: Int) async throws -> Exported? {
+        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+        let record = state.record(schema.recordName)
+        let previous = try await openPrevious(schema, record)
+        // Time never runs backwards from version to version, whatever the clock does.
+        let last = record.flatMap { SnapshotFields($0)?.syncTimestamp }
+        let syncTimestamp = max(device.now(), last?.advanced(byMicroseconds: 1000) ?? device.now())
+        do {
+            return try await export(schema, shape, session, previous, syncTimestamp, number)
+        } catch let error where previous != nil && (error.step == .store || error.step == .verify) && error.code == .dataRefused {
+            device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
+            return try await export(schema, shape, session, nil, syncTimestamp, number)
+        }
+    }
+
+    private func export(
+        _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int
+    ) async throws(SyncError) -> Exported? {
+        do {
+            let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
+            let lent = LentWriter(writer)
+            let exporter = DatasetExporter(
+                schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
+            let outcome: DatasetExporter.Outcome
+            do {
+                outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
+            } catch {
+                writer.abandon()
+                throw error
+            }
+            guard case .stored(let asset, let report) = outcome else { return nil }
+            return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp)
+        } catch {
+            throw SyncError(error, step: .store)
+        }
+    }
+
+    /// The last snapshot, if it can be read; one that cannot costs time, not data.
+    private func openPrevious(_ schema: DatasetSchema, _ record: CloudRecord?) async throws -> PreviousSnapshot? {
+        guard let record, let fields = SnapshotFields(record) else { return nil }
+        do {
+            let reader = try await device.cloud.openAsset(fields.dataFile, in: device.zone)
+            guard let data = try reader.index() else { return nil }
+            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader)
+        } catch {
+            device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+
+    private func announce(_ exported: [Exported], after token: ChangeToken?, _ state: ZoneState) async throws -> ExportReport {
+        let records = exported.map { one in
+            SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
+        }
+        let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
+        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(AppliedVersion(commit.token)) } }
+        let published = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
+
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                try transaction.record(
+                    AppliedVersion(published),
+                    exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
+                try transaction.setLastSuccess(device.now())
+            }
+        }
+        await device.report(published)
+        let names = Set(exported.map(\.schema.name))
+        return ExportReport(
+            published: true, version: published.number, written: exported.map(\.report),
+            unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
+            warnings: exported.compactMap { AssetLimits.warning($0.report) })
+    }
+
+    private func nothingNew(_ token: ChangeToken?) async throws -> ExportReport {
+        try SyncError.at(.announce) { try device.database.write { try $0.setLastSuccess(device.now()) } }
+        return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: [])
+    }
+}
+
+extension LocalTransaction {
+    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
+    fileprivate func record(_ version: AppliedVersion, _ states: [DatasetState]) throws {
+        try setApplied(version)
+        try setIntended(nil)
+        for state in states { try setDatasetState(state) }
+    }
+}
+
+/// An asset writer on its way to the one thread that uses it.
+private struct LentWriter: @unchecked Sendable {
+    // SAFETY: the publisher waits while the exporter's thread has it.
+    let writer: any AssetWriter
+    init(_ writer: any AssetWriter) { self.writer = writer }
+}

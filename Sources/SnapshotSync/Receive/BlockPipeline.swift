@@ -1,0 +1,116 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+
+/// Reads the blocks of an asset side by side and hands them on in order.
+///
+/// Workers fetch, verify, decompress and decode; the caller's thread does `take`. Memory: a few blocks per worker, used
+/// again and again.
+struct BlockPipeline: Sendable {
+    let asset: SnapshotAsset
+    /// How many workers: all cores where `take` does little, else one less.
+    let workerCount: Int
+
+    /// What a worker does with a block's JSON once it is decompressed.
+    enum Decoding: Sendable {
+        /// Parses the entities by a schema.
+        case entities(DatasetSchema)
+        /// Parses them and compares the JSON's hash, which ``entities(_:)`` need not: the compressed bytes' hash was checked.
+        case entitiesAndHash(DatasetSchema)
+        /// Nothing: the JSON is wanted as it is.
+        case none
+    }
+
+    /// Runs every block through the workers and, in order, through `take`, which has it for the length of the call.
+    func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
+        let count = asset.index.blocks.count
+        guard count > 0 else { return }
+        let workers = max(1, min(workerCount, count))
+        let queue = OrderedQueue<EntityBlock>(window: 3 * workers)
+        let spare = SpareBlocks()
+        queue.finish(at: count)
+        try WorkerThreads.run(workers, { _ in
+            do {
+                let worker = try BlockWorker(asset: asset, decoding: decoding)
+                while let number = queue.claim(below: count) {
+                    let block = spare.pop() ?? EntityBlock()
+                    try worker.work(number, block)
+                    guard queue.put(block, at: number) else { return }
+                }
+            } catch {
+                queue.fail(SyncError(error, step: .decode))
+            }
+        }) {
+            do {
+                var number = 0
+                while let block = try queue.take() {
+                    try take(number, block)
+                    spare.push(block)
+                    number += 1
+                }
+            } catch {
+                queue.fail(error)
+                throw error
+            }
+        }
+    }
+}
+
+/// One worker: a buffer, an inflate stream and a parser that serve one block after another.
+private struct BlockWorker {
+    let asset: SnapshotAsset
+    let hasHashCheck: Bool
+    let parser: BlockParser?
+    let reader: MemberReader
+    let compressed = ByteBuffer()
+
+    init(asset: SnapshotAsset, decoding: BlockPipeline.Decoding) throws {
+        self.asset = asset
+        switch decoding {
+        case .entities(let schema): (parser, hasHashCheck) = (BlockParser(schema: schema), false)
+        case .entitiesAndHash(let schema): (parser, hasHashCheck) = (BlockParser(schema: schema), true)
+        case .none: (parser, hasHashCheck) = (nil, false)
+        }
+        reader = try MemberReader()
+    }
+
+    func work(_ number: Int, _ block: EntityBlock) throws {
+        let entry = asset.index.blocks[number]
+        try asset.fetch(entry.member, into: compressed)
+        try step(.verify, number) {
+            try reader.inflate(compressed.bytes, entry: entry.member, name: "block \(number)", into: block.raw)
+            if hasHashCheck { try checkHash(of: block.raw, entry, number) }
+        }
+        try step(.decode, number) { try parser?.parse(block, number: number, of: asset.index) }
+    }
+
+    private func checkHash(of raw: ByteBuffer, _ entry: BlockEntry, _ number: Int) throws {
+        // The separator before the block's first entity belongs to its place, not to its hash.
+        let entities = UnsafeRawBufferPointer(rebasing: raw.bytes.dropFirst(number == 0 ? 1 : 2))
+        guard ContentHash(of: entities) == entry.member.rawSHA256 else {
+            throw FormatError(.hashMismatch, at: "block \(number)", "its JSON does not match its hash")
+        }
+    }
+
+    private func step<T>(_ step: SyncStep, _ number: Int, _ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let error as FormatError {
+            throw SyncError(.dataRefused, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: error.hint ?? SnapshotAsset.hint)
+        }
+    }
+}
+
+/// Blocks that were used and lend their memory to the next ones.
+private final class SpareBlocks: @unchecked Sendable {
+    // SAFETY: `blocks` is touched under `lock` only.
+    private let lock = NSLock()
+    private var blocks: [EntityBlock] = []
+
+    func pop() -> EntityBlock? { lock.withLock { blocks.popLast() } }
+
+    func push(_ block: EntityBlock) {
+        block.clear()
+        lock.withLock { blocks.append(block) }
+    }
+}

@@ -1,0 +1,23 @@
+/// What an import did.
+public struct ImportReport: Sendable, Encodable {
+    /// Whether anything was applied; false if the version was here already.
+    public let applied: Bool
+    /// The zone's version that the database now shows; nil for a file.
+    public let version: Int?
+    /// The datasets that were replaced.
+    public let datasets: [ImportedDataset]
+    /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
+    public let view: String?
+    /// What deserves attention, in words.
+    public let warnings: [String]
+}
+
+/// One dataset that an import replaced.
+public struct ImportedDataset: Sendable, Encodable {
+    public let name: String
+    public let recordCount: Int
+    /// The container's `syncTimestamp`.
+    public let syncTimestamp: String
+    /// The size of what was read, in bytes.
+    public let size: Int
+}

@@ -1,0 +1,70 @@
+import CloudStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// One version of one dataset in the cloud, opened: its index and head are checked, its blocks are not read yet.
+struct SnapshotAsset: Sendable {
+    /// `notifications@42`: the dataset and the version, for errors.
+    let place: String
+    let fields: SnapshotFields
+    let reader: any AssetReader
+    let index: SnapshotIndex
+
+    /// Opens the asset of a record; with `dataset` nil, of whatever dataset it says it is.
+    ///
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived, `.dataRefused` if record, file, index and head
+    ///   do not belong together.
+    init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
+        guard let fields = SnapshotFields(record) else {
+            throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount", hint: "update snapsync, or have the writer publish again")
+        }
+        guard fields.changeFiles.isEmpty else {
+            throw SyncError(.refused, step: .fetch, at: place, "the version is stored with change assets, which this snapsync does not know", hint: "update snapsync")
+        }
+        self.fields = fields
+        reader = try await SyncError.at(.fetch) { try await cloud.openAsset(fields.dataFile, in: zone) }
+        guard let data = try SyncError.at(.fetch, { [reader] in try reader.index() }) else {
+            throw SyncError(.dataRefused, step: .verify, at: place, "the asset has no block index", hint: Self.hint)
+        }
+        let index = try SyncError.at(.verify) { try SnapshotIndex.decode(data) }
+        self.index = index
+        let isConsistent = index.dataset == dataset ?? index.dataset && index.size == fields.dataFile.byteCount && index.size == reader.byteCount
+            && index.rawSize == fields.dataFile.rawByteCount && index.recordCount == fields.recordCount
+        guard isConsistent else {
+            throw SyncError(.dataRefused, step: .verify, at: place, "the block index does not fit the record and the file", hint: Self.hint)
+        }
+        let header = try readMember(index.header)
+        let head = try SyncError.at(.verify) { try SnapshotHeader.parse(header.bytes) }
+        guard head.dataset == index.dataset, head.syncTimestamp == fields.syncTimestamp else {
+            throw SyncError(.dataRefused, step: .verify, at: place, "the asset's head names another dataset or time than the record", hint: Self.hint)
+        }
+    }
+
+    /// Reads, checks and decompresses the head or the tail.
+    func readMember(_ entry: MemberEntry) throws -> ByteBuffer {
+        let compressed = try fetch(entry, into: ByteBuffer())
+        let raw = ByteBuffer()
+        try SyncError.at(.verify) { try MemberReader().inflate(compressed.bytes, entry: entry, name: "the head or tail", into: raw) }
+        return raw
+    }
+
+    /// Reads a member's bytes as they lie in the file.
+    @discardableResult
+    func fetch(_ entry: MemberEntry, into buffer: ByteBuffer) throws -> ByteBuffer {
+        try SyncError.at(.fetch) {
+            try buffer.fill(entry.length) { try reader.read(into: $0, at: entry.offset) }
+        }
+        return buffer
+    }
+
+    /// Checks the end of the asset.
+    @discardableResult
+    func checkTail() throws -> SnapshotTail {
+        let tail = try readMember(index.tail)
+        return try SyncError.at(.verify) { try SnapshotTail.check(tail.bytes, keyKind: index.keyKind) }
+    }
+
+    static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run snapsync export again"
+}

@@ -1,0 +1,134 @@
+import CloudStore
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Brings a version of the zone into the database: fetch, verify, decompress, decode, apply.
+///
+/// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
+/// see the old data until the commit and never a mixture.
+struct SnapshotReceiver: Sendable {
+    let device: Device
+    let progress: ProgressHandler?
+
+    /// Imports the newest version if it is newer than what is here; ends a view.
+    func importNewest() async throws -> ImportReport {
+        let local = try localState()
+        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: local.applied?.token, in: device.zone) }
+        guard let newest = changes.token else {
+            throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+        }
+        if newest == local.applied?.token, local.view == nil {
+            try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
+            return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: [])
+        }
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
+        let report = try await apply(state, local, token: newest, view: nil)
+        await device.report(newest)
+        return report
+    }
+
+    /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
+    func importVersion(_ number: Int) async throws -> ImportReport {
+        guard device.settings.role == .reader else {
+            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a writer; an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
+        }
+        let local = try localState()
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
+        return try await apply(state, local, token: nil, view: "version \(number)")
+    }
+
+    private struct Local: Sendable {
+        let applied: AppliedVersion?
+        let view: String?
+    }
+
+    private func localState() throws -> Local {
+        try SyncError.at(.read) { try device.database.read { Local(applied: try $0.applied(), view: try $0.view()) } }
+    }
+
+    private struct Incoming: Sendable {
+        let schema: DatasetSchema
+        let asset: SnapshotAsset
+    }
+
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?) async throws -> ImportReport {
+        var incoming: [Incoming] = []
+        var warnings: [String] = []
+        for schema in device.settings.datasets {
+            guard let record = state.record(schema.recordName) else {
+                warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
+                continue
+            }
+            guard record.type == schema.recordType else {
+                throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
+            }
+            // What the token's version had is here already, unless the database shows something else.
+            let isHere = view == nil && local.view == nil && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            if isHere { continue }
+            incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
+        }
+        warnings += state.records.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
+            .map { "the record \($0) is of no dataset that this device knows" }
+
+        let found = incoming
+        let datasets = try await WorkerThreads.run { try replace(found, local, token: token, view: view) }
+        for dataset in datasets where !dataset.unknownFields.isEmpty {
+            warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
+        }
+        return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
+    }
+
+    private struct Replaced: Sendable {
+        let report: ImportedDataset
+        let unknownFields: [String]
+    }
+
+    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [Replaced] {
+        let schemas = incoming.map(\.schema)
+        return try device.database.write { transaction in
+            // The state that was read before the transaction must be the one that it changes.
+            guard try transaction.applied() == local.applied, try transaction.view() == local.view else {
+                throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
+            }
+            for schema in schemas {
+                try SyncError.at(.apply) { try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path) }
+            }
+            if local.applied == nil, local.view == nil {
+                try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
+            }
+            let keeper = try SyncError.at(.apply) { try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) }
+            var replaced: [Replaced] = []
+            for one in incoming { replaced.append(try replace(one, in: transaction)) }
+            try SyncError.at(.apply) {
+                try keeper.settle()
+                if let token { try transaction.setApplied(AppliedVersion(token)) }
+                try transaction.setView(view)
+                for (one, done) in zip(incoming, replaced) {
+                    try transaction.setDatasetState(
+                        DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
+                }
+                try transaction.setLastSuccess(device.now())
+            }
+            return replaced
+        }
+    }
+
+    private func replace(_ one: Incoming, in transaction: LocalTransaction) throws -> Replaced {
+        let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: one.schema) }
+        let index = one.asset.index
+        var unknown: Set<String> = []
+        try BlockPipeline(asset: one.asset, workerCount: WorkerThreads.count - 1).run(.entities(one.schema)) { _, block in
+            unknown.formUnion(block.unknownFieldNames)
+            try SyncError.at(.apply) { try block.give(to: applier) }
+            progress?(SyncProgress(step: .apply, dataset: one.schema.name, entityCount: applier.count, expectedCount: index.recordCount))
+        }
+        try one.asset.checkTail()
+        return Replaced(
+            report: ImportedDataset(
+                name: one.schema.name, recordCount: applier.count, syncTimestamp: one.asset.fields.syncTimestamp.description, size: index.size),
+            unknownFields: unknown.sorted())
+    }
+}

@@ -1,0 +1,55 @@
+import LocalStore
+import SnapshotModel
+public import StrictText
+
+/// What `generate` added.
+public struct SampleReport: Sendable, Encodable {
+    public let database: String
+    public let notifications: Int
+    public let buckets: Int
+    public let seed: UInt64
+}
+
+/// Adds made-up entities to the built-in tables.
+public enum SampleFiller {
+    /// Adds that many buckets and notifications in one transaction; makes database and tables where they are missing.
+    public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
+        try await WorkerThreads.run {
+            try SyncError.at(.apply) {
+                let database = try LocalDatabase(path: path, creating: true)
+                let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
+                try database.write { transaction in
+                    _ = try transaction.createBuiltInTables()
+                    for schema in DatasetSchema.builtIn { _ = try transaction.checkTable(of: schema) }
+                    try data.giveBuckets(to: transaction.inserting(into: .buckets))
+                    try data.giveNotifications(to: transaction.inserting(into: .notifications))
+                }
+            }
+        }
+        return SampleReport(database: path, notifications: notifications, buckets: buckets, seed: seed)
+    }
+
+    /// Marks notifications as read, as an application would: `readAt` and `updatedAt` are set to the present time.
+    ///
+    /// Which ones follows from the seed and from what is there.
+    public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
+        try await WorkerThreads.run {
+            try SyncError.at(.apply) {
+                let database = try LocalDatabase(path: path)
+                let marked = try database.write { transaction in
+                    _ = try transaction.checkTable(of: .notifications)
+                    return try transaction.markNotificationsRead(count: count, seed: seed, at: instant)
+                }
+                return MarkReport(database: path, marked: marked, at: instant.description)
+            }
+        }
+    }
+}
+
+/// What `generate --mark-read` changed.
+public struct MarkReport: Sendable, Encodable {
+    public let database: String
+    /// How many notifications were marked; fewer than asked for if there are fewer.
+    public let marked: Int
+    public let at: String
+}

@@ -1,0 +1,32 @@
+import LocalStore
+import SnapshotModel
+
+/// The rules that say no before anything is changed.
+enum SyncGuards {
+    /// Delete-then-insert would clear columns that the dataset does not describe.
+    static func refuseUndescribedColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
+        guard !shape.undescribedColumns.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: "\(database), table \(schema.table)",
+            "dataset \(schema.name) does not describe the column\(shape.undescribedColumns.count == 1 ? "" : "s") \(shape.undescribedColumns.joined(separator: ", ")), which an import would clear",
+            hint: "describe them in the dataset file, or keep them in a table of their own")
+    }
+
+    /// The first import deletes what is there; that must have been asked for.
+    static func refuseOwnRows(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, at database: String) throws {
+        guard !settings.replacesOwnRows, let schema = try schemas.first(where: { try transaction.hasRows($0) }) else { return }
+        throw SyncError(
+            .refused, step: .apply, at: "\(database), table \(schema.table)",
+            "it has rows that did not come from this cloud, and the first import would replace them; nothing was changed",
+            hint: "keep a copy, then: snapsync detach, and snapsync init … --replace")
+    }
+
+    /// A dataset file that knows less than the zone's data would lose fields when it publishes.
+    static func refuseUnknownFields(_ states: [DatasetState]) throws {
+        guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }
+        throw SyncError(
+            .refused, step: .read, at: "dataset \(state.name)",
+            "the cloud's entities have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
+            hint: "update the dataset file or snapsync on this device")
+    }
+}

@@ -1,0 +1,146 @@
+import CloudStore
+import Foundation
+public import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What `init` is asked to do.
+public struct SetupRequest: Sendable {
+    /// The SQLite file.
+    public var database: String
+    /// The cloud directory.
+    public var cloud: String
+    public var role: SyncRole
+    /// The device's name; nil makes one of the machine's name and a random part.
+    public var device: String?
+    public var zone: String
+    /// `iCloud.` and the application's reverse-DNS name, for a cloud that is made.
+    public var container: String
+    /// The path of a dataset file; nil means the built-in datasets.
+    public var datasets: String?
+    /// Whether to make the database and the built-in tables where they are missing.
+    public var createsTables: Bool
+    /// Whether the first import may replace rows that are there already.
+    public var replacesOwnRows: Bool
+
+    public init(
+        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
+        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false
+    ) {
+        self.database = database
+        self.cloud = cloud
+        self.role = role
+        self.device = device
+        self.zone = zone
+        self.container = container
+        self.datasets = datasets
+        self.createsTables = createsTables
+        self.replacesOwnRows = replacesOwnRows
+    }
+}
+
+/// What `init` did.
+public struct SetupReport: Sendable, Encodable {
+    public let database: String
+    public let cloud: String
+    public let cloudUUID: String
+    public let zone: String
+    public let role: String
+    public let device: String
+    public let datasets: [String]
+    /// The tables that were made.
+    public let tablesMade: [String]
+    /// The database's journal mode, which `init` leaves as it is in a database that was there before.
+    public let journalMode: String
+    /// Whether a cloud was made in the directory.
+    public let cloudMade: Bool
+}
+
+/// Sets a database up for syncing: settings in the database, the zone in the cloud.
+enum SyncSetup {
+    static func run(_ request: SetupRequest) async throws -> SetupReport {
+        let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
+        let isNew = !FileManager.default.fileExists(atPath: request.database)
+        let database = try SyncError.at(.open) { try LocalDatabase(path: request.database, creating: request.createsTables) }
+        let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
+        defer { withExtendedLifetime(lock) {} }
+        let device = request.device ?? defaultDeviceName()
+
+        do {
+            let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
+            let (cloud, cloudMade) = try await SyncError.at(.open) { try openCloud(request) }
+            let identity = try await SyncError.at(.open) { try await cloud.identity() }
+            try await SyncError.at(.open) { try await joinZone(ZoneID(request.zone), in: cloud, as: device, role: request.role) }
+
+            let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
+            let settings = SyncSettings(
+                cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
+                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows)
+            let journalMode = try SyncError.at(.open) {
+                try database.write { try $0.initialize(settings) }
+                return try database.journalMode()
+            }
+            return SetupReport(
+                database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
+                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade)
+        } catch {
+            // A database that this call made, and that is of no use, is not left behind.
+            if isNew { database.remove() }
+            throw error
+        }
+    }
+
+    /// The datasets that a file describes, or the built-in ones.
+    static func schemas(_ path: String?) throws -> [DatasetSchema] {
+        guard let path else { return DatasetSchema.builtIn }
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .open, at: path, "the dataset file cannot be read", hint: "check the path given with --datasets")
+        }
+        do {
+            return try DatasetFile.decode(data)
+        } catch {
+            throw SyncError(.refused, step: .open, at: path, DatasetFile.explain(error), hint: "docs/datasets.md describes the dataset file")
+        }
+    }
+
+    private static func prepareTables(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase, isNew: Bool) throws -> [String] {
+        if isNew { try database.useWAL() }
+        return try database.write { transaction in
+            guard try !transaction.isInitialized() else {
+                throw SyncError(.refused, step: .open, at: request.database, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
+            }
+            let made = request.createsTables ? try transaction.createBuiltInTables() : []
+            for schema in datasets {
+                let shape = try transaction.checkTable(of: schema)
+                if request.role == .reader { try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database) }
+            }
+            return made
+        }
+    }
+
+    private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
+        guard request.role == .writer else { return (try DirectoryCloud(path: request.cloud), false) }
+        let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
+        return (try DirectoryCloud.create(at: request.cloud, container: request.container), !wasThere)
+    }
+
+    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, role: SyncRole) async throws {
+        switch role {
+        case .reader: _ = try await cloud.zone(zone)
+        case .writer:
+            let info = try await cloud.createZone(zone, creator: device, publishers: .one)
+            guard info.publishers == .many || info.creator == device else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",
+                    hint: "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
+            }
+        }
+    }
+
+    /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
+    private static func defaultDeviceName() -> String {
+        let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
+        let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
+        return (host.isEmpty ? "device" : host) + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+}

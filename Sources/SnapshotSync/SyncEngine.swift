@@ -1,0 +1,146 @@
+import CloudStore
+import LocalStore
+public import Logging
+import SnapshotFormat
+import SnapshotModel
+public import StrictText
+
+/// Syncs one SQLite database with a cloud directory, as its settings say.
+///
+///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "/mnt/share", role: .writer))
+///     let engine = try SyncEngine(database: "app.db")
+///     let report = try await engine.export()
+///
+/// Every method that changes something holds a lock that keeps other runs on the same database out (`tryAgainLater`).
+/// Every error is a ``SyncError``; after one, data and change token are as they were.
+public final class SyncEngine: Sendable {
+    private let database: LocalDatabase
+    private let cloudOverride: String?
+    private let now: @Sendable () -> Instant
+    private let logger: Logger
+
+    /// Opens a database.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file.
+    ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
+    ///   - now: the time, for tests.
+    public init(
+        database path: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) throws {
+        database = try SyncError.at(.open) { try LocalDatabase(path: path) }
+        cloudOverride = cloud
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Sets a database up for syncing: settings in the database, the zone in the cloud.
+    public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
+        try await SyncSetup.run(request)
+    }
+
+    /// Takes everything that ``setUp(_:)`` and later runs put into the database out again.
+    public func detach() throws -> DetachReport {
+        try locked {
+            try SyncError.at(.open) {
+                let settings = try database.write { transaction in
+                    let settings = try transaction.settings()
+                    try transaction.detach()
+                    return settings
+                }
+                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud)
+            }
+        }
+    }
+
+    /// Publishes a version, if anything is new. Writers only.
+    ///
+    /// - Parameter level: zlib's level, 1 (fastest) to 9 (smallest).
+    public func export(level: Int = 1, progress: ProgressHandler? = nil) async throws -> ExportReport {
+        try await locked { try await SnapshotPublisher(device: device(), level: level, progress: progress).run() }
+    }
+
+    /// Imports the newest version, if it is not here yet.
+    public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+    }
+
+    /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
+    public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) }
+    }
+
+    /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
+    ///
+    /// A database that was not set up takes the datasets of `datasets`, a dataset file, or the built-in ones.
+    public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await locked {
+            let settings = try SyncError.at(.open) { try database.read { try $0.isInitialized() ? $0.settings() : nil } }
+            let schemas = try settings?.datasets ?? SyncSetup.schemas(datasets)
+            let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
+            return try await WorkerThreads.run { try SyncError.at(.apply) { try importer.run(path) } }
+        }
+    }
+
+    /// Does what the role does: a writer publishes what is new, a reader imports what is newer; a view is left as it is.
+    public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        switch settings.role {
+        case .writer:
+            return SyncReport(role: settings.role.rawValue, exported: try await export(level: level, progress: progress), imported: nil)
+        case .reader:
+            if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
+                return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
+            }
+            return SyncReport(role: settings.role.rawValue, exported: nil, imported: try await importNewest(progress: progress))
+        }
+    }
+
+    /// What this database has, and what the zone has.
+    public func status() async throws -> StatusReport {
+        try await StatusReporter(device: device()).run()
+    }
+
+    /// Looks into the zone.
+    public func inspector() async throws -> SnapshotInspector {
+        let device = try device()
+        return SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.applied() } }, device: device)
+    }
+
+    private func device() throws -> Device {
+        try SyncError.at(.open) {
+            let settings = try database.read { try $0.settings() }
+            let cloud = try DirectoryCloud(path: cloudOverride ?? settings.cloud, expecting: settings.cloudUUID)
+            let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger)
+        }
+    }
+
+    private func locked<T>(_ body: () async throws -> T) async throws -> T {
+        let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
+        defer { withExtendedLifetime(lock) {} }
+        return try await body()
+    }
+
+    private func locked<T>(_ body: () throws -> T) throws -> T {
+        let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
+        defer { withExtendedLifetime(lock) {} }
+        return try body()
+    }
+}
+
+/// What `detach` did.
+public struct DetachReport: Sendable, Encodable {
+    public let database: String
+    public let zone: String
+    public let cloud: String
+}
+
+/// What `sync` did.
+public struct SyncReport: Sendable, Encodable {
+    public let role: String
+    /// A writer's part; nil at a reader.
+    public let exported: ExportReport?
+    /// A reader's part; nil at a writer.
+    public let imported: ImportReport?
+}

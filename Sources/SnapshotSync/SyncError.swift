@@ -1,0 +1,112 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// What went wrong, at which step, why, and what to do next: the one error that the engine throws.
+public struct SyncError: Error, Sendable, CustomStringConvertible {
+    /// What kind of thing has to happen before the same call can succeed.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let name: String
+
+        /// Data were refused: damaged, rolled back, or a row that cannot travel.
+        public static let dataRefused = Code(name: "dataRefused")
+        /// What was asked for is not there.
+        public static let nothingThere = Code(name: "nothingThere")
+        /// The cloud directory is not there.
+        public static let cloudUnavailable = Code(name: "cloudUnavailable")
+        /// Reading or writing failed; a full disk among others.
+        public static let inputOutput = Code(name: "inputOutput")
+        /// Trying again later may succeed with nothing changed.
+        public static let tryAgainLater = Code(name: "tryAgainLater")
+        public static let permissionDenied = Code(name: "permissionDenied")
+        /// A guard or the configuration says no.
+        public static let refused = Code(name: "refused")
+
+        public init(name: String) { self.name = name }
+        public var description: String { name }
+    }
+
+    public let code: Code
+    /// The step that failed; nil before the first.
+    public let step: SyncStep?
+    /// What it happened to.
+    public let place: String
+    /// What happened and why.
+    public let reason: String
+    /// What to do next; nil if nothing can be said.
+    public let hint: String?
+
+    /// Whether trying again later, with nothing changed, may succeed.
+    public var isRetryable: Bool { code == .tryAgainLater }
+
+    public init(_ code: Code, step: SyncStep? = nil, at place: String, _ reason: String, hint: String? = nil) {
+        self.code = code
+        self.step = step
+        self.place = place
+        self.reason = reason
+        self.hint = hint
+    }
+
+    public var description: String {
+        (step.map { "\($0.rawValue) failed: " } ?? "") + "\(place): \(reason)" + (hint.map { "; hint: \($0)" } ?? "")
+    }
+}
+
+/// The verbs of the way out (read, encode, compress, store, announce) and of the way back.
+public enum SyncStep: String, Sendable {
+    case open, read, encode, compress, store, announce, fetch, verify, decompress, decode, apply
+}
+
+extension SyncError {
+    /// Runs `body`; whatever it throws comes out as a ``SyncError`` that names the step.
+    static func at<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T {
+        do { return try body() } catch { throw SyncError(error, step: step) }
+    }
+
+    /// Awaits `body`; whatever it throws comes out as a ``SyncError`` that names the step.
+    static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
+        do { return try await body() } catch { throw SyncError(error, step: step) }
+    }
+
+    /// Makes an engine's error of any room's.
+    init(_ error: any Error, step: SyncStep) {
+        switch error {
+        case let error as SyncError: self = error
+        case let error as CloudError:
+            self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+        case let error as LocalStoreError:
+            self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+        case let error as FormatError:
+            self.init(.dataRefused, step: step, at: error.place, error.reason, hint: error.hint)
+        case let error as SchemaError:
+            self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
+        default:
+            self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+        }
+    }
+
+    private static func code(of error: CloudError) -> Code {
+        switch error.code {
+        case .cloudUnavailable: .cloudUnavailable
+        case .notACloud, .zoneNotFound, .unknownItem: .nothingThere
+        case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
+        case .rolledBack, .damaged: .dataRefused
+        case .pending, .serverRecordChanged: .tryAgainLater
+        case .permissionFailure: .permissionDenied
+        default: .inputOutput
+        }
+    }
+
+    private static func code(of error: LocalStoreError) -> Code {
+        switch error.code {
+        case .notFound: .nothingThere
+        case .damaged, .badRow, .foreignKeyViolated: .dataRefused
+        case .busy, .running: .tryAgainLater
+        case .permissionDenied: .permissionDenied
+        case .notInitialized, .schemaMismatch: .refused
+        default: .inputOutput
+        }
+    }
+}

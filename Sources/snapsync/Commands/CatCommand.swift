@@ -1,0 +1,37 @@
+import ArgumentParser
+import Foundation
+import SnapshotSync
+
+/// `snapsync cat`: a dataset's JSON, checked, on standard output.
+struct CatCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cat",
+        abstract: "Prints a dataset as one JSON container, every byte checked first.",
+        discussion: """
+            The same bytes as zcat of the asset, which needs no snapsync.
+
+            EXAMPLES
+              snapsync cat notifications --db phone.db | jq '.notifications[0]'
+              snapsync cat buckets --version 3 --cloud /mnt/share/cloud
+            """)
+
+    @Argument(help: "The dataset: buckets, notifications, …")
+    var dataset: String
+    @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"))
+    var version: Int?
+    @OptionGroup var look: LookOptions
+
+    func run() async throws {
+        try await Printer(isJSON: false).run {
+            try await look.inspector().writeContainer(of: dataset, version: version) { bytes in
+                var rest = bytes
+                while !rest.isEmpty {
+                    let count = write(STDOUT_FILENO, rest.baseAddress, rest.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { throw SyncError(.inputOutput, at: "standard output", "it cannot be written") }
+                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+import SnapshotSync
+
+/// `snapsync demo`: the main job, step by step, on made-up data.
+struct DemoCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "demo",
+        abstract: "Shows the main job: a writer and a reader in a temporary directory, step by step.",
+        discussion: """
+            Every step is a command that you can type; what it prints is what it printed.
+
+            EXAMPLES
+              snapsync demo
+              snapsync demo --directory /tmp/snapsync-demo
+            """)
+
+    @Option(name: .long, help: ArgumentHelp("Work in that new directory and leave it there. Default: a temporary one, removed at the end.", valueName: "dir"))
+    var directory: String?
+
+    func run() async throws {
+        try await Printer(isJSON: false).run {
+            let folder = URL(fileURLWithPath: directory ?? NSTemporaryDirectory() + "snapsync-demo-\(getpid())")
+            do {
+                try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+            } catch {
+                throw SyncError(.refused, step: .open, at: folder.path, "the directory cannot be made", hint: "name one that does not exist yet, in a folder that can be written")
+            }
+            defer { if directory == nil { try? FileManager.default.removeItem(at: folder) } }
+            try DemoSession(folder: folder).run()
+            print(directory == nil ? "The directory is removed now; keep one with: snapsync demo --directory DIR" : "Everything is still in \(folder.path)")
+        }
+    }
+}
+
+/// The steps of the demo, each a process of its own.
+private struct DemoSession {
+    let folder: URL
+
+    func run() throws {
+        title("A phone has 150 notifications in a SQLite database, and a directory that it shares.")
+        try snapsync("generate --db phone.db --notifications 150 --buckets 8 --seed 1")
+        try snapsync("init --db phone.db --cloud cloud --role writer --device phone")
+
+        title("It publishes them: both datasets, one version.")
+        try snapsync("export --db phone.db")
+        try shell("find cloud -type f | sort")
+
+        title("An asset is JSON that anything can read.")
+        try shell("zcat cloud/private/ZentikSyncZone/assets/notifications_data/*-*.json.gz | head -c 420; echo …")
+
+        title("A watch has an empty database and sees the same directory.")
+        try snapsync("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try snapsync("import --db watch.db")
+
+        title("Three notifications are read on the phone; both devices sync.")
+        try snapsync("generate --db phone.db --mark-read 3 --seed 2")
+        try snapsync("sync --db phone.db")
+        try snapsync("sync --db watch.db")
+        try snapsync("sync --db watch.db")
+
+        title("What is where, and whether all of it is sound.")
+        try snapsync("history --db watch.db")
+        try snapsync("status --db watch.db")
+        try snapsync("verify --all --local --db watch.db")
+    }
+
+    private func title(_ text: String) { print("\n\(text)") }
+
+    private func snapsync(_ arguments: String) throws {
+        try start("snapsync \(arguments)", "/proc/self/exe", arguments.split(separator: " ").map(String.init))
+    }
+
+    private func shell(_ command: String) throws {
+        try start(command, "/bin/sh", ["-c", command])
+    }
+
+    private func start(_ shown: String, _ program: String, _ arguments: [String]) throws {
+        print("\n$ \(shown)")
+        fflush(stdout)
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: program).resolvingSymlinksInPath()
+        process.arguments = arguments
+        process.currentDirectoryURL = folder
+        var environment = ProcessInfo.processInfo.environment
+        // The demo must not work on the user's own database or cloud.
+        for name in ["SNAPSYNC_DB", "SNAPSYNC_CLOUD"] { environment[name] = nil }
+        process.environment = environment
+        do {
+            try process.run()
+        } catch {
+            throw SyncError(.inputOutput, at: program, "it cannot be started")
+        }
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw SyncError(.inputOutput, at: shown, "it ended with code \(process.terminationStatus)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync export`: publishes a version, if anything is new.
+struct ExportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Publishes a version of the database, if anything is new.",
+        discussion: """
+            All datasets are read on one state and announced by one commit. With nothing new, no file and no version is written.
+
+            EXAMPLES
+              snapsync export --db phone.db
+              snapsync export --db phone.db --level 6 --json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(name: .long, help: ArgumentHelp("zlib's level, 1 (fastest) to 9 (smallest).", valueName: "1-9"))
+    var level = 1
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (1...9).contains(level) else { throw ValidationError("The level must be 1 to 9.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            let report = try await engine.export(level: level, progress: progress?.handler)
+            progress?.line.clear()
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension ExportReport {
+    /// What was written where.
+    var lines: [String] {
+        guard published else {
+            return [version.map { "nothing new since version \($0); nothing was written" } ?? "nothing to publish"]
+        }
+        return ["published version \(version ?? 0)"]
+            + written.map { one in
+                let reused = one.blocksReused > 0 ? ", \(one.blocksReused) of \(one.blocks) blocks as they were" : ""
+                return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
+            }
+            + unchanged.map { "  \($0): unchanged" } + warnings.map { "  warning: \($0)" }
+    }
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync generate`: made-up notifications and buckets for trying things out.
+struct GenerateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "generate",
+        abstract: "Adds realistic sample notifications and buckets to a database.",
+        discussion: """
+            The same for the same numbers and seed, on every machine. Makes the database and the tables where they are missing.
+
+            With --mark-read, notifications that are there are marked as read instead: a change to sync.
+
+            EXAMPLES
+              snapsync generate --db phone.db --notifications 150 --buckets 8 --seed 1
+              snapsync generate --db phone.db --mark-read 3
+            """)
+
+    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
+    var db: String?
+    @Option(name: .long, help: "How many notifications.")
+    var notifications = 150
+    @Option(name: .long, help: "How many buckets.")
+    var buckets = 8
+    @Option(name: .long, help: ArgumentHelp("Mark so many notifications as read, chosen by the seed, instead of adding any.", valueName: "n"))
+    var markRead: Int?
+    @Option(name: .long, help: "The number that the made-up data follow from.")
+    var seed: UInt64 = 1
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard notifications >= 0, buckets >= 0 else { throw ValidationError("The numbers must not be negative.") }
+        guard markRead.map({ $0 >= 1 }) ?? true else { throw ValidationError("--mark-read takes a number from 1.") }
+        guard buckets > 0 || notifications == 0 else { throw ValidationError("Notifications need at least one bucket.") }
+    }
+
+    func run() async throws {
+        guard let path = db ?? DatabaseOptions.environment("SNAPSYNC_DB") else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        try await output.printer.run {
+            if let markRead {
+                let report = try await SampleFiller.markRead(database: path, count: markRead, seed: seed)
+                return try output.printer.print(report, ["\(path): marked \(Format.count(report.marked)) notifications as read"])
+            }
+            let report = try await SampleFiller.fill(database: path, notifications: notifications, buckets: buckets, seed: seed)
+            try output.printer.print(report, ["\(path): added \(Format.count(report.notifications)) notifications in \(Format.count(report.buckets)) buckets (seed \(report.seed))"])
+        }
+    }
+}

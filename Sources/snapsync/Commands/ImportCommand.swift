@@ -1,0 +1,68 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync import`: brings a version, or a container file, into the database.
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Imports the newest version, an old one, or a container file.",
+        discussion: """
+            Delete-then-insert in one transaction: other programs see the old data until the commit, and never a mixture.
+            A version that is here already changes nothing. An old version (--version) or a file (--file) is a view at a
+            reader: sync leaves it, and a plain import ends it.
+
+            EXAMPLES
+              snapsync import --db watch.db
+              snapsync import --db watch.db --version 12
+              snapsync import --db any.db --file notifications.json.gz
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"))
+    var version: Int?
+    @Option(name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"))
+    var file: String?
+    @Option(name: .long, help: ArgumentHelp("With --file, for a database that init has not set up: its dataset file.", valueName: "file"))
+    var datasets: String?
+    @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
+    var acceptOlder = false
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard version == nil || file == nil else { throw ValidationError("Give --version or --file, not both.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            let report: ImportReport
+            if let file {
+                report = try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress?.handler)
+            } else if let version {
+                report = try await engine.importVersion(version, progress: progress?.handler)
+            } else {
+                report = try await engine.importNewest(progress: progress?.handler)
+            }
+            progress?.line.clear()
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension ImportReport {
+    /// What was replaced by what.
+    var lines: [String] {
+        guard applied else {
+            if let view { return ["showing \(view); sync leaves it, snapsync import ends it"] }
+            return ["version \(version ?? 0) is here already; nothing was changed"]
+        }
+        let source = version.map { "version \($0)" } ?? "the file"
+        return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
+            + datasets.map { "  \($0.name): \(Format.entities($0.recordCount)) of \($0.syncTimestamp), from \(Format.bytes($0.size))" }
+            + warnings.map { "  warning: \($0)" }
+    }
+}

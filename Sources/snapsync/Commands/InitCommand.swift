@@ -1,0 +1,71 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync init`: settings into the database, the zone into the cloud.
+struct InitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Sets a database up for syncing.",
+        discussion: """
+            Writes the settings into tables named snapsync_… in the same SQLite file; later commands need --db alone.
+            A writer makes the cloud and the zone where they are missing; a reader finds them.
+
+            EXAMPLES
+              snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
+              snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
+              snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
+            """)
+
+    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
+    var db: String?
+    @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
+    var cloud: String?
+    @Option(name: .long, help: "What this device does: writer publishes, reader imports.")
+    var role: Role
+    @Option(name: .long, help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
+    var device: String?
+    @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
+    var zone = "ZentikSyncZone"
+    @Option(name: .long, help: ArgumentHelp("The container identifier of a cloud that is made: iCloud. and a reverse-DNS name.", valueName: "id"))
+    var container = "iCloud.org.snapsync"
+    @Option(name: .long, help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
+    var datasets: String?
+    @Flag(name: .long, help: "Make the database and the built-in tables where they are missing.")
+    var create = false
+    @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
+    var replace = false
+    @OptionGroup var output: OutputOptions
+
+    enum Role: String, ExpressibleByArgument, CaseIterable {
+        case writer, reader
+    }
+
+    func validate() throws {
+        guard !create || datasets == nil else {
+            throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
+        }
+    }
+
+    func run() async throws {
+        guard let db = db ?? DatabaseOptions.environment("SNAPSYNC_DB") else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
+        let request = SetupRequest(
+            database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
+            datasets: datasets, createsTables: create, replacesOwnRows: replace)
+        try await output.printer.run {
+            let report = try await SyncEngine.setUp(request)
+            try output.printer.print(report, lines(report))
+        }
+    }
+
+    private func lines(_ report: SetupReport) -> [String] {
+        var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
+        lines.append("  device \(report.device), datasets \(report.datasets.joined(separator: ", "))")
+        if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
+        if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
+        if report.journalMode != "wal" {
+            lines.append("  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'")
+        }
+        return lines
+    }
+}

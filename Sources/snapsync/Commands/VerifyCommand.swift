@@ -1,0 +1,41 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync verify`: reads versions from the commit to the last byte.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Checks the newest version, or all, from the commit to the last byte.",
+        discussion: """
+            Chain of commits, sizes, hashes, JSON, order and counts. Ends with 65 if anything is wrong, after naming all of it.
+
+            EXAMPLES
+              snapsync verify --db phone.db --local
+              snapsync verify --all --cloud /mnt/share/cloud
+            """)
+
+    @OptionGroup var look: LookOptions
+    @Flag(name: .long, help: "Check every kept version, not only the newest.")
+    var all = false
+    @Flag(name: .long, help: "Also compare this database's tables, row by row, with the version that was applied.")
+    var local = false
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            let report = try await look.inspector().verify(all: all, local: local, progress: progress?.handler)
+            progress?.line.clear()
+            try output.printer.print(report, lines(report))
+            guard report.problems.isEmpty else { throw ExitCode(65) }
+        }
+    }
+
+    private func lines(_ report: VerifyReport) -> [String] {
+        report.sound.map { "sound: \($0.name), \(Format.entities($0.recordCount)) in \($0.blocks) block\($0.blocks == 1 ? "" : "s"), \(Format.bytes($0.size)) in \($0.file)" }
+            + (report.localMatches == true ? ["sound: the local tables are the applied version"] : [])
+            + report.problems.map { "damaged: \($0)" }
+            + [report.problems.isEmpty ? "all is well" : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"]
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import SnapshotSync
+
+extension SyncError {
+    /// The process's exit code, as sysexits.h names them.
+    var exitStatus: Int32 {
+        switch code {
+        case .dataRefused: 65
+        case .nothingThere: 66
+        case .cloudUnavailable: 69
+        case .tryAgainLater: 75
+        case .permissionDenied: 77
+        case .refused: 78
+        default: 74
+        }
+    }
+}
+
+extension Printer {
+    /// Runs a command's work; an error is printed and ends the process with its code.
+    func run(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as SyncError {
+            print(error)
+            throw ExitCode(error.exitStatus)
+        }
+    }
+}

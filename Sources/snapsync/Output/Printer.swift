@@ -1,0 +1,98 @@
+import Foundation
+import SnapshotSync
+import StrictText
+
+/// Prints results: for people by default, as one JSON object for programs.
+struct Printer {
+    let isJSON: Bool
+
+    /// Prints a report: `lines` for people, or the report itself as JSON.
+    func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
+        if isJSON {
+            try Self.write(String(decoding: StrictJSON.encode(report), as: UTF8.self) + "\n", to: stdout)
+        } else {
+            try Self.write(lines().map { Self.clean($0) + "\n" }.joined(), to: stdout)
+        }
+    }
+
+    /// Prints an error on standard error: a sentence and what to do next, or a JSON object.
+    func print(_ error: SyncError) {
+        let text: String
+        if isJSON, let data = try? StrictJSON.encode(ErrorDocument(error)) {
+            text = String(decoding: data, as: UTF8.self)
+        } else {
+            let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
+            text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
+        }
+        try? Self.write(text + "\n", to: stderr)
+    }
+
+    /// The text with control characters made visible, for names in a shared directory may hold anything.
+    static func clean(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar in
+            isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
+        }))
+    }
+
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: scalar != "\t"
+        default: false
+        }
+    }
+
+    private static func write(_ text: String, to stream: UnsafeMutablePointer<FILE>) throws {
+        let isWritten = text.withCString { fputs($0, stream) } >= 0 && fflush(stream) == 0
+        guard isWritten else { throw SyncError(.inputOutput, at: "standard output", "it cannot be written") }
+    }
+
+    private struct ErrorDocument: Encodable {
+        struct Body: Encodable {
+            let code: String
+            let step: String?
+            let place: String
+            let reason: String
+            let hint: String?
+            let isRetryable: Bool
+            let exitCode: Int32
+        }
+        let error: Body
+
+        init(_ error: SyncError) {
+            self.error = Body(
+                code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint,
+                isRetryable: error.isRetryable, exitCode: error.exitStatus)
+        }
+    }
+}
+
+/// How numbers look to people.
+enum Format {
+    /// `1,234,567`.
+    static func count(_ value: Int) -> String {
+        var digits = String(value.magnitude)
+        var groups: [Substring] = []
+        while digits.count > 3 {
+            groups.insert(digits.suffix(3), at: 0)
+            digits.removeLast(3)
+        }
+        groups.insert(Substring(digits), at: 0)
+        return (value < 0 ? "-" : "") + groups.joined(separator: ",")
+    }
+
+    /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.
+    static func bytes(_ value: Int) -> String {
+        var size = Double(value)
+        var unit = 0
+        let units = ["B", "kB", "MB", "GB", "TB"]
+        while size >= 1000, unit < units.count - 1 {
+            size /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(value) B" : "\((size * 10).rounded() / 10) \(units[unit])"
+    }
+
+    /// `1 entity`, `2 entities`.
+    static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
+}

@@ -1,0 +1,66 @@
+import ArgumentParser
+import Foundation
+import SnapshotSync
+
+/// Options of every command that prints.
+struct OutputOptions: ParsableArguments {
+    @Flag(name: .long, help: "Print one JSON object instead of sentences; errors too, on standard error.")
+    var json = false
+
+    var printer: Printer { Printer(isJSON: json) }
+}
+
+/// The database, given or from the environment.
+struct DatabaseOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
+    var db: String?
+
+    @Option(name: .long, help: ArgumentHelp("The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.", valueName: "dir"))
+    var cloud: String?
+
+    /// The database's path.
+    func path() throws -> String {
+        guard let path = db ?? Self.environment("SNAPSYNC_DB") else {
+            throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.")
+        }
+        return path
+    }
+
+    /// The engine on that database.
+    func engine() throws -> SyncEngine {
+        try SyncEngine(database: path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
+    }
+
+    /// The engine, with its errors printed as the command prints them.
+    func prepare(_ output: OutputOptions) throws -> SyncEngine {
+        do {
+            return try engine()
+        } catch let error as SyncError {
+            output.printer.print(error)
+            throw ExitCode(error.exitStatus)
+        }
+    }
+
+    static func environment(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// A database, or a cloud directory alone: for commands that look and change nothing.
+struct LookOptions: ParsableArguments {
+    @OptionGroup var database: DatabaseOptions
+
+    @Option(name: .long, help: ArgumentHelp("The zone, where only --cloud is given.", valueName: "name"))
+    var zone = "ZentikSyncZone"
+
+    /// Whether a cloud directory is given and no database.
+    var isCloudAlone: Bool { database.db == nil && DatabaseOptions.environment("SNAPSYNC_DB") == nil && cloudDirectory != nil }
+
+    private var cloudDirectory: String? { database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") }
+
+    /// What looks into the cloud: through the database's settings, or with --cloud alone directly.
+    func inspector() async throws -> SnapshotInspector {
+        if isCloudAlone, let cloudDirectory { return try SnapshotInspector(cloud: cloudDirectory, zone: zone) }
+        return try await database.engine().inspector()
+    }
+}
