@@ -1,0 +1,51 @@
+/// The cut rule: whether an entity begins a new block, told from its key alone.
+///
+///     let cutter = BlockCutter(blockEntities: 400)
+///     if cutter.cuts(beforeTextKey: key) { … }
+///
+/// An entity begins a block if h(key) < 2^64 / blockEntities, where h is FNV-1a (64 bits) of the key's UTF-8 bytes, or of an
+/// integer key's decimal text, followed by the finaliser of MurmurHash3 (fmix64). A block that is full is cut besides; see
+/// ``FormatLimits/fullBlockBytes``. Source: docs/format.md, "The cut rule".
+package struct BlockCutter: Sendable {
+    /// The mean number of entities in a block, 1 to 65,536.
+    package let blockEntities: Int
+    // h < 2^64 / b, in whole numbers: h * b <= 2^64 - 1.
+    private let last: UInt64
+
+    /// Makes the rule for a mean number of entities in a block; a number out of range is brought into it.
+    package init(blockEntities: Int) {
+        self.blockEntities = max(1, min(FormatLimits.blockEntities, blockEntities))
+        last = UInt64.max / UInt64(self.blockEntities)
+    }
+
+    /// Whether the entity with this key of UTF-8 bytes begins a block.
+    @inline(__always)
+    package func cuts(beforeTextKey key: UnsafeRawBufferPointer) -> Bool { Self.hash(key) <= last }
+
+    /// Whether the entity with this key begins a block.
+    package func cuts(beforeIntegerKey key: Int64) -> Bool {
+        withUnsafeTemporaryAllocation(byteCount: 20, alignment: 1) { digits in
+            var position = 20
+            var rest = key.magnitude
+            repeat {
+                position -= 1
+                digits[position] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            if key < 0 {
+                position -= 1
+                digits[position] = UInt8(ascii: "-")
+            }
+            return Self.hash(UnsafeRawBufferPointer(rebasing: digits[position...])) <= last
+        }
+    }
+
+    /// The hash h of the cut rule.
+    static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in key { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
+        hash = (hash ^ hash >> 33) &* 0xC4CE_B9FE_1A85_EC53
+        return hash ^ hash >> 33
+    }
+}

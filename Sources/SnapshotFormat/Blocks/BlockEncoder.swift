@@ -1,0 +1,141 @@
+package import SnapshotModel
+
+/// Makes blocks of canonical JSON out of entities in key order, and cuts them by the cut rule.
+///
+///     let encoder = BlockEncoder(schema: schema, blockEntities: 400)
+///     try rows.give(to: encoder)          // for each range of keys: encoder.beginRange() first
+///     encoder.finish()
+///     while let block = encoder.popCompleted() { …; encoder.recycle(block) }
+///
+/// Blocks can be taken while entities still come. Memory: the blocks that were not taken and recycled. One thread at a time.
+package final class BlockEncoder: EntitySink, @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
+
+    private let plan: SchemaPlan
+    private let entities: EntityEncoder
+    private let cutter: BlockCutter
+    private var current: RawBlock?
+    private var completed: [RawBlock] = []
+    private var spare: [RawBlock] = []
+    private let lastText: UnsafeMutableRawPointer
+    private var lastTextLength = 0
+    private var lastInteger: Int64 = 0
+    private var hasLast = false
+
+    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``).
+    package init(schema: DatasetSchema, blockEntities: Int) {
+        plan = SchemaPlan(schema)
+        entities = EntityEncoder(plan)
+        cutter = BlockCutter(blockEntities: blockEntities)
+        lastText = .allocate(byteCount: FormatLimits.keyBytes, alignment: 8)
+    }
+
+    deinit { lastText.deallocate() }
+
+    /// Takes one entity: a value for each column of the schema, in its order, with a key greater than the one before.
+    ///
+    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`, naming dataset, key and column; the encoder is
+    ///   of no more use then.
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard values.count == plan.count else {
+            throw FormatError(.misuse, at: plan.schema.name, "\(values.count) values were given for \(plan.count) columns")
+        }
+        if try cuts(before: values) { completeBlock() }
+        let block: RawBlock
+        if let current, current.buffer.count < FormatLimits.fullBlockBytes {
+            block = current
+            var cursor = ByteCursor(block.buffer)
+            cursor.append(UInt8(ascii: ","))
+            cursor.append(UInt8(ascii: "\n"))
+            cursor.finish()
+        } else {
+            completeBlock()
+            block = spare.popLast() ?? RawBlock()
+            current = block
+        }
+        try entities.encode(values, into: block.buffer)
+        remember(values[plan.keyIndex])
+        block.count += 1
+        if block.count == 1 { block.firstKey = lastKey }
+    }
+
+    /// Ends the current block and forgets the last key: entities of another range of keys come next.
+    ///
+    /// The first entity of a range begins a block, so ranges must begin where the cut rule cuts by key.
+    package func beginRange() {
+        completeBlock()
+        hasLast = false
+    }
+
+    /// Ends the current block: no more entities come.
+    package func finish() { completeBlock() }
+
+    /// Hands over the oldest completed block, or nil.
+    package func popCompleted() -> RawBlock? {
+        completed.isEmpty ? nil : completed.removeFirst()
+    }
+
+    /// Takes back a block that is no longer needed, to use its memory again.
+    package func recycle(_ block: RawBlock) {
+        block.clear()
+        spare.append(block)
+    }
+
+    /// Checks the key against the one before, and says whether the cut rule begins a block here.
+    @inline(__always)
+    private func cuts(before values: UnsafeBufferPointer<ColumnValue>) throws -> Bool {
+        switch values[plan.keyIndex] {
+        case .text(let key) where plan.hasTextKey:
+            guard key.count <= FormatLimits.keyBytes else {
+                throw FormatError(
+                    .badRow, at: entities.place(values, plan.keyIndex), "the key is longer than \(FormatLimits.keyBytes) bytes",
+                    hint: "use a shorter key, its hash for example")
+            }
+            guard !hasLast || KeyOrder.isAscending(UnsafeRawBufferPointer(start: lastText, count: lastTextLength), key) else {
+                throw orderFault(values)
+            }
+            return cutter.cuts(beforeTextKey: key)
+        case .integer(let key) where !plan.hasTextKey:
+            guard !hasLast || lastInteger < key else { throw orderFault(values) }
+            return cutter.cuts(beforeIntegerKey: key)
+        case .null:
+            throw FormatError(
+                .badRow, at: entities.place(values, plan.keyIndex), "the key is NULL",
+                hint: "SQLite allows NULL in a primary key; delete the row or give it a key")
+        default:
+            throw FormatError(
+                .badRow, at: entities.place(values, plan.keyIndex),
+                "the key is not of type \(plan.schema.key.kind.rawValue)", hint: "correct the row's key")
+        }
+    }
+
+    @inline(__always)
+    private func remember(_ key: ColumnValue) {
+        switch key {
+        case .text(let bytes):
+            lastTextLength = bytes.count
+            // SAFETY: the key was checked to be at most FormatLimits.keyBytes long.
+            if let source = bytes.baseAddress { lastText.copyMemory(from: source, byteCount: bytes.count) }
+        case .integer(let value): lastInteger = value
+        default: break
+        }
+        hasLast = true
+    }
+
+    private var lastKey: EntityKey {
+        plan.hasTextKey ? .text(Array(UnsafeRawBufferPointer(start: lastText, count: lastTextLength))) : .integer(lastInteger)
+    }
+
+    private func completeBlock() {
+        guard let block = current else { return }
+        block.lastKey = lastKey
+        completed.append(block)
+        current = nil
+    }
+
+    private func orderFault(_ values: UnsafeBufferPointer<ColumnValue>) -> FormatError {
+        FormatError(
+            .outOfOrder, at: entities.place(values, plan.keyIndex), "its key does not come after the key before, \(lastKey)",
+            hint: "the key's column must be unique and of collation BINARY, and the rows be read in its order")
+    }
+}

@@ -1,0 +1,113 @@
+package import SnapshotModel
+internal import StrictText
+
+/// Parses the blocks of snapshot assets, strictly, and checks them against the index.
+///
+///     let parser = BlockParser(schema: schema)
+///     try parser.parse(block, number: 17, of: index)
+///
+/// One thread at a time; each core has its own.
+package final class BlockParser: @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
+
+    private let plan: SchemaPlan
+    private let entities: EntityParser
+
+    /// Makes a parser of blocks for a schema, which need not have all the columns that the asset has.
+    package init(schema: DatasetSchema) {
+        plan = SchemaPlan(schema)
+        entities = EntityParser(plan, isForeign: false)
+    }
+
+    /// Parses the JSON in `block.raw`, which the block's member was inflated to.
+    ///
+    /// Checks: UTF-8, the separators to the byte, every entity against the schema, keys strictly ascending within the block and
+    /// on to the next one's first key, the number of entities and the first key against the index.
+    ///
+    /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column.
+    ///   The block is of no use then.
+    package func parse(_ block: EntityBlock, number: Int, of index: SnapshotIndex) throws {
+        let next = number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil
+        try parse(block, entry: index.blocks[number], number: number, nextFirstKey: next)
+    }
+
+    /// Parses a block by its entry alone; `nextFirstKey` is the first key of the block behind it, if there is one.
+    package func parse(_ block: EntityBlock, entry: BlockEntry, number: Int, nextFirstKey: EntityKey?) throws {
+        block.begin(columnCount: plan.count)
+        block.raw.seal()
+        let bytes = block.raw.bytes
+        if let fault = UTF8Check.firstFault(in: bytes) {
+            throw FormatError(.damaged, at: place(number), "byte \(fault) is not UTF-8", hint: Self.hint)
+        }
+        let scanner = JSONScanner(bytes)
+        var position = 0
+        var count = 0
+        if number > 0, bytes.count > 0, bytes[0] == UInt8(ascii: ",") { position = 1 }
+        while position < scanner.end {
+            guard position > 0 || number == 0, scanner.base[position] == UInt8(ascii: "\n") else {
+                throw fault(number, count, .damaged, "a separator is missing before the entity")
+            }
+            // What lies before this entity, the separator in front of the block and the comma before this one left out.
+            guard count == 0 || position - (number == 0 ? 2 : 3) < FormatLimits.fullBlockBytes else {
+                throw fault(number, count, .damaged, "the block is full before the entity, which had to begin another")
+            }
+            let end: Int
+            do throws(EntityFault) {
+                end = try entities.parse(scanner, at: position + 1, into: block)
+            } catch {
+                throw fault(number, count, .badEntity, error.reason, column: error.column)
+            }
+            try checkKey(block, number, count)
+            count += 1
+            guard end < scanner.end else { break }
+            guard scanner.base[end] == UInt8(ascii: ","), end + 1 < scanner.end else {
+                throw fault(number, count, .damaged, "a separator is missing before the entity")
+            }
+            position = end + 1
+        }
+        block.count = count
+        guard count == entry.count else {
+            throw FormatError(.damaged, at: place(number), "it holds \(count) entities, and the index says \(entry.count)", hint: Self.hint)
+        }
+        guard block.firstKey == entry.firstKey else {
+            throw FormatError(.damaged, at: place(number), "its first key is not the one in the index", hint: Self.hint)
+        }
+        if let nextFirstKey, let lastKey = block.lastKey, !(lastKey < nextFirstKey) {
+            throw FormatError(.outOfOrder, at: place(number), "its last key does not come before the next block's first", hint: Self.hint)
+        }
+    }
+
+    /// Checks the key of the entity read last against the one before.
+    @inline(__always)
+    private func checkKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
+        let slot = entities.keySlot
+        let before = block.lastKeySlot
+        block.lastKeySlot = slot
+        if plan.hasTextKey {
+            let key = block.text(at: slot)
+            guard key.count <= FormatLimits.keyBytes else {
+                throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
+            }
+            if count > 0, !KeyOrder.isAscending(block.text(at: before), key) { throw orderFault(number, count) }
+        } else if count > 0, !(block.slots[before].integer < block.slots[slot].integer) {
+            throw orderFault(number, count)
+        }
+        if count == 0 { block.firstKeySlot = slot }
+    }
+
+    private static let hint = "have the writer export the dataset anew"
+
+    private func orderFault(_ number: Int, _ count: Int) -> FormatError {
+        fault(number, count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)
+    }
+
+    private func place(_ number: Int) -> String { "\(plan.schema.name), block \(number)" }
+
+    @inline(never)
+    private func fault(
+        _ number: Int, _ count: Int, _ code: FormatError.Code, _ reason: String, column: Int? = nil
+    ) -> FormatError {
+        let place = place(number) + ", entity \(count)" + (column.map { ", column \(plan.name($0))" } ?? "")
+        return FormatError(code, at: place, reason, hint: Self.hint)
+    }
+}

@@ -1,0 +1,139 @@
+package import SnapshotModel
+
+/// The entities of one block, parsed and checked, ready to be given to a sink.
+///
+///     try reader.inflate(bytes, entry: entry.member, name: "block 0", into: block.raw)
+///     try parser.parse(block, number: 0, of: index)
+///     try block.give(to: applier)                     // on another thread, if you like
+///
+/// Shape: the JSON itself, and a slot of 12 bytes for each column that is present; nothing is made for each entity or column.
+/// Memory: at most four times the JSON. Recyclable: the next ``MemberReader/inflate(_:entry:name:into:)`` and parse overwrite
+/// it. Moves between threads, one at a time.
+package final class EntityBlock: @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): a block has one owner at a time, who hands it on as a whole.
+
+    /// The most names that ``unknownFieldNames`` holds.
+    package static let unknownFieldLimit = 32
+
+    /// The JSON; what an inflated member is written to before it is parsed.
+    package let raw = ByteBuffer()
+    /// Texts without their escapes, and blobs without their base64.
+    let scratch = ByteBuffer()
+    /// The number of entities.
+    package internal(set) var count = 0
+    /// The names in the JSON that the schema lacks, whose values were left out: at most ``unknownFieldLimit`` of them.
+    package internal(set) var unknownFieldNames: Set<String> = []
+
+    private(set) var slots: UnsafeMutablePointer<EntitySlot>
+    var slotCount = 0
+    private var slotCapacity: Int
+    private var row: UnsafeMutablePointer<ColumnValue>
+    private var columnCount = 0
+    // The slots of the first and the last entity's key.
+    var firstKeySlot = 0
+    var lastKeySlot = 0
+
+    /// Makes an empty block.
+    package init() {
+        slotCapacity = 0
+        slots = .allocate(capacity: 0)
+        row = .allocate(capacity: 0)
+    }
+
+    deinit {
+        slots.deallocate()
+        row.deallocate()
+    }
+
+    /// The first entity's key, or nil.
+    package var firstKey: EntityKey? { count == 0 ? nil : key(at: firstKeySlot) }
+    /// The last entity's key, or nil.
+    package var lastKey: EntityKey? { count == 0 ? nil : key(at: lastKeySlot) }
+
+    /// Gives every entity to the sink, in the block's order. Can be repeated.
+    ///
+    /// - Throws: what the sink throws.
+    package func give(to sink: any EntitySink) throws {
+        // Locals: a class's properties cost a check at every use.
+        let slots = slots, row = row, columnCount = columnCount
+        let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
+        row.initialize(repeating: .null, count: columnCount)
+        var slot = slots
+        let end = slots + slotCount
+        while slot < end {
+            let first = slot
+            repeat {
+                row[Int(slot.pointee.column)] = slot.pointee.value(raw: raw, scratch: scratch)
+                slot += 1
+            } while slot < end && !slot.pointee.beginsEntity
+            try sink.take(UnsafeBufferPointer(start: row, count: columnCount))
+            var used = first
+            while used < slot {
+                row[Int(used.pointee.column)] = .null
+                used += 1
+            }
+        }
+    }
+
+    /// Forgets everything, the JSON included, to be filled anew. Memory that one giant entity has needed is given back.
+    package func clear() {
+        raw.clear()
+        raw.trim(to: 4 << 20)
+        scratch.trim(to: 4 << 20)
+        forgetEntities()
+        if slotCapacity > 1 << 18 {
+            slots.deallocate()
+            slots = .allocate(capacity: 0)
+            slotCapacity = 0
+        }
+    }
+
+    /// Forgets the entities and makes ready for others of a schema.
+    func begin(columnCount: Int) {
+        forgetEntities()
+        if columnCount != self.columnCount {
+            row.deallocate()
+            row = .allocate(capacity: columnCount)
+            self.columnCount = columnCount
+        }
+    }
+
+    private func forgetEntities() {
+        scratch.clear()
+        slotCount = 0
+        count = 0
+        firstKeySlot = 0
+        lastKeySlot = 0
+        if !unknownFieldNames.isEmpty { unknownFieldNames = [] }
+    }
+
+    /// Makes room for as many slots more.
+    @inline(__always)
+    func reserveSlots(_ more: Int) {
+        if slotCapacity - slotCount < more { growSlots(slotCount + more) }
+    }
+
+    @inline(never)
+    private func growSlots(_ needed: Int) {
+        let larger = max(needed, slotCapacity * 2, 1024)
+        let memory = UnsafeMutablePointer<EntitySlot>.allocate(capacity: larger)
+        memory.update(from: slots, count: slotCount)
+        slots.deallocate()
+        slots = memory
+        slotCapacity = larger
+    }
+
+    /// The bytes of a slot that holds text.
+    @inline(__always)
+    func text(at slot: Int) -> UnsafeRawBufferPointer {
+        let slot = slots[slot]
+        return slot.bytes(raw: raw.base, scratch: scratch.base)
+    }
+
+    private func key(at slot: Int) -> EntityKey {
+        switch slots[slot].form {
+        case .integer: .integer(slots[slot].integer)
+        default: .text(Array(text(at: slot)))
+        }
+    }
+}

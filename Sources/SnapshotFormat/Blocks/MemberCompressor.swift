@@ -1,0 +1,102 @@
+internal import CZlib
+
+/// Compresses blocks, and the file's head and tail, each into a gzip member of its own.
+///
+///     let compressor = try MemberCompressor(level: 1)
+///     let block = try compressor.compress(raw, isFirst: number == 0)
+///
+/// Equal bytes give an equal member, with the same version of zlib. Memory: zlib's 256 KiB. One thread at a time.
+package final class MemberCompressor: @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
+
+    // zlib keeps the stream's address, so it lies in memory of its own.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    /// Makes a compressor of a level from 1, the fastest, to 9.
+    ///
+    /// - Throws: ``FormatError`` with `.compression` for want of memory, `.misuse` for another level.
+    package init(level: Int = 1) throws {
+        guard (1...9).contains(level) else {
+            throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
+        }
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = deflateInit2_(
+            stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard status == Z_OK else {
+            stream.deallocate()
+            throw Self.fault(status)
+        }
+    }
+
+    deinit {
+        deflateEnd(stream)
+        stream.deallocate()
+    }
+
+    /// Compresses a block that is not empty. `member`, one that is no longer needed, lends its memory.
+    package func compress(
+        _ block: RawBlock, isFirst: Bool, reusing member: CompressedMember? = nil
+    ) throws -> CompressedBlock {
+        guard let firstKey = block.firstKey, let lastKey = block.lastKey else {
+            throw FormatError(.misuse, at: "compression", "an empty block, or one that is not complete")
+        }
+        let member = member ?? CompressedMember()
+        let separator: StaticString = isFirst ? "\n" : ",\n"
+        let separatorBytes = UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount)
+        try deflate(separatorBytes, block.bytes, rawSHA256: block.rawSHA256, into: member)
+        return CompressedBlock(
+            member: member, entry: BlockEntry(firstKey: firstKey, count: block.count, member: member.entry),
+            lastKey: lastKey, isFirst: isFirst)
+    }
+
+    /// Compresses the head or the tail of a file.
+    package func compress(_ bytes: UnsafeRawBufferPointer, reusing member: CompressedMember? = nil) throws -> CompressedMember {
+        let member = member ?? CompressedMember()
+        try deflate(UnsafeRawBufferPointer(start: nil, count: 0), bytes, rawSHA256: ContentHash(of: bytes), into: member)
+        return member
+    }
+
+    private func deflate(
+        _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, rawSHA256: ContentHash, into member: CompressedMember
+    ) throws {
+        let rawLength = first.count + second.count
+        let buffer = member.buffer
+        buffer.clear()
+        try Self.check(deflateReset(stream))
+        let room = Int(deflateBound(stream, UInt(rawLength))) + 16
+        buffer.reserve(GzipMember.headerLength + room + GzipMember.trailerLength)
+        let base = UnsafeMutableRawPointer(buffer.base)
+        GzipMember.writeHeader(at: base)
+
+        stream.pointee.next_out = buffer.base + GzipMember.headerLength
+        stream.pointee.avail_out = UInt32(room)
+        if first.count > 0 { try Self.check(feed(first, Z_NO_FLUSH)) }
+        guard feed(second, Z_FINISH) == Z_STREAM_END else { throw Self.fault(Z_BUF_ERROR) }
+        let bodyLength = room - Int(stream.pointee.avail_out)
+
+        let crc = GzipMember.crc(second, after: GzipMember.crc(first))
+        let trailer = base + GzipMember.headerLength + bodyLength
+        trailer.storeBytes(of: crc.littleEndian, as: UInt32.self)
+        trailer.storeBytes(of: UInt32(truncatingIfNeeded: rawLength).littleEndian, toByteOffset: 4, as: UInt32.self)
+        buffer.count = GzipMember.headerLength + bodyLength + GzipMember.trailerLength
+        member.entry = MemberEntry(
+            offset: 0, length: buffer.count, rawLength: rawLength, sha256: ContentHash(of: buffer.bytes), rawSHA256: rawSHA256)
+    }
+
+    private func feed(_ bytes: UnsafeRawBufferPointer, _ flush: Int32) -> Int32 {
+        // SAFETY: zlib reads the input and does not write it, whatever the pointer's type says.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(bytes.count)
+        return CZlib.deflate(stream, flush)
+    }
+
+    private static func check(_ status: Int32) throws {
+        guard status == Z_OK else { throw fault(status) }
+    }
+
+    private static func fault(_ status: Int32) -> FormatError {
+        FormatError(
+            .compression, at: "compression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
+    }
+}

@@ -1,0 +1,45 @@
+package import SnapshotModel
+
+/// A block's entities as canonical JSON, on the way from the encoder to the compressor.
+///
+/// Shape: `{…},\n{…},\n{…}`, without the separator in front of the first entity, so that the bytes do not depend on the
+/// block's place in the file. Recyclable; moves between threads, one at a time.
+package final class RawBlock: @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): a block has one owner at a time, who hands it on as a whole.
+
+    let buffer = ByteBuffer()
+    /// The number of entities.
+    package internal(set) var count = 0
+    /// The first entity's key; nil if the block is empty.
+    package internal(set) var firstKey: EntityKey?
+    /// The last entity's key; nil until the block is complete.
+    package internal(set) var lastKey: EntityKey?
+    private var knownHash: ContentHash?
+
+    /// Makes an empty block.
+    package init() {}
+
+    /// The entities' bytes, lent until the block is recycled.
+    package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
+    /// Whether the next entity must begin a new block, whatever its key.
+    package var isFull: Bool { buffer.count >= FormatLimits.fullBlockBytes }
+
+    /// The SHA-256 of ``bytes``, computed at the first call: equal to an index entry's `rawSHA256` if the block is unchanged.
+    package var rawSHA256: ContentHash {
+        if let knownHash { return knownHash }
+        let hash = ContentHash(of: buffer.bytes)
+        knownHash = hash
+        return hash
+    }
+
+    /// Empties the block for the next use. A buffer that one giant entity has blown up is given back.
+    func clear() {
+        buffer.clear()
+        buffer.trim(to: 4 << 20)
+        count = 0
+        firstKey = nil
+        lastKey = nil
+        knownHash = nil
+    }
+}

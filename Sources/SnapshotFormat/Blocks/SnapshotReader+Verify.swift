@@ -1,0 +1,52 @@
+extension SnapshotReader {
+    /// Reads everything that is left, and checks besides that the blocks are cut by the cut rule and hold no unknown fields.
+    ///
+    /// - Parameter byteCount: the asset's length, where it is known.
+    /// - Returns: what the tail holds.
+    /// - Throws: ``FormatError``; what `read` throws.
+    package func verify(byteCount: Int?) throws -> SnapshotTail {
+        if let byteCount, byteCount != index.size {
+            throw FormatError(
+                byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
+                hint: "fetch the asset again; else have the writer export anew")
+        }
+        let cutter = BlockCutter(blockEntities: index.blockEntities)
+        let block = EntityBlock()
+        var number = 0
+        var previousWasFull = true
+        while try next(reusing: block) != nil {
+            let place = "\(index.dataset), block \(number)"
+            guard block.unknownFieldNames.isEmpty else {
+                throw FormatError(.damaged, at: place, "it holds fields that the index does not name")
+            }
+            let cuts = block.cuts(cutter, keyIndex: keyIndex)
+            guard previousWasFull || cuts.first == 0 else {
+                throw FormatError(.damaged, at: place, "it begins where the cut rule does not cut")
+            }
+            if let entity = cuts.first(where: { $0 > 0 }) {
+                throw FormatError(.damaged, at: place, "the cut rule cuts before entity \(entity)")
+            }
+            let separator = number == 0 ? 1 : 2
+            previousWasFull = block.raw.count - separator >= FormatLimits.fullBlockBytes
+            number += 1
+        }
+        return try tail()
+    }
+}
+
+extension EntityBlock {
+    /// The positions of the entities before which the cut rule cuts by key.
+    fileprivate func cuts(_ cutter: BlockCutter, keyIndex: Int) -> [Int] {
+        var cuts: [Int] = []
+        var entity = -1
+        for index in 0..<slotCount {
+            if slots[index].beginsEntity { entity += 1 }
+            guard Int(slots[index].column) == keyIndex else { continue }
+            let isCut =
+                slots[index].form == .integer
+                ? cutter.cuts(beforeIntegerKey: slots[index].integer) : cutter.cuts(beforeTextKey: text(at: index))
+            if isCut { cuts.append(entity) }
+        }
+        return cuts
+    }
+}

@@ -1,0 +1,73 @@
+/// Writes at the end of a buffer, with the ends in local variables: a class's properties cost a check at every byte.
+///
+///     var cursor = ByteCursor(buffer)
+///     cursor.append(UInt8(ascii: "["))
+///     cursor.finish()
+struct ByteCursor {
+    var at: UnsafeMutablePointer<UInt8>
+    private var limit: UnsafeMutablePointer<UInt8>
+    private let buffer: ByteBuffer
+
+    @inline(__always)
+    init(_ buffer: ByteBuffer) {
+        self.buffer = buffer
+        at = buffer.base + buffer.count
+        limit = buffer.base + buffer.capacity
+    }
+
+    /// Tells the buffer what was written.
+    @inline(__always)
+    func finish() { buffer.count = at - buffer.base }
+
+    /// Makes room for `count` bytes; the buffer's slack comes on top.
+    @inline(__always)
+    mutating func reserve(_ count: Int) {
+        if limit - at < count { grow(count) }
+    }
+
+    @inline(never)
+    private mutating func grow(_ count: Int) {
+        finish()
+        buffer.reserve(count)
+        at = buffer.base + buffer.count
+        limit = buffer.base + buffer.capacity
+    }
+
+    @inline(__always)
+    mutating func append(_ byte: UInt8) {
+        reserve(1)
+        at.pointee = byte
+        at += 1
+    }
+
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        // SAFETY: there is room for bytes.count bytes; the source is not the buffer that grows.
+        UnsafeMutableRawPointer(at).copyMemory(from: source, byteCount: bytes.count)
+        at += bytes.count
+    }
+
+    mutating func append(_ text: StaticString) {
+        append(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func append(_ text: String) {
+        var text = text
+        text.withUTF8 { append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Appends whole words of which `length` bytes count; the rest falls into the slack and is overwritten.
+    @inline(__always)
+    mutating func append(words: UnsafePointer<UInt64>, length: Int) {
+        reserve(length)
+        var offset = 0
+        while offset < length {
+            // SAFETY: at + length lies within the capacity, and a word's rest within the slack of 32 bytes.
+            UnsafeMutableRawPointer(at + offset).storeBytes(of: words[offset >> 3], as: UInt64.self)
+            offset += 8
+        }
+        at += length
+    }
+}

@@ -1,0 +1,63 @@
+internal import Crypto
+
+/// A SHA-256 hash, as indexes and commits name bytes by.
+package struct ContentHash: Hashable, Sendable, CustomStringConvertible {
+    private let words: SIMD4<UInt64>
+
+    /// The hash of bytes.
+    package init(of bytes: UnsafeRawBufferPointer) {
+        var hash = SHA256()
+        hash.update(bufferPointer: bytes)
+        self.init(hash.finalize())
+    }
+
+    /// The hash of bytes that lie in two pieces.
+    package init(of first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
+        var hash = SHA256()
+        hash.update(bufferPointer: first)
+        hash.update(bufferPointer: second)
+        self.init(hash.finalize())
+    }
+
+    private init(_ digest: SHA256.Digest) {
+        // SAFETY: a SHA-256 digest is 32 bytes long; the load needs no alignment.
+        words = digest.withUnsafeBytes { $0.loadUnaligned(as: SIMD4<UInt64>.self) }
+    }
+
+    /// The hash that 64 lower-case hexadecimal digits stand for, or nil.
+    package init?(hex: UnsafeRawBufferPointer) {
+        guard hex.count == 64 else { return nil }
+        var words = SIMD4<UInt64>()
+        for index in 0..<64 {
+            let digit: UInt8
+            switch hex[index] {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = hex[index] - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = hex[index] - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            words[index / 16] = words[index / 16] << 4 | UInt64(digit)
+        }
+        self.words = SIMD4(words[0].bigEndian, words[1].bigEndian, words[2].bigEndian, words[3].bigEndian)
+    }
+
+    /// The hash that a text of 64 lower-case hexadecimal digits stands for, or nil.
+    package init?(hex text: String) {
+        var text = text
+        guard let hash = text.withUTF8({ ContentHash(hex: UnsafeRawBufferPointer($0)) }) else { return nil }
+        self = hash
+    }
+
+    /// 64 lower-case hexadecimal digits.
+    package var description: String {
+        let digits: [UInt8] = Array("0123456789abcdef".utf8)
+        var text: [UInt8] = []
+        text.reserveCapacity(64)
+        withUnsafeBytes(of: words) { bytes in
+            for byte in bytes {
+                text.append(digits[Int(byte >> 4)])
+                text.append(digits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+}

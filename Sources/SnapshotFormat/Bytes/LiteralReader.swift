@@ -1,0 +1,128 @@
+internal import SnapshotModel
+internal import StrictText
+
+/// Reads canonical JSON whose layout is known to the byte: the header, the tail and the index.
+///
+/// The bytes are lent for the length of a call.
+struct LiteralReader {
+    private let scanner: JSONScanner
+    private let bytes: UnsafeRawBufferPointer
+    private let place: String
+    private(set) var position = 0
+
+    init(_ bytes: UnsafeRawBufferPointer, place: String) {
+        self.bytes = bytes
+        self.place = place
+        scanner = JSONScanner(bytes)
+    }
+
+    /// Steps over a text if it comes next.
+    mutating func accept(_ text: StaticString) -> Bool {
+        let count = text.utf8CodeUnitCount
+        guard bytes.count - position >= count else { return false }
+        for index in 0..<count where bytes[position + index] != text.utf8Start[index] { return false }
+        position += count
+        return true
+    }
+
+    /// Steps over a text that must come next.
+    mutating func expect(_ text: StaticString) throws {
+        guard !accept(text) else { return }
+        // What was cut off is told apart from what is wrong.
+        let left = bytes.count - position
+        var isCut = left < text.utf8CodeUnitCount
+        for index in 0..<min(left, text.utf8CodeUnitCount) where bytes[position + index] != text.utf8Start[index] { isCut = false }
+        throw isCut ? cut() : damage("'\(text.description.trimmingPrefix("\n"))' is expected")
+    }
+
+    /// Refuses anything that comes next.
+    func expectEnd() throws {
+        guard position == bytes.count else { throw damage("text after the end") }
+    }
+
+    /// Reads an integer.
+    mutating func integer() throws -> Int64 {
+        var digits = position
+        if digits < bytes.count, bytes[digits] == UInt8(ascii: "-") { digits += 1 }
+        guard digits < bytes.count else { throw cut() }
+        guard bytes[digits] &- UInt8(ascii: "0") < 10 else { throw damage("an integer is expected") }
+        do throws(JSONFault) {
+            let (end, isInteger) = try scanner.skipNumber(position)
+            guard isInteger, let value = NumberText.integer(scanner.base + position, count: end - position) else {
+                throw JSONFault(offset: position, reason: "an integer of 64 bits is expected")
+            }
+            position = end
+            return value
+        } catch {
+            throw damage(error.reason)
+        }
+    }
+
+    /// Reads an integer that is not negative.
+    mutating func count() throws -> Int {
+        let value = try integer()
+        guard value >= 0 else { throw damage("a number is negative") }
+        return Int(value)
+    }
+
+    /// Reads a JSON string and lends the bytes between its quotes, as they stand.
+    private mutating func quoted() throws -> (start: Int, end: Int) {
+        guard position < bytes.count else { throw cut() }
+        guard bytes[position] == UInt8(ascii: "\"") else { throw damage("a string is expected") }
+        do throws(JSONFault) {
+            let end = try scanner.skipString(position)
+            let start = position + 1
+            position = end
+            return (start, end - 1)
+        } catch {
+            throw damage(error.reason)
+        }
+    }
+
+    /// Reads a string as UTF-8 bytes.
+    mutating func stringBytes() throws -> [UInt8] {
+        let (start, end) = try quoted()
+        let text: [UInt8]
+        do throws(JSONFault) {
+            text = try scanner.unescape(start, end)
+        } catch {
+            throw damage(error.reason)
+        }
+        guard text.withUnsafeBytes({ UTF8Check.firstFault(in: $0) }) == nil else { throw damage("a string is not UTF-8") }
+        return text
+    }
+
+    /// Reads a string.
+    mutating func string() throws -> String { String(decoding: try stringBytes(), as: UTF8.self) }
+
+    /// Reads a key: a string or an integer.
+    mutating func key() throws -> EntityKey {
+        guard position < bytes.count else { throw cut() }
+        return bytes[position] == UInt8(ascii: "\"") ? .text(try stringBytes()) : .integer(try integer())
+    }
+
+    /// Reads a SHA-256 in hexadecimal digits.
+    mutating func hash() throws -> ContentHash {
+        let (start, end) = try quoted()
+        guard let hash = ContentHash(hex: UnsafeRawBufferPointer(rebasing: bytes[start..<end])) else {
+            throw damage("64 lower-case hexadecimal digits are expected")
+        }
+        return hash
+    }
+
+    /// Reads an instant in the one form that version 1 writes.
+    mutating func instant() throws -> Instant {
+        let (start, end) = try quoted()
+        let text = UnsafeRawBufferPointer(rebasing: bytes[start..<end])
+        guard let instant = try? Instant(parsing: text), text.elementsEqual(instant.description.utf8) else {
+            throw damage("an instant in UTC with 3 or 6 fraction digits is expected")
+        }
+        return instant
+    }
+
+    private func cut() -> FormatError { FormatError(.truncated, at: place, "it ends at byte \(bytes.count), in the middle") }
+
+    func damage(_ reason: String) -> FormatError {
+        FormatError(.damaged, at: "\(place), byte \(position)", reason, hint: "fetch the file again; else have the writer export anew")
+    }
+}

@@ -1,0 +1,122 @@
+internal import SnapshotModel
+internal import StrictText
+
+/// Writes one entity after another as canonical JSON.
+///
+/// Checks what it writes: required columns, storage classes, UTF-8, JSON columns, finite reals. Source: docs/format.md, "Entities".
+final class EntityEncoder {
+    let plan: SchemaPlan
+
+    init(_ plan: SchemaPlan) { self.plan = plan }
+
+    /// Appends one entity to the buffer. After an error the buffer ends somewhere in the entity.
+    func encode(_ values: UnsafeBufferPointer<ColumnValue>, into buffer: ByteBuffer) throws {
+        var cursor = ByteCursor(buffer)
+        defer { cursor.finish() }
+        let start = cursor.at - buffer.base
+        let columns = plan.columns
+        for index in 0..<plan.count {
+            let column = columns[index]
+            switch (values[index], column.kind) {
+            case (.null, _):
+                guard column.isOptional else { throw fault(values, index, "it is NULL, and the column is required", Self.nullHint) }
+            case (.text(let text), .text):
+                label(column, &cursor)
+                if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
+                    throw fault(values, index, "the text is not UTF-8", "correct the text in the database")
+                }
+            case (.text(let text), .json), (.json(let text), .json):
+                if let reason = Self.jsonFault(text) {
+                    throw fault(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
+                }
+                label(column, &cursor)
+                cursor.append(text)
+            case (.integer(let value), .integer), (.integer(let value), .real):
+                label(column, &cursor)
+                cursor.append(decimal: value)
+            case (.integer(let value), .boolean):
+                guard value == 0 || value == 1 else { throw fault(values, index, "a boolean must be 0 or 1") }
+                label(column, &cursor)
+                cursor.append(value == 1 ? "true" : "false")
+            case (.real(let value), .real):
+                guard value.isFinite else { throw fault(values, index, "an infinite number has no JSON text") }
+                label(column, &cursor)
+                cursor.append(real: value)
+            case (.blob(let bytes), .blob):
+                label(column, &cursor)
+                cursor.appendBase64(bytes)
+            case (let value, let kind):
+                throw fault(
+                    values, index, "it holds \(Self.storageClass(value)), and the column is of type \(kind.rawValue)",
+                    "correct the row, or the column's type in the dataset file")
+            }
+        }
+        cursor.append(UInt8(ascii: "}"))
+        // Every label was written behind a comma; the first one's is the entity's brace.
+        (buffer.base + start).pointee = UInt8(ascii: "{")
+        guard cursor.at - buffer.base - start <= FormatLimits.entityBytes else {
+            throw FormatError(
+                .tooLarge, at: place(values, nil), "the entity is larger than \(FormatLimits.entityBytes >> 20) MiB of JSON",
+                hint: "keep large contents outside the dataset and refer to them")
+        }
+    }
+
+    @inline(__always)
+    private func label(_ column: SchemaPlan.Column, _ cursor: inout ByteCursor) {
+        cursor.append(UInt8(ascii: ","))
+        cursor.append(words: column.label, length: column.labelLength)
+    }
+
+    /// Returns why bytes are not one JSON value with white space around it, or nil.
+    @inline(__always)
+    static func jsonFault(_ text: UnsafeRawBufferPointer) -> String? {
+        // Most nested columns of most rows are empty lists.
+        if text.count == 2, text[0] == UInt8(ascii: "["), text[1] == UInt8(ascii: "]") { return nil }
+        return fullJSONFault(text)
+    }
+
+    private static func fullJSONFault(_ text: UnsafeRawBufferPointer) -> String? {
+        if UTF8Check.firstFault(in: text) != nil { return "not UTF-8" }
+        let scanner = JSONScanner(text)
+        do throws(JSONFault) {
+            let end = scanner.skipSpace(try scanner.skipValue(scanner.skipSpace(0)))
+            return end == text.count ? nil : "text after the end at byte \(end)"
+        } catch {
+            return error.description
+        }
+    }
+
+    private static let nullHint = "fill the column, or mark it as optional in the dataset file"
+
+    private static func storageClass(_ value: ColumnValue) -> String {
+        switch value {
+        case .null: "NULL"
+        case .integer: "an integer"
+        case .real: "a real number"
+        case .text: "text"
+        case .json: "JSON text"
+        case .blob: "a blob"
+        }
+    }
+
+    @inline(never)
+    private func fault(
+        _ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String? = nil
+    ) -> FormatError {
+        FormatError(.badRow, at: place(values, index), reason, hint: hint)
+    }
+
+    /// `notifications, key "n-17", column body`.
+    func place(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int?) -> String {
+        let key: String
+        switch values[plan.keyIndex] {
+        case .text(let bytes):
+            let shown = EntityKey.text(Array(bytes.prefix(64))).description
+            key = bytes.count > 64 ? "key \(shown)…" : "key \(shown)"
+        case .integer(let value): key = "key \(value)"
+        case .null: key = "a row without key"
+        case .real, .json, .blob: key = "a row with an unusable key"
+        }
+        return "\(plan.schema.name), \(key)" + (index.map { ", column \(plan.name($0))" } ?? "")
+    }
+}

@@ -1,0 +1,69 @@
+internal import SnapshotModel
+
+/// A schema made ready for the loops that write and read entities: each column's label as whole words, flat in memory.
+///
+/// Memory: the labels, for the plan's life. Immutable after init.
+final class SchemaPlan: @unchecked Sendable {
+    // SAFETY (of @unchecked Sendable): the pointers are written in init alone.
+    struct Column {
+        /// `"name":`, padded with zeros to whole words.
+        let label: UnsafePointer<UInt64>
+        let labelLength: Int
+        /// The bytes of the label's last word that count.
+        let lastMask: UInt64
+        let kind: ColumnKind
+        let isOptional: Bool
+        /// The name as UTF-8, not escaped.
+        let name: UnsafeRawBufferPointer
+    }
+
+    let schema: DatasetSchema
+    let count: Int
+    let columns: UnsafeMutablePointer<Column>
+    let keyIndex: Int
+    let hasTextKey: Bool
+
+    init(_ schema: DatasetSchema) {
+        self.schema = schema
+        count = schema.columns.count
+        keyIndex = schema.keyIndex
+        hasTextKey = schema.key.kind == .text
+        columns = .allocate(capacity: count)
+        for (index, column) in schema.columns.enumerated() {
+            (columns + index).initialize(to: Self.plan(column))
+        }
+    }
+
+    deinit {
+        for index in 0..<count {
+            columns[index].label.deallocate()
+            columns[index].name.deallocate()
+        }
+        columns.deallocate()
+    }
+
+    /// The name of the column at a position, for errors.
+    func name(_ index: Int) -> String { schema.columns[index].name }
+
+    private static func plan(_ column: DatasetColumn) -> Column {
+        let text = ByteBuffer()
+        var cursor = ByteCursor(text)
+        var name = column.name
+        name.withUTF8 { _ = cursor.appendString(UnsafeRawBufferPointer($0)) }
+        cursor.append(UInt8(ascii: ":"))
+        cursor.finish()
+
+        let wordCount = (text.count + 7) / 8
+        let words = UnsafeMutablePointer<UInt64>.allocate(capacity: wordCount)
+        words.initialize(repeating: 0, count: wordCount)
+        UnsafeMutableRawPointer(words).copyMemory(from: text.base, byteCount: text.count)
+        let rest = text.count % 8
+        let mask: UInt64 = rest == 0 ? .max : (1 << (8 * UInt64(rest)) - 1)
+
+        let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: name.utf8.count, alignment: 1)
+        copy.copyBytes(from: name.utf8)
+        return Column(
+            label: UnsafePointer(words), labelLength: text.count, lastMask: mask.littleEndian, kind: column.kind,
+            isOptional: column.isOptional, name: UnsafeRawBufferPointer(copy))
+    }
+}

@@ -1,0 +1,27 @@
+/// The limits of format version 1. A file beyond one of them is refused, by writers and readers alike.
+///
+/// Units: bytes unless the name says otherwise. Source: docs/format.md, "Limits".
+package enum FormatLimits {
+    /// The only format version there is.
+    package static let formatVersion = 1
+    /// The longest key, in bytes of UTF-8.
+    package static let keyBytes = 1024
+    /// The largest entity, in bytes of JSON.
+    package static let entityBytes = 64 << 20
+    /// The raw size at which the next entity begins a new block whatever its key.
+    package static let fullBlockBytes = 1 << 20
+    /// The largest raw size of a block: just short of full, and then one entity of the largest size, with separators.
+    package static let blockRawBytes = fullBlockBytes + entityBytes + 4
+    /// The largest raw size of the header member.
+    package static let headerRawBytes = 256
+    /// The largest raw size of the tail member.
+    package static let tailRawBytes = 64 << 20
+    /// The most entities that the cut rule can aim at in a block.
+    package static let blockEntities = 65_536
+    /// The most that deflate can make of one byte.
+    package static let inflateRatio = 1032
+    /// The largest block index.
+    package static let indexBytes = 64 << 20
+    /// The shortest gzip member: 10 bytes of header, 2 of deflate, 8 of trailer.
+    package static let memberBytes = 20
+}

@@ -1,0 +1,34 @@
+package import SnapshotModel
+package import StrictText
+
+/// The head of a snapshot asset: `{"syncTimestamp":"…","notifications":[`.
+package struct SnapshotHeader: Hashable, Sendable {
+    /// When the version was made, by the writer's clock; for people.
+    package let syncTimestamp: Instant
+    /// The dataset's name.
+    package let dataset: String
+
+    /// Describes a head.
+    package init(syncTimestamp: Instant, dataset: String) {
+        self.syncTimestamp = syncTimestamp
+        self.dataset = dataset
+    }
+
+    /// The head's text.
+    package var text: String { "{\"syncTimestamp\":\"\(syncTimestamp)\",\"\(dataset)\":[" }
+
+    /// Reads the head's text, to the byte as version 1 writes it.
+    ///
+    /// - Throws: ``FormatError`` with `.truncated` or `.damaged`.
+    package static func parse(_ bytes: UnsafeRawBufferPointer) throws -> SnapshotHeader {
+        var reader = LiteralReader(bytes, place: "header")
+        try reader.expect("{\"syncTimestamp\":")
+        let instant = try reader.instant()
+        try reader.expect(",")
+        let header = SnapshotHeader(syncTimestamp: instant, dataset: try reader.string())
+        try reader.expect(":[")
+        try reader.expectEnd()
+        guard header.text.utf8.elementsEqual(bytes) else { throw reader.damage("it is not in canonical form") }
+        return header
+    }
+}

@@ -1,0 +1,81 @@
+package import Foundation
+internal import SnapshotModel
+
+extension SnapshotIndex {
+    /// The index as the JSON document that lies beside the asset: canonical, one column and one block a line.
+    package func encode() -> Data {
+        let buffer = ByteBuffer(capacity: 4096 + blocks.count * 320)
+        var cursor = ByteCursor(buffer)
+        cursor.append("{\"formatVersion\":1,\"dataset\":")
+        cursor.append(string: dataset)
+        cursor.append(",\"key\":")
+        cursor.append(string: key)
+        if let timestamp {
+            cursor.append(",\"timestamp\":")
+            cursor.append(string: timestamp)
+        }
+        cursor.append(",\n\"columns\":[")
+        for (number, column) in columns.enumerated() {
+            cursor.append(number == 0 ? "\n" : ",\n")
+            cursor.append("{\"name\":")
+            cursor.append(string: column.name)
+            cursor.append(",\"type\":")
+            cursor.append(string: column.kind.rawValue)
+            cursor.append(column.isOptional ? ",\"optional\":true}" : ",\"optional\":false}")
+        }
+        cursor.append("\n],\n\"recordCount\":")
+        cursor.append(decimal: Int64(recordCount))
+        cursor.append(",\"blockEntities\":")
+        cursor.append(decimal: Int64(blockEntities))
+        cursor.append(",\"size\":")
+        cursor.append(decimal: Int64(size))
+        cursor.append(",\"rawSize\":")
+        cursor.append(decimal: Int64(rawSize))
+        cursor.append(",\n\"header\":{")
+        cursor.append(member: header)
+        cursor.append(",\n\"blocks\":[")
+        for (number, block) in blocks.enumerated() {
+            cursor.append(number == 0 ? "\n" : ",\n")
+            cursor.append("{\"firstKey\":")
+            cursor.append(key: block.firstKey)
+            cursor.append(",\"count\":")
+            cursor.append(decimal: Int64(block.count))
+            cursor.append(UInt8(ascii: ","))
+            cursor.append(member: block.member)
+        }
+        cursor.append(blocks.isEmpty ? "],\n\"tail\":{" : "\n],\n\"tail\":{")
+        cursor.append(member: tail)
+        cursor.append("}\n")
+        cursor.finish()
+        return Data(buffer.bytes)
+    }
+}
+
+extension ByteCursor {
+    mutating func append(string text: String) {
+        var text = text
+        text.withUTF8 { _ = appendString(UnsafeRawBufferPointer($0)) }
+    }
+
+    mutating func append(key: EntityKey) {
+        switch key {
+        case .text(let bytes): bytes.withUnsafeBytes { _ = appendString($0) }
+        case .integer(let value): append(decimal: value)
+        }
+    }
+
+    /// Appends a member's fields and the brace behind them.
+    fileprivate mutating func append(member: MemberEntry) {
+        append("\"offset\":")
+        append(decimal: Int64(member.offset))
+        append(",\"length\":")
+        append(decimal: Int64(member.length))
+        append(",\"rawLength\":")
+        append(decimal: Int64(member.rawLength))
+        append(",\"sha256\":\"")
+        append(member.sha256.description)
+        append("\",\"rawSha256\":\"")
+        append(member.rawSHA256.description)
+        append("\"}")
+    }
+}

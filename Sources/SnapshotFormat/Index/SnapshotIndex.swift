@@ -1,0 +1,118 @@
+package import SnapshotModel
+
+/// The block index of a snapshot asset: what it holds, where its members lie, and their hashes.
+///
+///     let index = try SnapshotIndex.decode(bytes, expecting: hashFromTheCommit)
+///     for entry in index.blocks { … }
+///
+/// An index that exists has passed its checks: members lie without gaps from offset 0, counts and sizes add up, first keys
+/// ascend strictly, and no declared size is beyond its limit. Source: docs/format.md, "The block index".
+package struct SnapshotIndex: Hashable, Sendable {
+    /// The dataset's name.
+    package let dataset: String
+    /// The JSON name of the key.
+    package let key: String
+    /// The JSON name of the instant of the last change, if the dataset has one.
+    package let timestamp: String?
+    /// The columns in canonical order, under their JSON names.
+    package let columns: [DatasetColumn]
+    /// The number of entities.
+    package let recordCount: Int
+    /// The mean number of entities in a block that the cuts aim at.
+    package let blockEntities: Int
+    /// The asset's length in bytes.
+    package let size: Int
+    /// The length of the asset's JSON in bytes.
+    package let rawSize: Int
+    /// The member before the first block.
+    package let header: MemberEntry
+    /// The blocks in key order.
+    package let blocks: [BlockEntry]
+    /// The member behind the last block.
+    package let tail: MemberEntry
+
+    /// Puts an index together and checks it.
+    ///
+    /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what does not fit.
+    package init(
+        schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry
+    ) throws {
+        dataset = schema.name
+        key = schema.key.name
+        timestamp = schema.timestampIndex.map { schema.columns[$0].name }
+        columns = schema.columns.map { DatasetColumn($0.name, $0.kind, isOptional: $0.isOptional) }
+        self.blockEntities = blockEntities
+        self.header = header
+        self.blocks = blocks
+        self.tail = tail
+        recordCount = try Self.sum(blocks.lazy.map(\.count))
+        size = try Self.sum([header.length, tail.length]) + Self.sum(blocks.lazy.map(\.member.length))
+        rawSize = try Self.sum([header.rawLength, tail.rawLength]) + Self.sum(blocks.lazy.map(\.member.rawLength))
+        try check()
+    }
+
+    /// The schema that the index describes, for a reader without a dataset file: every column under its JSON name.
+    ///
+    /// - Throws: `SchemaError` if `table` is not a name for a table.
+    package func schema(table: String) throws -> DatasetSchema {
+        try DatasetSchema(name: dataset, table: table, key: key, timestamp: timestamp, columns: columns)
+    }
+
+    /// The kind of the key, `text` or `integer`.
+    package var keyKind: ColumnKind { columns.first { $0.name == key }?.kind ?? .text }
+
+    // Lengths of hostile indexes may be of any size, so they are added with care.
+    private static func sum(_ values: some Sequence<Int>) throws -> Int {
+        var total = 0
+        for value in values {
+            guard value >= 0, value <= 1 << 48, total <= 1 << 60 else {
+                throw FormatError(.tooLarge, at: "block index", "a count or a length is beyond all bounds")
+            }
+            total += value
+        }
+        return total
+    }
+}
+
+extension SnapshotIndex {
+    /// Checks everything that the index says against itself.
+    private func check() throws {
+        guard (1...FormatLimits.blockEntities).contains(blockEntities) else {
+            throw Self.fault("blockEntities", "it must be 1 to \(FormatLimits.blockEntities)")
+        }
+        try Self.check(header, "header", at: 0, upTo: FormatLimits.headerRawBytes)
+        var offset = header.end
+        for (number, block) in blocks.enumerated() {
+            let place = "block \(number)"
+            try Self.check(block.member, place, at: offset, upTo: FormatLimits.blockRawBytes)
+            // The shortest entity is {"k":0}, behind a separator.
+            guard block.count >= 1, block.count <= block.member.rawLength / 8 else {
+                throw Self.fault(place, "its number of entities does not fit its size")
+            }
+            switch block.firstKey {
+            case .text(let bytes):
+                guard keyKind == .text, bytes.count <= FormatLimits.keyBytes else { throw Self.fault(place, "its first key is not a key") }
+            case .integer:
+                guard keyKind == .integer else { throw Self.fault(place, "its first key is not a key") }
+            }
+            guard number == 0 || blocks[number - 1].firstKey < block.firstKey else {
+                throw FormatError(.outOfOrder, at: "block index, \(place)", "its first key does not come after the one before")
+            }
+            offset = block.member.end
+        }
+        try Self.check(tail, "tail", at: offset, upTo: FormatLimits.tailRawBytes)
+    }
+
+    private static func check(_ member: MemberEntry, _ place: String, at offset: Int, upTo rawLimit: Int) throws {
+        guard member.offset == offset else { throw fault(place, "it does not begin where the member before ends") }
+        guard member.length >= FormatLimits.memberBytes, member.rawLength >= 1 else { throw fault(place, "it is too short") }
+        guard member.rawLength <= rawLimit, member.rawLength <= member.length * FormatLimits.inflateRatio else {
+            throw FormatError(
+                .tooLarge, at: "block index, \(place)", "it declares \(member.rawLength) bytes of JSON in \(member.length) bytes")
+        }
+    }
+
+    static func fault(_ place: String, _ reason: String) -> FormatError {
+        FormatError(.damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer export anew")
+    }
+}

@@ -1,0 +1,54 @@
+package import SnapshotModel
+internal import StrictText
+
+/// The tail of a snapshot asset: the array's end, tombstones and instants if there are any, and the container's end.
+///
+/// Shape: `\n]`, `,"deletions":[{"id":…,"deletedAt":"…"},…]`, `,"instants":[{"id":…,"at":"…"},…]`, `}\n`; the two lists are left
+/// out when they are empty, and their keys ascend strictly. Source: docs/format.md, "The tail".
+package struct SnapshotTail: Hashable, Sendable {
+    /// The number of tombstones.
+    package let deletionCount: Int
+    /// The number of entities whose instant differs from their own timestamp.
+    package let instantCount: Int
+
+    /// The text of a tail without lists.
+    package static let emptyText = "\n]}\n"
+
+    /// Walks a tail's text from end to end, to the byte as version 1 writes it, and counts what it holds. Memory: one key.
+    ///
+    /// - Throws: ``FormatError`` with `.truncated`, `.damaged` or `.outOfOrder`.
+    package static func check(_ bytes: UnsafeRawBufferPointer, keyKind: ColumnKind) throws -> SnapshotTail {
+        var reader = LiteralReader(bytes, place: "tail")
+        try reader.expect("\n]")
+        var deletions = 0, instants = 0
+        if reader.accept(",\"deletions\":[") { deletions = try list(&reader, ",\"deletedAt\":", keyKind) }
+        if reader.accept(",\"instants\":[") { instants = try list(&reader, ",\"at\":", keyKind) }
+        try reader.expect("}\n")
+        try reader.expectEnd()
+        return SnapshotTail(deletionCount: deletions, instantCount: instants)
+    }
+
+    private static func list(_ reader: inout LiteralReader, _ label: StaticString, _ keyKind: ColumnKind) throws -> Int {
+        var count = 0
+        var last: EntityKey?
+        repeat {
+            try reader.expect("{\"id\":")
+            let key = try reader.key()
+            switch key {
+            case .text(let bytes):
+                guard keyKind == .text, bytes.count <= FormatLimits.keyBytes else { throw reader.damage("the id is not a key") }
+            case .integer: guard keyKind == .integer else { throw reader.damage("the id is not a key") }
+            }
+            if let last, !(last < key) {
+                throw FormatError(.outOfOrder, at: "tail, byte \(reader.position)", "an id does not come after the one before")
+            }
+            last = key
+            try reader.expect(label)
+            _ = try reader.instant()
+            try reader.expect("}")
+            count += 1
+        } while reader.accept(",")
+        try reader.expect("]")
+        return count
+    }
+}
