@@ -1,5 +1,4 @@
 public import Foundation
-public import StrictText
 
 /// A place that devices share: zones of records, changed by numbered commits, with large assets beside them.
 ///
@@ -29,6 +28,9 @@ public protocol CloudDatabase: Sendable {
     func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges
     /// All live records as of commit `number` (the newest, if nil), whose tokens must not lie before `token`.
     func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState
+
+    /// All commits that are kept, oldest first, checked link by link.
+    func history(in zone: ZoneID) async throws -> [Commit]
 
     /// Makes the commit that would follow `token` (nil: the zone's first), without putting it in place.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit

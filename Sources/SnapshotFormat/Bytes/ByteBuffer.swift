@@ -41,6 +41,15 @@ package final class ByteBuffer: @unchecked Sendable {
         count += more.count
     }
 
+    /// Replaces the contents by `byteCount` bytes that `write` puts into the buffer it is lent.
+    package func fill(_ byteCount: Int, _ write: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
+        clear()
+        reserve(byteCount)
+        // SAFETY: reserve made room for byteCount bytes.
+        try write(UnsafeMutableRawBufferPointer(start: base, count: byteCount))
+        count = byteCount
+    }
+
     /// Gives memory back if the buffer has room for more than `limit` bytes; the contents are lost then.
     package func trim(to limit: Int) {
         guard capacity > limit else { return }

@@ -1,4 +1,3 @@
-package import SnapshotModel
 package import StrictText
 
 /// The head of a snapshot asset: `{"syncTimestamp":"…","notifications":[`.

@@ -72,7 +72,7 @@ struct AssetAssembler {
         let entry = previous.index.blocks[position]
         try withUnsafeTemporaryAllocation(byteCount: entry.member.length, alignment: 8) { buffer in
             try previous.reader.read(into: buffer, at: entry.member.offset)
-            try assembly?.appendCopied(entry, UnsafeRawBufferPointer(buffer))
+            try assembly?.appendCopied(block: position, of: previous.index, bytes: UnsafeRawBufferPointer(buffer))
         }
         reused += 1
     }

@@ -26,15 +26,13 @@ struct FileImporter: Sendable {
         defer { try? file.close() }
         var size = 0
         let descriptor = file.fileDescriptor
-        let container = try SyncError.at(.decode) {
-            try ContainerReader(schemas: schemas) { buffer in
-                let count = read(descriptor, buffer.baseAddress, buffer.count)
-                guard count >= 0 else {
-                    throw SyncError(.inputOutput, step: .fetch, at: path, "the file cannot be read: \(String(cString: strerror(errno)))")
-                }
-                size += count
-                return count
+        let container = ContainerReader(schemas: schemas) { buffer in
+            let count = read(descriptor, buffer.baseAddress, buffer.count)
+            guard count >= 0 else {
+                throw SyncError(.inputOutput, step: .fetch, at: path, "the file cannot be read: \(String(cString: strerror(errno)))")
             }
+            size += count
+            return count
         }
         // The view is named for the file, not for the folders that it happens to lie in.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
@@ -54,14 +52,15 @@ struct FileImporter: Sendable {
             keeper = try ForeignKeyKeeper(transaction, datasets: schemas)
             return try transaction.replaceAll(of: schema)
         }
-        while let block = try at(.decode, path, { try container.next() }) {
+        let block = EntityBlock()
+        while try at(.decode, path, { try container.next(reusing: block) }) != nil {
             try SyncError.at(.apply) {
                 if applier == nil, let schema = container.schema { applier = try begin(schema) }
                 if let applier { try block.give(to: applier) }
             }
             unknown.formUnion(block.unknownFieldNames)
             progress?(SyncProgress(step: .apply, dataset: container.schema?.name ?? "", entityCount: applier?.count ?? 0, expectedCount: nil))
-            container.recycle(block)
+            block.clear()
         }
         guard let schema = container.schema, let syncTimestamp = container.syncTimestamp else {
             throw SyncError(.dataRefused, step: .decode, at: path, "the file ends without a dataset", hint: "check that the file is a whole container")

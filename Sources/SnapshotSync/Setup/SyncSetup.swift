@@ -68,7 +68,7 @@ enum SyncSetup {
 
         do {
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
-            let (cloud, cloudMade) = try await SyncError.at(.open) { try openCloud(request) }
+            let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             try await SyncError.at(.open) { try await joinZone(ZoneID(request.zone), in: cloud, as: device, role: request.role) }
 

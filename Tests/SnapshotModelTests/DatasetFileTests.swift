@@ -1,0 +1,62 @@
+import Foundation
+import SnapshotModel
+import Testing
+
+@Suite struct DatasetFileTests {
+    private let good = """
+        {"formatVersion": 1, "datasets": [
+          {"name": "readings", "table": "sensor_readings", "key": "id", "timestamp": "changed", "columns": [
+            {"name": "id", "type": "integer"}, {"name": "changed", "type": "text", "column": "changed_at"},
+            {"name": "value", "type": "real", "optional": true}]}]}
+        """
+
+    @Test func aDatasetFileIsReadAsItStands() throws {
+        let schema = try #require(try DatasetFile.decode(Data(good.utf8)).first)
+        #expect(schema.name == "readings")
+        #expect(schema.table == "sensor_readings")
+        #expect(schema.recordType == "ReadingsData")
+        #expect(schema.recordName == "readings_data")
+        #expect(schema.key.kind == .integer)
+        #expect(schema.columns.map(\.column) == ["id", "changed_at", "value"])
+        #expect(schema.columns.map(\.isOptional) == [false, false, true])
+        #expect(schema.timestampIndex == 1)
+    }
+
+    @Test func schemasRoundTripThroughAFile() throws {
+        #expect(try DatasetFile.decode(DatasetFile.encode(DatasetSchema.builtIn)) == DatasetSchema.builtIn)
+        let read = try DatasetFile.decode(Data(good.utf8))
+        #expect(try DatasetFile.decode(DatasetFile.encode(read)) == read)
+    }
+
+    @Test func theBuiltInRecordsHaveTheDocumentsNames() {
+        #expect(DatasetSchema.builtIn.map(\.recordType) == ["BucketsData", "NotificationsData"])
+        #expect(DatasetSchema.builtIn.map(\.recordName) == ["buckets_data", "notifications_data"])
+    }
+
+    @Test(arguments: [
+        ("\"formatVersion\": 1", "\"formatVersion\": 2"),
+        ("\"optional\"", "\"optionel\""),
+        ("\"type\": \"real\"", "\"type\": \"float\""),
+        ("\"key\": \"id\"", "\"key\": \"uid\""),
+        ("\"key\": \"id\"", "\"key\": \"value\""),
+        ("\"timestamp\": \"changed\"", "\"timestamp\": \"value\""),
+        ("\"name\": \"value\"", "\"name\": \"id\""),
+        ("\"column\": \"changed_at\"", "\"column\": \"ID\""),
+        ("\"name\": \"readings\"", "\"name\": \"../x\""),
+        ("\"name\": \"readings\"", "\"name\": \"deletions\""),
+        ("\"table\": \"sensor_readings\"", "\"table\": \"a\\u0000b\""),
+        ("\"id\", \"type\"", "\"id\", \"id\": 1, \"type\""),
+        ("]}]}", "]}]"),
+    ])
+    func aDatasetFileWithAFaultIsRefused(part: String, replacement: String) {
+        let bad = good.replacingOccurrences(of: part, with: replacement)
+        #expect(bad != good)
+        #expect(throws: (any Error).self) { try DatasetFile.decode(Data(bad.utf8)) }
+    }
+
+    @Test func aFaultIsExplainedWithItsPlace() throws {
+        let bad = good.replacingOccurrences(of: "\"type\": \"real\"", with: "\"typ\": \"real\"")
+        let error = try #require(throws: (any Error).self) { try DatasetFile.decode(Data(bad.utf8)) }
+        #expect(DatasetFile.explain(error).hasPrefix("datasets[0].columns[2].typ: the key is not known"))
+    }
+}
