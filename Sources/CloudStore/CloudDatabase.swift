@@ -40,7 +40,7 @@ public protocol CloudDatabase: Sendable {
     func publish(_ commit: PreparedCommit) async throws -> ChangeToken
 
     /// Begins a new asset of a record. Nothing is visible to others before ``AssetWriter/finish(rawByteCount:)``.
-    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> any AssetWriter
+    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter
     /// Opens an asset for reading. Throws `pending` if its file has not arrived.
     func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader
     /// Removes the assets that `writer` calls put in place but no commit will name.

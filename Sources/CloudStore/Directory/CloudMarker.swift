@@ -1,0 +1,49 @@
+import Foundation
+import StrictText
+
+/// `cloud.json`: what makes a directory a cloud, and this cloud no other.
+enum CloudMarker {
+    static let fileName = "cloud.json"
+    /// The version of the directory's format that this program reads and writes.
+    static let formatVersion = 1
+    /// The largest `cloud.json` or `zone.json`, in bytes.
+    static let byteLimit = 64 << 10
+
+    /// Reads the marker; nil if there is none.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
+    static func read(in root: CloudFolder) throws(CloudError) -> CloudIdentity? {
+        guard let bytes = try root.bytes(of: fileName, limit: byteLimit) else { return nil }
+        let identity = try decode(CloudIdentity.self, from: bytes, at: fileName)
+        guard UUID(uuidString: identity.uuid)?.uuidString.lowercased() == identity.uuid, CloudNames.isContainer(identity.container) else {
+            throw CloudError(.damaged, at: fileName, "the UUID or the container identifier is not one", hint: SealedDocument.damageHint)
+        }
+        return identity
+    }
+
+    /// Decodes a document that says its format version; a newer one may look otherwise but for that.
+    static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+        do {
+            let version = try StrictJSON.decode(Version.self, from: Data(bytes)).formatVersion
+            guard version <= formatVersion else {
+                throw CloudError(
+                    .incompatibleVersion, at: place, "format version \(version); this program knows version \(formatVersion)",
+                    hint: "update snapsync on this device")
+            }
+            guard version > 0 else { throw CloudError(.damaged, at: place, "no such format version", hint: SealedDocument.damageHint) }
+            return try StrictJSON.decode(type, from: Data(bytes))
+        } catch let error as CloudError {
+            throw error
+        } catch let fault as JSONFault {
+            throw CloudError(.damaged, at: place, "not JSON: \(fault)", hint: SealedDocument.damageHint)
+        } catch let error as DecodingError {
+            throw CloudError(.damaged, at: place, "not of this format: \(error.place)", hint: SealedDocument.damageHint)
+        } catch {
+            throw CloudError(.damaged, at: place, "not of this format", hint: SealedDocument.damageHint)
+        }
+    }
+
+    private struct Version: Decodable {
+        let formatVersion: Int
+    }
+}

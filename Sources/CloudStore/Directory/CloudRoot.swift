@@ -1,0 +1,63 @@
+import Foundation
+import Glibc
+import StrictText
+
+/// A cloud's own directory: opened anew for each operation, made once.
+enum CloudRoot {
+    /// Opens the directory; says nothing of what is in it.
+    static func open(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) -> CloudFolder {
+        do throws(SystemFault) {
+            return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
+        } catch {
+            switch error.number {
+            case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
+                throw CloudError(
+                    .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path",
+                    isRetryable: true)
+            default: throw error.error(at: path)
+            }
+        }
+    }
+
+    /// Makes the directory a cloud with this identity, or returns the identity that it has.
+    static func create(_ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker) throws -> CloudIdentity {
+        try makeLastPart(of: path, calls)
+        let root = try open(path, calls)
+        if let found = try CloudMarker.read(in: root) { return found }
+        guard try root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
+            throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
+        }
+        switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {
+        case .placed, .wasThere: return identity
+        case .taken:
+            guard let found = try CloudMarker.read(in: root) else { throw missingMarker(path, expected: true) }
+            return found
+        }
+    }
+
+    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+        let url = URL(fileURLWithPath: path).standardizedFileURL
+        guard !FileManager.default.fileExists(atPath: path), url.path != "/" else { return }
+        let above = try open(url.deletingLastPathComponent().path, calls)
+        do throws(CloudError) {
+            _ = try above.makeFolder(url.lastPathComponent)
+        } catch {
+            throw error.moved(to: path)
+        }
+    }
+
+    static func missingMarker(_ path: String, expected: Bool) -> CloudError {
+        guard expected else {
+            return CloudError(.notACloud, at: path, "there is no cloud.json in it", hint: "check the path, or make a cloud there with snapsync init")
+        }
+        return CloudError(
+            .cloudUnavailable, at: path, "the directory is there, but its cloud.json is not", hint: "mount the directory; nothing was touched",
+            isRetryable: true)
+    }
+
+    static func otherCloud(_ path: String, found: String, expected: String) -> CloudError {
+        CloudError(
+            .badContainer, at: path, "this is the cloud \(found), not \(expected)",
+            hint: "mount the right directory, or start anew with snapsync detach and snapsync init")
+    }
+}

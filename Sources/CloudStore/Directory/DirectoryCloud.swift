@@ -1,0 +1,166 @@
+import Dispatch
+import Foundation
+import StrictText
+
+/// A cloud that is a directory which devices share: a local disk, NFS, or a folder that a tool replicates.
+///
+///     let cloud = try DirectoryCloud.create(at: "/mnt/share/app", container: "iCloud.org.example.app")
+///     let cloud = try DirectoryCloud(path: "/mnt/share/app", expecting: uuid)
+///
+/// No server and no lock: a commit's number belongs to whoever links its file first. Every operation opens the directory
+/// anew and sees that `cloud.json` still has the UUID that was opened; an unmounted or swapped directory is not touched.
+/// Source: docs/cloud-directory.md.
+public final class DirectoryCloud: CloudDatabase {
+    /// The directory, as it was given.
+    public let path: String
+    private let opened: CloudIdentity
+    private let calls: any FileSystemCalls
+    private let files: FileMaker
+    // Disks block; the threads that Swift's tasks share must not.
+    private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
+
+    /// Opens a cloud.
+    ///
+    /// - Parameter uuid: the UUID that the cloud must have; nil takes any.
+    /// - Throws: ``CloudError`` with `.cloudUnavailable` (no directory; or no cloud in it, where a UUID is expected),
+    ///   `.notACloud`, `.badContainer` (another UUID), `.incompatibleVersion` or `.permissionFailure`.
+    public convenience init(path: String, expecting uuid: String? = nil) throws {
+        try self.init(path: path, expecting: uuid, calls: LinuxFileSystem(), nonces: .system)
+    }
+
+    /// Opens a cloud on other system calls, with other random names.
+    package convenience init(path: String, expecting uuid: String?, calls: any FileSystemCalls, nonces: NonceSource) throws {
+        let files = FileMaker(nonces: nonces)
+        let root = try CloudRoot.open(path, calls)
+        guard let identity = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: uuid != nil) }
+        if let uuid, uuid != identity.uuid { throw CloudRoot.otherCloud(path, found: identity.uuid, expected: uuid) }
+        self.init(path: path, opened: identity, calls: calls, files: files)
+    }
+
+    private init(path: String, opened: CloudIdentity, calls: any FileSystemCalls, files: FileMaker) {
+        self.path = path
+        self.opened = opened
+        self.calls = calls
+        self.files = files
+    }
+
+    /// Makes an empty directory a cloud, or opens the cloud that is there. The last part of the path is made if it is missing.
+    ///
+    /// - Parameter container: `iCloud.` and the application's reverse-DNS name.
+    /// - Throws: ``CloudError`` with `.notACloud` if other files are there, `.invalidArguments`, `.cloudUnavailable` if even the
+    ///   directory above is missing, and as ``init(path:expecting:)``.
+    public static func create(at path: String, container: String) throws -> DirectoryCloud {
+        try create(at: path, container: container, calls: LinuxFileSystem(), nonces: .system)
+    }
+
+    /// Makes a cloud on other system calls, with other random names.
+    package static func create(at path: String, container: String, calls: any FileSystemCalls, nonces: NonceSource) throws -> DirectoryCloud {
+        guard CloudNames.isContainer(container) else {
+            throw CloudError(
+                .invalidArguments, at: "container", "not a container identifier",
+                hint: "use iCloud. and the reverse-DNS name of the application: iCloud.org.example.app")
+        }
+        let files = FileMaker(nonces: nonces)
+        let identity = try CloudRoot.create(
+            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files)
+        return DirectoryCloud(path: path, opened: identity, calls: calls, files: files)
+    }
+
+    public func identity() async throws -> CloudIdentity {
+        try await offThread { _ in self.opened }
+    }
+
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try CloudNames.verify(zone)
+        try CloudNames.verify(creator, isNameOf: "device")
+        return try await offThread { root in
+            try ZoneSetup(root: root, files: self.files).create(zone, ZoneMarker(creator: creator, publishers: publishers))
+        }
+    }
+
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo {
+        try await inZone(zone) { $0.info }
+    }
+
+    public func zones() async throws -> [ZoneInfo] {
+        try await offThread { root in try ZoneSetup(root: root, files: self.files).zones() }
+    }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone) { try HistoryReader(source: $0).changes(since: token) }
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
+    }
+
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
+    }
+
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try await inZone(commit.zone) { try self.publisher($0).publish(commit) }
+    }
+
+    public func newAsset(
+        for record: String, number: Int, kind: AssetKind, in zone: ZoneID
+    ) async throws -> sending any AssetWriter {
+        try CloudNames.verify(record, isNameOf: "record")
+        guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
+        // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
+        let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
+        return try DirectoryAssetWriter(path, in: try zoneFolder(zone, in: try openRoot()), stillThere: { [self] in _ = try openRoot() })
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try await inZone(zone) { try DirectoryAssetReader(asset, in: $0.folder) }
+    }
+
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        try? await inZone(zone) { folder in
+            for path in assets.compactMap({ AssetPath($0.path) }) { try folder.discard(path) }
+        }
+    }
+
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+        try await inZone(zone) { try ReportFolder(zone: $0).add(report) }
+    }
+
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
+        try await inZone(zone) { try ReportFolder(zone: $0).newestOfEachDevice() }
+    }
+}
+
+extension DirectoryCloud {
+    private func publisher(_ folder: ZoneFolder) -> HistoryPublisher<ZoneFolder> {
+        HistoryPublisher(store: folder, zone: folder.info, nonces: files.nonces)
+    }
+
+    private func openRoot() throws -> CloudFolder {
+        let root = try CloudRoot.open(path, calls)
+        guard let found = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: true) }
+        guard found.uuid == opened.uuid else { throw CloudRoot.otherCloud(path, found: found.uuid, expected: opened.uuid) }
+        return root
+    }
+
+    private func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
+        try CloudNames.verify(zone)
+        guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+        }
+        return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), info: info, folder: folder, files: files)
+    }
+
+    private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
+        try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
+    }
+
+    private func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                continuation.resume(with: Result { try body(try self.openRoot()) })
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+package import StrictText
+
+/// The system calls below a cloud directory, and nothing else: one function, one call.
+///
+/// Everything that reads or writes a cloud goes through here, so that a simulated file system can stand in its place and
+/// fail, forget or reorder each call. Descriptors are whatever the implementation makes of them.
+/// Every function throws a ``SystemFault``; a call that a signal interrupted is made again and never reported.
+package protocol FileSystemCalls: Sendable {
+    /// Opens the directory at an absolute or relative path, following links: the user chose that path.
+    func openRoot(_ path: String) throws(SystemFault) -> Int32
+    /// Opens `path` beneath a directory, following no link and leaving it never.
+    func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32
+    /// Opens the file of a descriptor that was opened for writing once more, for reading.
+    func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32
+    func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus
+    /// Reads at a place; 0 at the end, perhaps less than asked for.
+    func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int
+    /// Writes at the end, perhaps less than given.
+    func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int
+    /// Makes a file's content, or a directory's names, durable.
+    func synchronize(_ descriptor: Int32) throws(SystemFault)
+    /// Closes; the descriptor is gone whether or not it throws.
+    func close(_ descriptor: Int32) throws(SystemFault)
+    /// Gives an open file without a name its name, if nothing has it.
+    func link(_ descriptor: Int32, as name: String, in directory: Int32) throws(SystemFault)
+    /// Gives a file a second name, if nothing has it.
+    func link(_ name: String, as newName: String, in directory: Int32) throws(SystemFault)
+    /// Changes a file's name, if nothing has the new one.
+    func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault)
+    func unlink(_ name: String, in directory: Int32) throws(SystemFault)
+    func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
+    /// The names in a directory, without `.` and `..`, in no order.
+    func names(in directory: Int32) throws(SystemFault) -> [String]
+}
+
+/// What a file beneath a cloud is opened for.
+package enum OpenPurpose: Sendable {
+    /// An existing file, for reading; never blocks, not even on a FIFO.
+    case read
+    /// An existing directory.
+    case directory
+    /// A new file under a name that nothing has, 0600.
+    case create
+    /// A new file without a name in the directory at the path, 0600; gone when it is closed, unless it was linked.
+    case createNameless
+}
+
+/// What an open file is.
+package struct FileStatus: Sendable {
+    package let isRegular: Bool
+    /// Bytes.
+    package let byteCount: Int
+    /// When the content changed last, by the file system's clock.
+    package let modified: Instant
+
+    package init(isRegular: Bool, byteCount: Int, modified: Instant) {
+        self.isRegular = isRegular
+        self.byteCount = byteCount
+        self.modified = modified
+    }
+}

@@ -1,0 +1,108 @@
+import CLinux
+import Glibc
+import StrictText
+
+/// The system calls of Linux. Files are made 0600 and directories 0700.
+package struct LinuxFileSystem: FileSystemCalls {
+    package init() {}
+
+    package func openRoot(_ path: String) throws(SystemFault) -> Int32 {
+        try retrying("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    }
+
+    package func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
+        let flags: Int32
+        switch purpose {
+        case .read: flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
+        case .directory: flags = O_RDONLY | O_DIRECTORY
+        case .create: flags = O_RDWR | O_CREAT | O_EXCL
+        case .createNameless: flags = O_RDWR | O_TMPFILE
+        }
+        return try retrying("open") { clinux_open_beneath(directory, path, flags, 0o600) }
+    }
+
+    package func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32 {
+        try retrying("open") { Glibc.open("/proc/self/fd/\(descriptor)", O_RDONLY | O_CLOEXEC) }
+    }
+
+    package func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus {
+        var info = stat()
+        _ = try retrying("fstat") { fstat(descriptor, &info) }
+        let modified = Int64(info.st_mtim.tv_sec) * 1_000_000 + Int64(info.st_mtim.tv_nsec) / 1000
+        return FileStatus(
+            isRegular: info.st_mode & S_IFMT == S_IFREG, byteCount: Int(info.st_size), modified: Instant(microseconds: modified))
+    }
+
+    package func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int {
+        try retrying("read") { pread(descriptor, buffer.baseAddress, buffer.count, offset) }
+    }
+
+    package func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int {
+        try retrying("write") { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
+    }
+
+    package func synchronize(_ descriptor: Int32) throws(SystemFault) {
+        _ = try retrying("fsync") { fsync(descriptor) }
+    }
+
+    package func close(_ descriptor: Int32) throws(SystemFault) {
+        // On Linux the descriptor is gone even if close reports EINTR; closing it again could close somebody else's.
+        guard Glibc.close(descriptor) != 0, errno != EINTR else { return }
+        throw SystemFault("close", errno)
+    }
+
+    package func link(_ descriptor: Int32, as name: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("link") { linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", directory, name, AT_SYMLINK_FOLLOW) }
+    }
+
+    package func link(_ name: String, as newName: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("link") { linkat(directory, name, directory, newName, 0) }
+    }
+
+    package func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("rename") { renameat2(directory, name, directory, newName, UInt32(RENAME_NOREPLACE)) }
+    }
+
+    package func unlink(_ name: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("unlink") { unlinkat(directory, name, 0) }
+    }
+
+    package func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("mkdir") { mkdirat(directory, name, 0o700) }
+    }
+
+    package func names(in directory: Int32) throws(SystemFault) -> [String] {
+        // A second description of the directory: reading it moves a position that the caller's descriptor must not share.
+        let copy = try retrying("open") { openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        guard let stream = fdopendir(copy) else {
+            let number = errno
+            _ = Glibc.close(copy)
+            throw SystemFault("opendir", number)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw SystemFault("readdir", errno) }
+                return names
+            }
+            // SAFETY: readdir's entry lives until the next call on this stream, and d_name ends with a zero byte.
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(validatingCString: $0) }
+            }
+            // A name that is not UTF-8 is none of ours.
+            if let name, name != ".", name != ".." { names.append(name) }
+        }
+    }
+
+    /// Makes a call again as long as a signal interrupts it.
+    private func retrying<Value: SignedInteger>(_ call: String, _ body: () -> Value) throws(SystemFault) -> Value {
+        while true {
+            let value = body()
+            if value >= 0 { return value }
+            let number = errno
+            guard number == EINTR else { throw SystemFault(call, number) }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/// The reports of a zone's devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+struct ReportFolder {
+    let zone: ZoneFolder
+
+    /// The largest report, in bytes.
+    static let byteLimit = 64 << 10
+
+    /// Puts a report in place if it says something new, then removes the device's older ones.
+    func add(_ report: DeviceReport) throws {
+        try report.verify()
+        let folder = try zone.files.folder(report.device, in: try zone.subfolder(CloudNames.devices))
+        let bytes = try SealedDocument.encode(report, named: DeviceReport.sealName)
+        // Another run of the same device may count up at the same time: look again, then.
+        for _ in 0..<8 {
+            let counters = try counters(in: folder)
+            if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
+            let next = (counters.last ?? 0) + 1
+            guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder) != .taken else { continue }
+            for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
+            return
+        }
+        throw CloudError(.inputOutput, at: folder.path, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
+    }
+
+    /// The newest readable report of each device, in the order of their names.
+    func newestOfEachDevice() throws -> [DeviceReport] {
+        guard let devices = try zone.folder.folder(CloudNames.devices) else { return [] }
+        let names = try devices.names().filter(CloudNames.isName).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        return try names.compactMap { name in
+            guard let folder = try devices.folder(name) else { return nil }
+            return newest(of: name, try counters(in: folder), in: folder)
+        }
+    }
+
+    private func counters(in folder: CloudFolder) throws(CloudError) -> [Int] {
+        try folder.names().compactMap(CloudNames.number(ofFile:)).sorted()
+    }
+
+    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    private func newest(of device: String, _ counters: [Int], in folder: CloudFolder) -> DeviceReport? {
+        for counter in counters.reversed() {
+            let name = "\(CloudNames.digits(counter)).json"
+            if let bytes = try? folder.bytes(of: name, limit: ReportFolder.byteLimit),
+                let report = try? DeviceReport(bytes, of: device, at: folder.place(name))
+            {
+                return report
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,91 @@
+import StrictText
+
+/// A commit's JSON, as docs/cloud-directory.md describes it. Keys that are not named here are ignored.
+struct CommitDocument: Codable {
+    /// The ids of the messages that the commit applied or refused.
+    struct Messages: Codable {
+        var applied: [String] = []
+        var refused: [String] = []
+    }
+
+    let approvals: [String]
+    /// The newest checkpoint; with that it counts.
+    let checkpoint: CheckpointReference?
+    let clock: Instant
+    /// The cloud's UUID and the zone: a commit counts nowhere else.
+    let cloud: String
+    let zone: String
+    let deleted: [String]
+    let device: String
+    let messages: Messages
+    /// 16 hexadecimal digits that keep two commits with the same content apart.
+    let nonce: String
+    let number: Int
+    /// The SHA-256 of the parent commit's file; absent in commit 1.
+    let parent: String?
+    /// What a reader must know to read on from here; absent in version 1.
+    let requires: [String]?
+    let saved: [RecordDocument]
+    let timestamp: Instant
+
+    static let sealName = "commit"
+    /// The largest commit file, in bytes.
+    static let byteLimit = 16 << 20
+}
+
+/// The newest checkpoint that a commit knows: its number and the SHA-256 of its file.
+struct CheckpointReference: Codable, Hashable {
+    let number: Int
+    let sha256: String
+}
+
+/// A commit that was read and is well-formed in itself, with what the next one needs from it.
+struct VerifiedCommit {
+    let commit: Commit
+    let checkpoint: CheckpointReference?
+
+    /// Decodes and checks the file of commit `number`; whether it follows from its parent is for ``CommitLog``.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion` at `place`.
+    init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
+        let place = history.place(ofCommit: number)
+        let required = try? SealedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place)
+        if let unknown = required?.requires, !unknown.isEmpty {
+            throw CloudError(
+                .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
+        }
+        let document = try SealedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+        if let fault = document.fault(number: number, of: history) {
+            throw CloudError(.damaged, at: place, fault, hint: SealedDocument.damageHint)
+        }
+        checkpoint = document.checkpoint
+        commit = Commit(
+            token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
+            clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number)) },
+            deleted: document.deleted, approvals: document.approvals)
+    }
+
+    private struct Requirements: Decodable {
+        let requires: [String]?
+    }
+}
+
+extension CommitDocument {
+    /// Says what is wrong with the document as commit `number` of `history`, or nil.
+    func fault(number: Int, of history: HistoryID) -> String? {
+        guard self.number == number else { return "the commit says another number than its name" }
+        guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
+        guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
+        guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
+        guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
+        if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
+            return "the checkpoint is not possible"
+        }
+        let names = saved.map(\.name) + deleted
+        guard Set(names).count == names.count else { return "a record stands in the commit twice" }
+        for record in saved {
+            if let fault = record.record(tag: "").fault(at: number) { return fault }
+        }
+        return nil
+    }
+}

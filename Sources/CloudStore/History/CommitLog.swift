@@ -1,0 +1,79 @@
+import StrictText
+
+/// A zone's history folded up to one commit: the live records, and what the next commit must follow from.
+///
+///     var log = CommitLog(of: history)
+///     let commit = try log.append(bytes)      // commit 1
+///     log.records                             // what it saved
+///
+/// A value: no files, no clock. Both backends fold with it, so both refuse the same.
+struct CommitLog {
+    let history: HistoryID
+    /// The last commit; nil before the first.
+    private(set) var token: ChangeToken?
+    /// The last commit's timestamp.
+    private(set) var timestamp: Instant?
+    /// The newest checkpoint that the last commit knows.
+    private(set) var checkpoint: CheckpointReference?
+    private var live: [String: CloudRecord]
+
+    /// A zone without commits.
+    init(of history: HistoryID) {
+        self.init(history: history, token: nil, timestamp: nil, checkpoint: nil, live: [:])
+    }
+
+    /// A log that goes on from a known commit whose records are not asked for.
+    init(after commit: VerifiedCommit, of history: HistoryID) {
+        self.init(
+            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:])
+    }
+
+    init(history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: [String: CloudRecord]) {
+        self.history = history
+        self.token = token
+        self.timestamp = timestamp
+        self.checkpoint = checkpoint
+        self.live = live
+    }
+
+    /// The number that the next commit must have.
+    var nextNumber: Int { (token?.number ?? 0) + 1 }
+
+    /// The live records in the byte order of their names.
+    var records: [CloudRecord] {
+        live.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    var state: ZoneState { ZoneState(records: records, token: token, timestamp: timestamp) }
+
+    /// Checks that `bytes` are the next commit and folds it in.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` if it does not follow from its parent, or with `.incompatibleVersion`.
+    ///   The log is unchanged then.
+    @discardableResult
+    mutating func append(_ bytes: [UInt8]) throws(CloudError) -> Commit {
+        let next = try VerifiedCommit(bytes, number: nextNumber, of: history)
+        try verifyLink(to: next)
+        for record in next.commit.saved { live[record.name] = record }
+        for name in next.commit.deleted { live[name] = nil }
+        token = next.commit.token
+        timestamp = next.commit.timestamp
+        checkpoint = next.checkpoint
+        return next.commit
+    }
+
+    private func verifyLink(to next: VerifiedCommit) throws(CloudError) {
+        let place = history.place(ofCommit: nextNumber)
+        guard next.commit.parent == token?.hash else {
+            throw CloudError(
+                .damaged, at: place, "the commit was made after another parent than the one that is there",
+                hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+        }
+        guard next.commit.timestamp == CommitClock.timestamp(clock: next.commit.clock, after: timestamp) else {
+            throw CloudError(.damaged, at: place, "the commit's time does not follow from its parent's", hint: SealedDocument.damageHint)
+        }
+        guard (next.checkpoint?.number ?? 0) >= (checkpoint?.number ?? 0) else {
+            throw CloudError(.damaged, at: place, "the commit names an older checkpoint than its parent", hint: SealedDocument.damageHint)
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import StrictText
+
+extension DeviceReport {
+    static let sealName = "report"
+
+    /// Reads a report's file.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`.
+    init(_ bytes: [UInt8], of device: String, at place: String) throws(CloudError) {
+        self = try SealedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place)
+        guard self.device == device, (try? verify()) != nil else {
+            throw CloudError(.damaged, at: place, "not a report of this device", hint: SealedDocument.damageHint)
+        }
+    }
+
+    /// Refuses a report that nobody could read back.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`.
+    func verify() throws(CloudError) {
+        try CloudNames.verify(device, isNameOf: "device")
+        try CloudNames.verify(role, isNameOf: "role")
+        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, CommitClock.representable.contains(clock) else {
+            throw CloudError(.invalidArguments, at: "report", "the token or the clock is not possible")
+        }
+    }
+
+    /// Whether it says something that `last` did not, or `last` is a day old (or from a clock that was ahead by one).
+    func isNews(after last: DeviceReport) -> Bool {
+        role != last.role || token != last.token || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
+    }
+}

@@ -1,0 +1,67 @@
+/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`, in a checkpoint with its `changeTag` besides.
+struct RecordDocument: Codable {
+    let changeTag: String?
+    let fields: [String: ValueDocument]
+    let name: String
+    let type: String
+
+    /// A record to be saved, or, with its tag, one that is there.
+    init(_ record: CloudRecord, tagged: Bool) {
+        changeTag = tagged ? record.changeTag : nil
+        fields = record.fields.mapValues(ValueDocument.init)
+        name = record.name
+        type = record.type
+    }
+
+    /// The record, tagged with the number of the commit that saved it.
+    func record(tag: String) -> CloudRecord {
+        var record = CloudRecord(type: type, name: name, fields: fields.mapValues(\.value))
+        record.changeTag = tag
+        return record
+    }
+}
+
+extension CloudRecord {
+    /// The largest commit, checkpoint and index, in bytes: a control document is read whole.
+    package static let indexByteLimit = 64 << 20
+    private static let listDepthLimit = 4
+
+    /// Says what is wrong with a record that commit `number` saves, or nil. Names in the text are safe to print.
+    func fault(at number: Int) -> String? {
+        guard CloudNames.isName(name) else { return "a record's name is not allowed" }
+        guard CloudNames.isIdentifier(type) else { return "the type of record \(name) is not allowed" }
+        for (field, value) in fields {
+            guard CloudNames.isIdentifier(field) else { return "a field's name in record \(name) is not allowed" }
+            if let fault = CloudRecord.fault(in: value, depth: 0) { return "field \(field) of record \(name): \(fault)" }
+        }
+        for asset in assets {
+            guard let path = AssetPath(asset.path), path.record == name, path.number <= number else {
+                return "record \(name) names an asset at a path that is not one of its own"
+            }
+            guard asset.isPlausible else { return "record \(name) names an asset with an impossible size or hash" }
+        }
+        return nil
+    }
+
+    private static func fault(in value: CloudValue, depth: Int) -> String? {
+        switch value {
+        case .double(let number) where !number.isFinite: return "not a finite number"
+        case .date(let instant) where !CommitClock.representable.contains(instant): return "a date outside the years 1 to 9999"
+        case .list(let values):
+            guard depth < listDepthLimit else { return "lists are nested too deep" }
+            for value in values {
+                if let fault = fault(in: value, depth: depth + 1) { return fault }
+            }
+            return nil
+        default: return nil
+        }
+    }
+}
+
+extension CloudAsset {
+    fileprivate var isPlausible: Bool {
+        guard byteCount >= 0, rawByteCount >= 0, ContentHash.isHash(sha256) else { return false }
+        guard let index else { return true }
+        return (0...CloudRecord.indexByteLimit).contains(index.byteCount) && ContentHash.isHash(index.sha256)
+    }
+}

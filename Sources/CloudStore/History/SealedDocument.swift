@@ -1,0 +1,73 @@
+import Foundation
+import StrictText
+
+/// A control document with its own checksum, so that a flipped bit in the newest one is found too:
+/// `{"commit":{…},"sha256":"<SHA-256 of the bytes {…}>"}`.
+///
+/// The checksum is over the body's bytes as they stand in the file: a reader needs no canonical encoder, and keys that it
+/// does not know take part.
+package enum SealedDocument {
+    /// Seals a value under a name.
+    package static func encode(_ value: some Encodable, named name: String) throws -> [UInt8] {
+        let body = try StrictJSON.encode(value)
+        return Array("{\"\(name)\":".utf8) + body + Array(",\"sha256\":\"\(ContentHash.of(body))\"}".utf8)
+    }
+
+    /// Checks the seal and decodes the body.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` at `place`, without the content.
+    package static func decode<T: Decodable>(
+        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String
+    ) throws(CloudError) -> T {
+        let body = try self.body(of: bytes, named: name, at: place)
+        do {
+            return try StrictJSON.decode(type, from: Data(body))
+        } catch let fault as JSONFault {
+            throw CloudError(.damaged, at: place, "not the JSON of a \(name): \(fault)", hint: damageHint)
+        } catch let error as CloudError {
+            throw error.moved(to: place)
+        } catch let error as DecodingError {
+            throw CloudError(.damaged, at: place, "not a \(name) of this format: \(error.place)", hint: damageHint)
+        } catch {
+            throw CloudError(.damaged, at: place, "not a \(name) of this format", hint: damageHint)
+        }
+    }
+
+    private static func body(of bytes: [UInt8], named name: String, at place: String) throws(CloudError) -> ArraySlice<UInt8> {
+        let head = Array("{\"\(name)\":".utf8)
+        let middle = Array(",\"sha256\":\"".utf8), end = Array("\"}".utf8)
+        let tail = middle.count + 64 + end.count
+        guard bytes.count > head.count + tail, bytes.starts(with: head), bytes.suffix(tail).starts(with: middle), bytes.suffix(end.count) == end[...]
+        else { throw CloudError(.damaged, at: place, "cut short or not a \(name)", hint: damageHint) }
+        let body = bytes[head.count..<bytes.count - tail]
+        guard bytes.suffix(tail).dropFirst(middle.count).prefix(64).elementsEqual(ContentHash.of(body).utf8) else {
+            throw CloudError(.damaged, at: place, "the content does not match its checksum", hint: damageHint)
+        }
+        return body
+    }
+
+    static let damageHint = "bring the file back from a copy, or run snapsync doctor"
+}
+
+extension CloudError {
+    /// The same error at another place.
+    package func moved(to place: String) -> CloudError {
+        CloudError(code, at: place, reason, hint: hint, isRetryable: isRetryable)
+    }
+}
+
+extension DecodingError {
+    /// Where decoding stopped and what was missing; never a value.
+    var place: String {
+        switch self {
+        case .keyNotFound(let key, let context): "\(path(context)): '\(key.stringValue)' is missing"
+        case .typeMismatch(_, let context), .valueNotFound(_, let context): "\(path(context)): a value of another type is expected"
+        case .dataCorrupted(let context): "\(path(context)): the value is not allowed"
+        @unknown default: "a value is not as it must be"
+        }
+    }
+
+    private func path(_ context: Context) -> String {
+        context.codingPath.isEmpty ? "document" : context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
+    }
+}

@@ -1,0 +1,54 @@
+/// The path of an asset beneath its zone, taken apart: `assets/<record>/<20 digits>-<8 hex>[.changes].json.gz`.
+///
+/// A path comes from a commit that anyone may have written; what does not match this grammar exactly is never opened.
+package struct AssetPath: Hashable, Sendable {
+    /// The record whose asset this is; also the directory's name.
+    package let record: String
+    /// The number of the commit that the asset was made for.
+    package let number: Int
+    /// 8 hexadecimal digits that keep two attempts at one number apart.
+    package let nonce: String
+    package let kind: AssetKind
+
+    package init(record: String, number: Int, nonce: String, kind: AssetKind) {
+        self.record = record
+        self.number = number
+        self.nonce = nonce
+        self.kind = kind
+    }
+
+    /// Takes a path apart; nil if it is not one of an asset.
+    package init?(_ path: String) {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == CloudNames.assets, CloudNames.isName(String(parts[1])) else { return nil }
+        for kind in [AssetKind.changes, .snapshot] where parts[2].hasSuffix(kind.suffix) {
+            let stem = parts[2].utf8.dropLast(kind.suffix.utf8.count)
+            guard stem.count == 29, let number = CloudNames.number(ofDigits: stem.prefix(20)),
+                stem.dropFirst(20).first == UInt8(ascii: "-"), CloudNames.isHex(stem.suffix(8))
+            else { return nil }
+            self.init(record: String(parts[1]), number: number, nonce: String(Substring(stem.suffix(8))), kind: kind)
+            return
+        }
+        return nil
+    }
+
+    /// The asset's file name.
+    package var fileName: String { "\(CloudNames.digits(number))-\(nonce)\(kind.suffix)" }
+    /// The file name of the asset's block index: `.index.json` in place of `.json.gz`.
+    package var indexFileName: String { String(fileName.dropLast(AssetKind.snapshot.suffix.count)) + ".index.json" }
+    /// The directory of the record's assets, beneath the zone.
+    package var directory: String { "\(CloudNames.assets)/\(record)" }
+    /// The asset's path beneath the zone.
+    package var path: String { "\(directory)/\(fileName)" }
+    /// The index's path beneath the zone.
+    package var indexPath: String { "\(directory)/\(indexFileName)" }
+}
+
+extension AssetKind {
+    fileprivate var suffix: String {
+        switch self {
+        case .snapshot: ".json.gz"
+        case .changes: ".changes.json.gz"
+        }
+    }
+}

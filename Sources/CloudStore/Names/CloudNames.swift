@@ -1,0 +1,75 @@
+/// The grammar of the names that become file names, so that no name reaches beyond its directory.
+///
+/// Zones, records, devices and roles: 1 to 64 of `A–Z a–z 0–9 _ - .`, not beginning with a dot.
+/// Commits, checkpoints and reports: a number of 20 digits and `.json`. Whatever else lies in a directory is ignored.
+package enum CloudNames {
+    /// The directories beneath a zone.
+    package static let commits = "commits", checkpoints = "checkpoints", assets = "assets"
+    package static let messages = "messages", devices = "devices"
+
+    /// Whether `text` may name a zone, a record, a device or a role.
+    package static func isName(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard (1...64).contains(bytes.count), bytes.first != UInt8(ascii: ".") else { return false }
+        return bytes.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+    }
+
+    /// Whether `text` may name a record's type or field: a letter, then up to 63 letters, digits and `_`.
+    package static func isIdentifier(_ text: String) -> Bool {
+        let bytes = text.utf8
+        guard (1...64).contains(bytes.count), let first = bytes.first, isLetter(first) else { return false }
+        return bytes.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
+    }
+
+    /// Whether `text` is `iCloud.` and a name of letters, digits and `-` in parts between dots.
+    package static func isContainer(_ text: String) -> Bool {
+        guard text.utf8.count <= 255, text.hasPrefix("iCloud.") else { return false }
+        return text.utf8.dropFirst(7).split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { part in
+            !part.isEmpty && part.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
+        }
+    }
+
+    /// `number` in 20 digits, so that the order of names is the order of numbers.
+    package static func digits(_ number: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: max(0, 20 - text.utf8.count)) + text
+    }
+
+    /// The number of a file called `<20 digits>.json`, from 1; nil for any other name.
+    package static func number(ofFile name: String) -> Int? {
+        guard name.hasSuffix(".json") else { return nil }
+        return number(ofDigits: name.utf8.dropLast(5))
+    }
+
+    /// The number that exactly 20 digits stand for, from 1; nil for anything else.
+    package static func number(ofDigits text: Substring.UTF8View) -> Int? {
+        guard text.count == 20, text.allSatisfy(isDigit), let number = Int(String(Substring(text))), number > 0 else { return nil }
+        return number
+    }
+
+    static func isHex(_ text: some Sequence<UInt8>) -> Bool {
+        text.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+    private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- UInt8(ascii: "a") < 26 }
+    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
+}
+
+extension CloudNames {
+    /// Refuses a name that could not be a file's.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`; the name itself is not repeated, for it may hold anything.
+    package static func verify(_ name: String, isNameOf what: String) throws(CloudError) {
+        guard isName(name) else {
+            throw CloudError(
+                .invalidArguments, at: what, "the name is not allowed",
+                hint: "use 1 to 64 of A-Z a-z 0-9 _ - . and no dot at the beginning")
+        }
+    }
+
+    /// Refuses a zone whose name could not be a directory's.
+    package static func verify(_ zone: ZoneID) throws(CloudError) {
+        try verify(zone.name, isNameOf: "zone")
+    }
+}

@@ -1,0 +1,28 @@
+/// Where random names come from; a seeded source makes a run repeatable.
+package struct NonceSource: Sendable {
+    private let bytes: @Sendable (_ count: Int) -> [UInt8]
+
+    package init(_ bytes: @escaping @Sendable (_ count: Int) -> [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// The system's generator.
+    package static let system = NonceSource { count in
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// So many lower-case hexadecimal digits; `count` is even.
+    package func hex(_ count: Int) -> String {
+        ContentHash.hex(bytes(count / 2))
+    }
+
+    /// A random UUID (RFC 9562, version 4) in lower case.
+    package func uuid() -> String {
+        var raw = bytes(16)
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        let digits = Array(ContentHash.hex(raw))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")
+    }
+}
