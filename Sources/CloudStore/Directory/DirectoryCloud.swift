@@ -94,6 +94,10 @@ public final class DirectoryCloud: CloudDatabase {
         try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
     }
 
+    public func history(in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone) { try HistoryReader(source: $0).all() }
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
     }

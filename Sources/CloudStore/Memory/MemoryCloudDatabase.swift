@@ -57,6 +57,10 @@ public final class MemoryCloudDatabase: CloudDatabase {
         try HistoryReader(source: store(zone)).state(at: number, notBefore: token)
     }
 
+    public func history(in zone: ZoneID) async throws -> [Commit] {
+        try HistoryReader(source: store(zone)).all()
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try publisher(zone).prepare(draft, after: token)
     }

@@ -2,14 +2,6 @@ import Foundation
 import GRDB
 public import SnapshotModel
 
-/// What a device does in a zone.
-public enum SyncRole: String, Sendable, Codable, CaseIterable {
-    /// Publishes its data.
-    case writer
-    /// Imports what a writer publishes.
-    case reader
-}
-
 /// What `init` wrote into the database: the one source of truth for every later command.
 public struct SyncSettings: Sendable, Hashable {
     /// The cloud directory's absolute path.

@@ -79,7 +79,8 @@ struct SnapshotPublisher: Sendable {
         let syncTimestamp = max(device.now(), last?.advanced(byMicroseconds: 1000) ?? device.now())
         do {
             return try await export(schema, shape, session, previous, syncTimestamp, number)
-        } catch let error where previous != nil && (error.step == .store || error.step == .verify) && error.code == .dataRefused {
+        } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
+            // A block that was to be copied is not what its index says.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
             return try await export(schema, shape, session, nil, syncTimestamp, number)
         }
@@ -87,22 +88,16 @@ struct SnapshotPublisher: Sendable {
 
     private func export(
         _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int
-    ) async throws(SyncError) -> Exported? {
+    ) async throws -> Exported? {
+        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+        let exporter = DatasetExporter(
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
         do {
-            let writer = try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
-            let lent = LentWriter(writer)
-            let exporter = DatasetExporter(
-                schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
-            let outcome: DatasetExporter.Outcome
-            do {
-                outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
-            } catch {
-                writer.abandon()
-                throw error
-            }
+            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else { return nil }
             return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp)
         } catch {
+            lent.writer.abandon()
             throw SyncError(error, step: .store)
         }
     }

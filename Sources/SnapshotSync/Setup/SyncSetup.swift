@@ -1,7 +1,7 @@
 import CloudStore
 import Foundation
-public import LocalStore
-import SnapshotModel
+import LocalStore
+public import SnapshotModel
 import StrictText
 
 /// What `init` is asked to do.

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import SnapshotSync
 
 /// `snapsync cat`: a dataset's JSON, checked, on standard output.
@@ -23,15 +22,7 @@ struct CatCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Printer(isJSON: false).run {
-            try await look.inspector().writeContainer(of: dataset, version: version) { bytes in
-                var rest = bytes
-                while !rest.isEmpty {
-                    let count = write(STDOUT_FILENO, rest.baseAddress, rest.count)
-                    if count < 0, errno == EINTR { continue }
-                    guard count > 0 else { throw SyncError(.inputOutput, at: "standard output", "it cannot be written") }
-                    rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-                }
-            }
+            try await look.inspector().writeContainer(of: dataset, version: version) { try StandardStream.output.write($0) }
         }
     }
 }

@@ -28,7 +28,7 @@ struct DemoCommand: AsyncParsableCommand {
             }
             defer { if directory == nil { try? FileManager.default.removeItem(at: folder) } }
             try DemoSession(folder: folder).run()
-            print(directory == nil ? "The directory is removed now; keep one with: snapsync demo --directory DIR" : "Everything is still in \(folder.path)")
+            try StandardStream.output.write(directory == nil ? "\nThe directory is removed now; keep one with: snapsync demo --directory DIR\n" : "\nEverything is still in \(folder.path)\n")
         }
     }
 }
@@ -38,34 +38,34 @@ private struct DemoSession {
     let folder: URL
 
     func run() throws {
-        title("A phone has 150 notifications in a SQLite database, and a directory that it shares.")
+        try title("A phone has 150 notifications in a SQLite database, and a directory that it shares.")
         try snapsync("generate --db phone.db --notifications 150 --buckets 8 --seed 1")
         try snapsync("init --db phone.db --cloud cloud --role writer --device phone")
 
-        title("It publishes them: both datasets, one version.")
+        try title("It publishes them: both datasets, one version.")
         try snapsync("export --db phone.db")
         try shell("find cloud -type f | sort")
 
-        title("An asset is JSON that anything can read.")
+        try title("An asset is JSON that anything can read.")
         try shell("zcat cloud/private/ZentikSyncZone/assets/notifications_data/*-*.json.gz | head -c 420; echo …")
 
-        title("A watch has an empty database and sees the same directory.")
+        try title("A watch has an empty database and sees the same directory.")
         try snapsync("init --db watch.db --cloud cloud --role reader --device watch --create")
         try snapsync("import --db watch.db")
 
-        title("Three notifications are read on the phone; both devices sync.")
+        try title("Three notifications are read on the phone; both devices sync.")
         try snapsync("generate --db phone.db --mark-read 3 --seed 2")
         try snapsync("sync --db phone.db")
         try snapsync("sync --db watch.db")
         try snapsync("sync --db watch.db")
 
-        title("What is where, and whether all of it is sound.")
+        try title("What is where, and whether all of it is sound.")
         try snapsync("history --db watch.db")
         try snapsync("status --db watch.db")
         try snapsync("verify --all --local --db watch.db")
     }
 
-    private func title(_ text: String) { print("\n\(text)") }
+    private func title(_ text: String) throws { try StandardStream.output.write("\n\(text)\n") }
 
     private func snapsync(_ arguments: String) throws {
         try start("snapsync \(arguments)", "/proc/self/exe", arguments.split(separator: " ").map(String.init))
@@ -76,8 +76,7 @@ private struct DemoSession {
     }
 
     private func start(_ shown: String, _ program: String, _ arguments: [String]) throws {
-        print("\n$ \(shown)")
-        fflush(stdout)
+        try StandardStream.output.write("\n$ \(shown)\n")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program).resolvingSymlinksInPath()
         process.arguments = arguments

@@ -1,4 +1,5 @@
 import ArgumentParser
+import SnapshotModel
 import SnapshotSync
 
 /// `snapsync init`: settings into the database, the zone into the cloud.

@@ -9,9 +9,9 @@ struct Printer {
     /// Prints a report: `lines` for people, or the report itself as JSON.
     func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
         if isJSON {
-            try Self.write(String(decoding: StrictJSON.encode(report), as: UTF8.self) + "\n", to: stdout)
+            try StandardStream.output.write(String(decoding: StrictJSON.encode(report), as: UTF8.self) + "\n")
         } else {
-            try Self.write(lines().map { Self.clean($0) + "\n" }.joined(), to: stdout)
+            try StandardStream.output.write(lines().map { Self.clean($0) + "\n" }.joined())
         }
     }
 
@@ -24,7 +24,8 @@ struct Printer {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
             text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
         }
-        try? Self.write(text + "\n", to: stderr)
+        // Where even this cannot be written, the exit code must do.
+        try? StandardStream.error.write(text + "\n")
     }
 
     /// The text with control characters made visible, for names in a shared directory may hold anything.
@@ -40,11 +41,6 @@ struct Printer {
         case .control, .format, .lineSeparator, .paragraphSeparator: scalar != "\t"
         default: false
         }
-    }
-
-    private static func write(_ text: String, to stream: UnsafeMutablePointer<FILE>) throws {
-        let isWritten = text.withCString { fputs($0, stream) } >= 0 && fflush(stream) == 0
-        guard isWritten else { throw SyncError(.inputOutput, at: "standard output", "it cannot be written") }
     }
 
     private struct ErrorDocument: Encodable {

@@ -11,7 +11,7 @@ final class ProgressLine: @unchecked Sendable {
 
     /// The handler to give to the engine; nil where nobody looks: no terminal, or JSON is wanted.
     static func handler(isJSON: Bool) -> (line: ProgressLine, handler: ProgressHandler)? {
-        guard !isJSON, isatty(STDERR_FILENO) == 1 else { return nil }
+        guard !isJSON, StandardStream.error.isTerminal else { return nil }
         let line = ProgressLine()
         return (line, { line.show($0) })
     }
@@ -23,8 +23,7 @@ final class ProgressLine: @unchecked Sendable {
             shown = now
             isShowing = true
             let total = progress.expectedCount.map { " of \(Format.count($0))" } ?? ""
-            fputs("\r\u{1B}[K\(progress.step.rawValue) \(Printer.clean(progress.dataset)): \(Format.count(progress.entityCount))\(total)", stderr)
-            fflush(stderr)
+            try? StandardStream.error.write("\r\u{1B}[K\(progress.step.rawValue) \(Printer.clean(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
         }
     }
 
@@ -32,8 +31,8 @@ final class ProgressLine: @unchecked Sendable {
     func clear() {
         lock.withLock {
             guard isShowing else { return }
-            fputs("\r\u{1B}[K", stderr)
-            fflush(stderr)
+            isShowing = false
+            try? StandardStream.error.write("\r\u{1B}[K")
         }
     }
 }

@@ -1,0 +1,30 @@
+import Foundation
+import SnapshotSync
+
+/// The process's output and error, written without buffers, so that what was printed is out when a process ends.
+enum StandardStream: Int32 {
+    case output = 1
+    case error = 2
+
+    /// Whether somebody looks at it.
+    var isTerminal: Bool { isatty(rawValue) == 1 }
+
+    /// Writes a text, whole.
+    func write(_ text: String) throws {
+        var text = text
+        try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// Writes bytes, all of them.
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(rawValue, rest.baseAddress, rest.count)
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else {
+                throw SyncError(.inputOutput, at: self == .output ? "standard output" : "standard error", "it cannot be written: \(String(cString: strerror(errno)))")
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+        }
+    }
+}
