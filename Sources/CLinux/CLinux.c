@@ -13,7 +13,7 @@ int clinux_open_beneath(int dirfd, const char *path, int flags, unsigned int mod
     struct open_how how;
     memset(&how, 0, sizeof how);
     how.flags = (unsigned long long)(unsigned int)(flags | O_CLOEXEC);
-    how.mode = (flags & (O_CREAT | __O_TMPFILE)) ? mode : 0;
+    how.mode = (flags & O_CREAT) || (flags & __O_TMPFILE) == __O_TMPFILE ? mode : 0;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     long fd = syscall(SYS_openat2, dirfd, path, &how, sizeof how);
     if (fd >= 0 || errno != ENOSYS) return (int)fd;

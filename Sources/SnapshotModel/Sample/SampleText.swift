@@ -18,7 +18,7 @@ struct SampleText {
                 if !text.isEmpty { text.append(UInt8(ascii: "-")) }
                 for _ in 0..<digits {
                     shift -= 4
-                    text.append(hexDigits[Int(word >> UInt64(shift)) & 15])
+                    text.append(hexDigits[Int((word >> UInt64(shift)) & 15)])
                 }
             }
         }

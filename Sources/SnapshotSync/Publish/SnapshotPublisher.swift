@@ -28,8 +28,9 @@ struct SnapshotPublisher: Sendable {
         defer { session.end() }
         var exported: [Exported] = []
         do {
+            let syncTimestamp = self.syncTimestamp(after: state)
             for schema in settings.datasets {
-                if let one = try await export(schema, session, state, number: (token?.number ?? 0) + 1) { exported.append(one) }
+                if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
             session.end()
             guard !exported.isEmpty else { return try await nothingNew(token) }
@@ -38,6 +39,13 @@ struct SnapshotPublisher: Sendable {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
         }
+    }
+
+    /// The present time; never before a version that is there, whatever the clock does.
+    private func syncTimestamp(after state: ZoneState) -> Instant {
+        let last = state.records.compactMap { SnapshotFields($0)?.syncTimestamp }.max()
+        let now = device.now()
+        return last.map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
     }
 
     private struct Exported: Sendable {
@@ -70,13 +78,9 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, number: Int) async throws -> Exported? {
+    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int) async throws -> Exported? {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
-        let record = state.record(schema.recordName)
-        let previous = try await openPrevious(schema, record)
-        // Time never runs backwards from version to version, whatever the clock does.
-        let last = record.flatMap { SnapshotFields($0)?.syncTimestamp }
-        let syncTimestamp = max(device.now(), last?.advanced(byMicroseconds: 1000) ?? device.now())
+        let previous = try await openPrevious(schema, state.record(schema.recordName))
         do {
             return try await export(schema, shape, session, previous, syncTimestamp, number)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
