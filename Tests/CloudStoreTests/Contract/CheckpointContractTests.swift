@@ -60,7 +60,7 @@ import Testing
         #expect(error?.isRetryable == true)
     }
 
-    @Test(arguments: Backend.allCases)
+    @Test(arguments: Backend.thorough)
     func anyFlippedByteOfACheckpointIsFound(_ backend: Backend) async throws {
         let test = try backend.make()
         try await test.zone()
@@ -88,7 +88,7 @@ import Testing
         #expect(changes.commits.map(\.token) == [tokens[17]] && changes.base.count == 5)
     }
 
-    @Test(arguments: Backend.allCases)
+    @Test(arguments: Backend.thorough)
     func anyFlippedBitOfTheNewestCommitIsFound(_ backend: Backend) async throws {
         let test = try backend.make()
         try await test.zone()
@@ -104,7 +104,7 @@ import Testing
         #expect(try await test.cloud.changes(since: tokens[0], in: .standard).token == tokens[1])
     }
 
-    @Test(arguments: Backend.allCases)
+    @Test(arguments: Backend.thorough)
     func aCommitCutAtAnyLengthIsFound(_ backend: Backend) async throws {
         let test = try backend.make()
         try await test.zone()

@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import Glibc
 import StrictText
 
 /// A cloud that the contract suite runs against, and the damage that the suite does to it.
@@ -15,11 +16,21 @@ protocol CloudUnderTest: Sendable {
 /// The backends that must pass the suite.
 enum Backend: String, CaseIterable, Sendable {
     case memory, directory
+    /// A directory on a file system without nameless files, one without hard links too, and a kernel without openat2.
+    case directoryWithNames, directoryWithoutLinks, directoryStepByStep
+
+    /// For tests that go through every bit of a file.
+    static let thorough: [Backend] = [.memory, .directory]
 
     func make() throws -> any CloudUnderTest {
         switch self {
         case .memory: MemoryUnderTest()
         case .directory: try DirectoryUnderTest()
+        case .directoryWithNames:
+            try DirectoryUnderTest(calls: FaultyFileSystem { $0.name == "createNameless" ? .refused(EOPNOTSUPP) : nil })
+        case .directoryWithoutLinks:
+            try DirectoryUnderTest(calls: FaultyFileSystem { $0.name == "createNameless" || $0.name == "link" ? .refused(EPERM) : nil })
+        case .directoryStepByStep: try DirectoryUnderTest(calls: LinuxFileSystem(hasOpenat2: false))
         }
     }
 }
@@ -48,9 +59,9 @@ struct DirectoryUnderTest: CloudUnderTest {
 
     static let zonePath = "private/ZentikSyncZone"
 
-    init() throws {
+    init(calls: any FileSystemCalls = LinuxFileSystem()) throws {
         scratch = try ScratchDirectory()
-        directory = try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test")
+        directory = try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test", calls: calls, nonces: .system)
     }
 
     func damageCommit(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {
