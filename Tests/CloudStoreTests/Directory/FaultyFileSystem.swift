@@ -10,7 +10,7 @@ final class FaultyFileSystem: FileSystemCalls {
         /// From 0, over all calls of this file system.
         let index: Int
         let name: String
-        /// The file name or path that the call names; empty where it names none.
+        /// The name or path that the call names, or, for an open file, the one that it was opened by.
         let target: String
     }
 
@@ -23,7 +23,8 @@ final class FaultyFileSystem: FileSystemCalls {
 
     private struct Account {
         var calls: [Call] = []
-        var open: Set<Int32> = []
+        /// The open descriptors and what they were opened by.
+        var open: [Int32: String] = [:]
         var deadAfterSync: Set<Int32> = []
         var repeatedSyncs = 0
     }
@@ -59,13 +60,17 @@ final class FaultyFileSystem: FileSystemCalls {
         }
     }
 
-    private func opened(_ descriptor: Int32) -> Int32 {
-        account.withLock { _ = $0.open.insert(descriptor) }
+    private func opened(_ descriptor: Int32, _ path: String) -> Int32 {
+        account.withLock { $0.open[descriptor] = path }
         return descriptor
     }
 
+    private func path(_ descriptor: Int32) -> String {
+        account.withLock { $0.open[descriptor] ?? "closed" }
+    }
+
     func openRoot(_ path: String) throws(SystemFault) -> Int32 {
-        opened(try perform("open", "") { () throws(SystemFault) in try base.openRoot(path) })
+        opened(try perform("open", path) { () throws(SystemFault) in try base.openRoot(path) }, path)
     }
 
     func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
@@ -75,33 +80,34 @@ final class FaultyFileSystem: FileSystemCalls {
         case .create: "create"
         case .createNameless: "createNameless"
         }
-        return opened(try perform(name, path) { () throws(SystemFault) in try base.open(path, in: directory, purpose) })
+        return opened(try perform(name, path) { () throws(SystemFault) in try base.open(path, in: directory, purpose) }, path)
     }
 
     func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32 {
-        opened(try perform("reopen") { () throws(SystemFault) in try base.reopenForReading(descriptor) })
+        let path = path(descriptor)
+        return opened(try perform("reopen", path) { () throws(SystemFault) in try base.reopenForReading(descriptor) }, path)
     }
 
     func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus {
-        let status = try perform("fstat") { () throws(SystemFault) in try base.status(descriptor) }
+        let status = try perform("fstat", path(descriptor)) { () throws(SystemFault) in try base.status(descriptor) }
         return FileStatus(
             isRegular: status.isRegular, byteCount: status.byteCount, modified: status.modified.advanced(byMicroseconds: clockShift))
     }
 
     func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int {
-        try perform("read") { () throws(SystemFault) in try base.read(descriptor, into: buffer, at: offset) }
+        try perform("read", path(descriptor)) { () throws(SystemFault) in try base.read(descriptor, into: buffer, at: offset) }
     }
 
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int {
         // Short writes, always: a caller that does not go on writes half a file.
         let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(1, bytes.count / 2)))
-        return try perform("write") { () throws(SystemFault) in try base.write(descriptor, part) }
+        return try perform("write", path(descriptor)) { () throws(SystemFault) in try base.write(descriptor, part) }
     }
 
     func synchronize(_ descriptor: Int32) throws(SystemFault) {
         account.withLock { if $0.deadAfterSync.contains(descriptor) { $0.repeatedSyncs += 1 } }
         do throws(SystemFault) {
-            try perform("fsync") { () throws(SystemFault) in try base.synchronize(descriptor) }
+            try perform("fsync", path(descriptor)) { () throws(SystemFault) in try base.synchronize(descriptor) }
         } catch {
             account.withLock { _ = $0.deadAfterSync.insert(descriptor) }
             throw error
@@ -109,14 +115,11 @@ final class FaultyFileSystem: FileSystemCalls {
     }
 
     func close(_ descriptor: Int32) throws(SystemFault) {
-        account.withLock {
-            $0.open.remove(descriptor)
-            $0.deadAfterSync.remove(descriptor)
-        }
-        // A close that fails has closed all the same.
+        // A close that fails has closed all the same. The account first: the number may be given out again at once.
         let call = account.withLock { account in
-            let call = Call(index: account.calls.count, name: "close", target: "")
+            let call = Call(index: account.calls.count, name: "close", target: account.open.removeValue(forKey: descriptor) ?? "")
             account.calls.append(call)
+            account.deadAfterSync.remove(descriptor)
             return call
         }
         try base.close(descriptor)
@@ -147,6 +150,6 @@ final class FaultyFileSystem: FileSystemCalls {
     }
 
     func names(in directory: Int32) throws(SystemFault) -> [String] {
-        try perform("readdir") { () throws(SystemFault) in try base.names(in: directory) }
+        try perform("readdir", path(directory)) { () throws(SystemFault) in try base.names(in: directory) }
     }
 }

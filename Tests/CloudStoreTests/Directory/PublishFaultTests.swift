@@ -35,6 +35,29 @@ import Testing
         return state.token
     }
 
+    @Test func theStepsOfAPublishComeInTheirOrder() async throws {
+        let calls = FaultyFileSystem()
+        let (test, token) = try await start()
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        _ = try await publish(on: cloud, after: token)
+        let steps = calls.calls.filter { ["createNameless", "write", "fsync", "reopen", "close", "link"].contains($0.name) && !$0.target.hasPrefix(".snapsync-") }
+            .filter { $0.name != "close" || $0.target == "." }
+            .map { call in
+                let target = call.target.hasSuffix(".index.json") ? "index" : call.target.hasSuffix(".json.gz") ? "asset" : call.target
+                return call.name == "createNameless" || target == "." ? call.name : "\(call.name) \(target)"
+            }
+        // Writes come in pieces; one stands for all of a file.
+        let order = steps.reduce(into: [String]()) { if $0.last != $1 || $1 != "write" { $0.append($1) } }
+        let sealing = ["fsync", "reopen", "close"]
+        let probe = ["createNameless", "close", "createNameless", "close"]
+        let asset = ["createNameless", "write"] + sealing
+        let index = ["createNameless", "write"] + sealing + ["link index", "close"]
+        let commit = ["createNameless", "write"] + sealing + ["link 00000000000000000002.json"]
+        #expect(
+            order == ["fsync assets"] + probe + asset + index + ["link asset", "fsync item", "close"]
+                + commit + ["fsync commits", "close"])
+    }
+
     @Test(arguments: [EIO, ENOSPC, EACCES])
     func everyCallThatFailsOnceIsAnErrorOrNoHarm(_ number: Int32) async throws {
         let counting = FaultyFileSystem()
