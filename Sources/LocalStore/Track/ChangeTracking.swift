@@ -39,7 +39,7 @@ extension LocalTransaction {
             let wanted = try ChangeTriggers(db, schema, id: id)?.statements.sorted { $0.name < $1.name } ?? []
             let found = try installed(schema)
             if wanted.elementsEqual(found, by: { $0.name == $1.name && $0.sql == $1.sql }) { continue }
-            for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.quotedDatabaseIdentifier)") }
+            for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted { try db.execute(sql: trigger.sql) }
             try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
             mended.append(schema.name)
@@ -50,7 +50,7 @@ extension LocalTransaction {
     /// Takes triggers, notes and tables out again.
     package func untrack() throws {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
-            try db.execute(sql: "DROP TRIGGER \(name.quotedDatabaseIdentifier)")
+            try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
         for table in ["snapsync_tracking", "snapsync_importing", "snapsync_log"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
     }
@@ -61,7 +61,7 @@ extension LocalTransaction {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
         let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
-        let table = schema.table.quotedDatabaseIdentifier, key = schema.key.column.quotedDatabaseIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         let count = try Int.fetchOne(
             db, sql: """
                 SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l

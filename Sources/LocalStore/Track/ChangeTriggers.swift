@@ -12,9 +12,9 @@ struct ChangeTriggers {
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
     init?(_ db: Database, _ schema: DatasetSchema, id: Int64) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
-        let table = schema.table.quotedDatabaseIdentifier, key = schema.key.column.quotedDatabaseIdentifier
-        let stamp = schema.timestampIndex.map { schema.columns[$0].column.quotedDatabaseIdentifier }
-        let columns = schema.columns.map { $0.column.quotedDatabaseIdentifier }.joined(separator: ", ")
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
+        let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
 
         // Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
         let clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
@@ -38,7 +38,7 @@ struct ChangeTriggers {
                 INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 1, t.\(key), \(clock), NULL, \
                 \(stamp.map { "t.\($0)" } ?? "NULL") FROM \(table) t WHERE \(unique.isTakenFrom) AND t.\(key) IS NOT NEW.\(key);
                 """
-            let names = unique.columns.map { $0.name.quotedDatabaseIdentifier }.joined(separator: ", ")
+            let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
             statements.append(trigger("replace\(number)", "BEFORE INSERT", mark))
             statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", mark))
         }

@@ -33,7 +33,7 @@ struct UniqueKey {
 
     /// The condition that the row named `t` has what the new row has.
     var isTakenFrom: String {
-        columns.map { "t.\($0.name.quotedDatabaseIdentifier) = NEW.\($0.name.quotedDatabaseIdentifier) COLLATE \($0.collation.quotedDatabaseIdentifier)" }
+        columns.map { "t.\($0.name.sqlIdentifier) = NEW.\($0.name.sqlIdentifier) COLLATE \($0.collation.sqlIdentifier)" }
             .joined(separator: " AND ")
     }
 }
