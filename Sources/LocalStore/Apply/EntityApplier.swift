@@ -74,9 +74,16 @@ extension LocalTransaction {
     }
 
     /// Deletes the entities whose keys lie in a range.
-    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
-        let key = schema.key.column.sqlIdentifier
-        let statement = try db.cachedStatement(sql: "DELETE FROM \(schema.table.sqlIdentifier) \(range.condition(on: key))")
+    ///
+    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``keepChange(of:in:)``).
+    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        var condition = range.condition(on: key)
+        if sparingKept, let id = try trackingID(schema) {
+            condition += (condition.isEmpty ? "WHERE " : " AND ")
+                + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = 1)"
+        }
+        let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
         let handle = statement.sqliteStatement
         for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
             guard let key else { continue }

@@ -40,6 +40,7 @@ package final class LocalDatabase: Sendable {
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { $0.addInstantFunction() }
         return configuration
     }
 

@@ -14,6 +14,18 @@ public struct AppliedVersion: Hashable, Sendable, Codable {
     }
 }
 
+/// A commit that is about to be put in place, and the tracked changes that it has.
+package struct IntendedVersion: Hashable, Sendable, Codable {
+    package let version: AppliedVersion
+    /// The last tracked change that the commit has, by the dataset's name.
+    package let sequences: [String: Int64]
+
+    package init(version: AppliedVersion, sequences: [String: Int64]) {
+        self.version = version
+        self.sequences = sequences
+    }
+}
+
 /// What is known of a dataset's last import or export.
 public struct DatasetState: Hashable, Sendable {
     public let name: String
@@ -39,10 +51,10 @@ extension LocalTransaction {
     package func setApplied(_ version: AppliedVersion) throws { try setState("applied", version) }
 
     /// The commit that a publisher was about to put in place; nil if none is under way.
-    package func intended() throws -> AppliedVersion? { try state("intended") }
+    package func intended() throws -> IntendedVersion? { try state("intended") }
 
     /// Records, or clears, the commit that is about to be put in place.
-    package func setIntended(_ version: AppliedVersion?) throws { try setState("intended", version) }
+    package func setIntended(_ version: IntendedVersion?) throws { try setState("intended", version) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     package func view() throws -> String? { try state("view") }
