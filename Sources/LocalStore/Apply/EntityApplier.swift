@@ -95,6 +95,11 @@ extension LocalTransaction {
         guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 
+    /// Deletes rows whose key is NULL.
+    package func deleteRowsWithoutKey(of schema: DatasetSchema) throws {
+        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) IS NULL")
+    }
+
     /// Returns an applier that adds entities to those that are there.
     package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
         try EntityApplier(self, schema)

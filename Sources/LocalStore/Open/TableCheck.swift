@@ -3,8 +3,6 @@ package import SnapshotModel
 
 /// What a dataset's table is like, as far as reading and writing it depend on that.
 package struct TableShape: Sendable {
-    /// Whether a key that is bound to a statement is compared as it is: no affinity of the column turns it into something else.
-    package let hasComparableKey: Bool
     /// Whether reading ranges of keys side by side is worth it: a text key, whose order is not the order of the rows.
     package let hasRangeableKey: Bool
     /// Columns of the table that the dataset does not describe and that are not computed.
@@ -43,11 +41,16 @@ extension LocalTransaction {
         try checkKey(of: schema, refuse: refuse)
 
         let withoutRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
-        let affinity = ColumnAffinity(declared: columns[schema.key.column.lowercased()]?.declared ?? "")
-        let hasComparableKey = affinity == .blob || (schema.key.kind == .text ? affinity == .text : affinity == .integer || affinity == .numeric)
+        let declared = columns[schema.key.column.lowercased()]?.declared ?? ""
+        let affinity = ColumnAffinity(declared: declared)
+        guard affinity == .blob || (schema.key.kind == .text ? affinity == .text : affinity == .integer || affinity == .numeric) else {
+            throw refuse(
+                "the key column \(schema.key.column) is declared \(declared.isEmpty ? "without a type" : declared), by which SQLite turns \(schema.key.kind.rawValue) keys into something else",
+                "declare it \(schema.key.kind == .text ? "TEXT" : "INTEGER"), or correct its type in the dataset file")
+        }
         let described = Set(schema.columns.map { $0.column.lowercased() })
         return TableShape(
-            hasComparableKey: hasComparableKey, hasRangeableKey: hasComparableKey && schema.key.kind == .text && !withoutRowid,
+            hasRangeableKey: schema.key.kind == .text && !withoutRowid,
             undescribedColumns: names.filter { !described.contains($0.lowercased()) })
     }
 

@@ -36,15 +36,13 @@ package final class ReadSession: Sendable {
         // While the lock is held nobody commits, so each reader's first look is at the same state. Folding is a commit of its
         // own; should a program write in the moment between, there is more to fold.
         for attempt in 0... {
-            let isSettled = try database.write { transaction in
-                guard try transaction.hasNotes(schemas) else {
-                    try begin()
-                    return true
-                }
-                try transaction.foldNotes(of: schemas)
-                return false
+            let isSettled = try database.holdingWriteLock { transaction in
+                guard try !transaction.hasNotes(schemas) else { return false }
+                try begin()
+                return true
             }
             if isSettled { return }
+            try database.write { try $0.foldNotes(of: schemas) }
             guard attempt < 100 else {
                 throw LocalStoreError(.busy, at: path, "programs write without a pause", hint: "try again later", isRetryable: true)
             }

@@ -33,6 +33,18 @@ extension LocalTransaction {
         }
     }
 
+    /// The keys in a range that were touched since the applied version, folded or not.
+    package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
+        guard try db.tableExists("snapsync_tracking"), let id = try trackingID(schema) else { return [] }
+        var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
+        let notes = try Row.fetchCursor(db, sql: "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?", arguments: [id])
+        while let note = try notes.next() {
+            guard let key = EntityKey(note[0] as DatabaseValue), range.contains(key) else { continue }
+            keys.insert(key)
+        }
+        return keys
+    }
+
     /// The instant of an entity of the version that is being applied, where it is not the entity's own timestamp.
     package func appliedInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         try lookUp("snapsync_instants", key, schema)

@@ -74,7 +74,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
     package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {
         try requireOpen()
         isEnded = true
-        let member = try compressor.compress(try tail.text().bytes)
+        let member = try tail.text().withBytes { try compressor.compress($0) }
         let tail = member.entry.moved(to: byteCount)
         try write(member.bytes)
         byteCount += tail.length

@@ -52,7 +52,7 @@ package struct SnapshotTailBuilder {
             var cursor = ByteCursor(buffer)
             bytes.withUnsafeBytes { _ = cursor.appendString($0) }
             cursor.finish()
-            list += Array(buffer.bytes)
+            buffer.withBytes { list += $0 }
         }
         list += Array((label + instant.description + "\"}").utf8)
     }

@@ -107,7 +107,7 @@ struct DatasetExporter: Sendable {
 
     /// The last snapshot's choice as long as it serves; else one by the size of the first entities.
     private func chooseBlockEntities(_ reader: DatasetReader) throws -> Int {
-        if let index = previous?.index, BlockSizing.keeps(index) { return index.blockEntities }
+        if let index = previous?.index { return BlockSizing.blockEntities(after: index) }
         let probe = BlockSizeProbe(schema: schema)
         let rows = try reader.rows(of: schema)
         return try SyncError.at(.encode) {

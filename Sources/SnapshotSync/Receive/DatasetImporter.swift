@@ -18,46 +18,79 @@ struct DatasetImporter: Sendable {
         let unknownFields: [String]
     }
 
-    /// The blocks to fetch, found before anything is changed; nil means the whole version.
+    /// How the version is applied, decided before anything is changed.
+    enum Plan: Sendable {
+        /// Everything is deleted and the version inserted: nothing here is to be kept.
+        case whole
+        /// These blocks are fetched and replace what lies in their ranges of keys, except where a change made here wins.
+        case blocks([Int])
+    }
+
+    /// Compares the rows that are here with the version.
     ///
     /// Call inside the import's transaction: nobody else can commit then, so the rows that are hashed are those that are replaced.
-    func plan(_ transaction: LocalTransaction) throws -> [Int]? {
-        guard !asset.index.blocks.isEmpty, asset.index.describes(schema) else { return nil }
-        let (isReadable, hasRows) = try SyncError.at(.read) {
-            (try transaction.checkTable(of: schema).hasComparableKey && !transaction.hasNullKeys(schema), try transaction.hasRows(schema))
-        }
-        guard isReadable, hasRows else { return nil }
+    func plan(_ transaction: LocalTransaction) throws -> Plan {
+        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.hasRows(schema), try transaction.hasTrackedChanges(of: schema)) }
+        guard hasRows || hasChanges else { return .whole }
+        let all = Array(asset.index.blocks.indices)
+        guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
         return try SyncError.at(.read) {
             let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
             // In the rollback-journal modes an open reader would keep the import from committing.
             defer { session.end() }
-            return try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks()
+            if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }
+            return hasChanges ? .blocks(all) : .whole
         }
     }
 
-    /// Replaces what `plan` says.
-    func apply(_ plan: [Int]?, in transaction: LocalTransaction) throws -> Outcome {
-        let applier = try SyncError.at(.apply) {
-            plan == nil ? try transaction.replaceAll(of: schema) : try transaction.inserting(into: schema)
+    /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
+    func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
+        try takeTail(in: transaction)
+        let index = asset.index
+        let blocks: [Int]
+        let applier: EntityApplier
+        switch plan {
+        case .whole: (blocks, applier) = (Array(index.blocks.indices), try SyncError.at(.apply) { try transaction.replaceAll(of: schema) })
+        case .blocks(let numbers): (blocks, applier) = (numbers, try SyncError.at(.apply) { try transaction.inserting(into: schema) })
         }
-        let index = asset.index, isWhole = plan == nil
-        let blocks = plan ?? Array(index.blocks.indices)
+        // No version has an entity without a key, and no range of keys holds one.
+        if case .blocks = plan { try SyncError.at(.apply) { try transaction.deleteRowsWithoutKey(of: schema) } }
+        let merge = BlockMerge(schema: schema, transaction: transaction)
         let expected = blocks.reduce(0) { $0 + index.blocks[$1].count }
         var unknown: Set<String> = []
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             unknown.formUnion(block.unknownFieldNames)
             try SyncError.at(.apply) {
-                if !isWhole { try transaction.deleteEntities(of: schema, in: BlockComparison.range(ofBlock: number, in: index)) }
-                try block.give(to: applier)
+                switch plan {
+                case .whole: try block.give(to: applier)
+                case .blocks: try merge.apply(block, to: BlockComparison.range(ofBlock: number, in: index), through: applier)
+                }
             }
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
-        try asset.checkTail()
+        try SyncError.at(.apply) {
+            if case .blocks = plan, index.blocks.isEmpty { try merge.apply(nil, to: KeyRange(number: 0, first: nil, next: nil), through: applier) }
+            try transaction.endMerge(of: schema)
+        }
         return Outcome(
             report: ImportedDataset(
                 name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,
                 size: blocks.reduce(index.header.length + index.tail.length) { $0 + index.blocks[$1].member.length },
                 blocks: index.blocks.count, blocksFetched: blocks.count),
             unknownFields: unknown.sorted())
+    }
+
+    private func takeTail(in transaction: LocalTransaction) throws {
+        let tail = try asset.readMember(asset.index.tail)
+        try SyncError.at(.apply) { try transaction.clearTail(of: schema) }
+        _ = try SyncError.at(.verify) {
+            try tail.withBytes { bytes in
+                try SnapshotTail.read(bytes, keyKind: asset.index.keyKind) { key, instant in
+                    try transaction.addTombstone(of: key, at: instant, in: schema)
+                } instant: { key, instant in
+                    try transaction.addInstant(instant, of: key, in: schema)
+                }
+            }
+        }
     }
 }

@@ -95,6 +95,8 @@ struct SnapshotReceiver: Sendable {
             if local.applied == nil, local.view == nil {
                 try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             }
+            if view != nil { try SyncError.at(.apply) { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) } }
+            try SyncError.at(.apply) { try transaction.foldNotes(of: device.settings.datasets) }
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
@@ -105,11 +107,7 @@ struct SnapshotReceiver: Sendable {
                 return replaced
             }
             try SyncError.at(.apply) {
-                for schema in schemas {
-                    // Nobody else can write while this transaction lasts, so what is noted until now was there before and is replaced.
-                    try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
-                    if view != nil { try transaction.forgetCompleteness(of: schema) }
-                }
+                if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
                 if let token { try transaction.setApplied(AppliedVersion(token)) }
                 try transaction.setView(view)
                 for (one, done) in zip(incoming, replaced) {
