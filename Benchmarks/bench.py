@@ -114,20 +114,18 @@ class Bench:
             self.add(count, "export, whole", pairs, name, written, self.size(result))
 
     def importing(self, count):
-        pairs = []
-        read = sum(size for name, size in self.assets().items() if name.endswith(".gz"))
-        for _ in range(self.rounds + 1):
-            # Over the rows of the round before: delete-then-insert of all of them.
-            if os.path.exists(self.path("reader.db")):
-                self.ours("detach", "--db", "reader.db")
-            self.ours("init", "--db", "reader.db", "--cloud", "cloud", "--role", "reader", "--device", "reader", "--create", "--replace")
-            ours = self.ours("import", "--db", "reader.db")
-            self.remove("restored.db")
-            pairs.append((ours, self.theirs("zcat dump.sql.gz | sqlite3 restored.db")))
-        first, pairs = pairs[:1], pairs[1:]
         name = "zcat dump.sql.gz | sqlite3 new.db"
-        self.add(count, "import, into an empty database", first, name, read, self.size("dump.sql.gz"))
-        self.add(count, "import, over existing rows", pairs, name, read, self.size("dump.sql.gz"))
+        read = sum(size for file, size in self.assets().items() if file.endswith(".gz"))
+        for job, isFilled in [("import, into an empty database", False), ("import, over as many other rows", True)]:
+            pairs = []
+            for number in range(self.rounds):
+                self.remove("reader.db", "reader.db-wal", "reader.db-shm", "restored.db")
+                self.ours("init", "--db", "reader.db", "--cloud", "cloud", "--role", "reader", "--device", f"reader-{number}", "--create", "--replace")
+                if isFilled:
+                    self.ours("generate", "--db", "reader.db", "--notifications", str(count), "--buckets", "200", "--seed", "99")
+                ours = self.ours("import", "--db", "reader.db")
+                pairs.append((ours, self.theirs("zcat dump.sql.gz | sqlite3 restored.db")))
+            self.add(count, job, pairs, name, read, self.size("dump.sql.gz"))
 
     def changed(self, count):
         exports, imports = [], []

@@ -11,7 +11,7 @@ public import Foundation
 ///
 /// Two backends ship: ``DirectoryCloud`` and ``MemoryCloudDatabase``. Both pass one contract suite.
 public protocol CloudDatabase: Sendable {
-    /// Who the cloud is. Throws `cloudUnavailable` if it is not there or is not the one that was opened.
+    /// Who the cloud is. Throws `cloudUnavailable` if it is not there, `badContainer` if another stands in its place.
     func identity() async throws -> CloudIdentity
 
     /// Creates a zone, or returns the one that is there.

@@ -1,13 +1,16 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-// Two calls that Glibc's Swift module does not offer.
+// Calls that Glibc's Swift module does not offer. Each returns -1 and sets errno on failure.
 
 /// Opens `path` beneath the directory `dirfd`, following no link and never leaving that directory (openat2(2)).
-/// Falls back to openat(2) with O_NOFOLLOW where the kernel has no openat2. Returns -1 and sets errno on failure.
+/// Falls back to clinux_open_step_by_step where the kernel has no openat2 or a sandbox forbids it.
 int clinux_open_beneath(int dirfd, const char *path, int flags, unsigned int mode);
 
-/// The magic number of the file system that `fd` lies on, or -1 with errno set (fstatfs(2)).
+/// The same with openat(2) alone: one part of the path at a time, each with O_NOFOLLOW, none of them `..`.
+int clinux_open_step_by_step(int dirfd, const char *path, int flags, unsigned int mode);
+
+/// The magic number of the file system that `fd` lies on (fstatfs(2)).
 long clinux_file_system_type(int fd);
 
 #endif

@@ -66,6 +66,19 @@ final class CloudFolder {
         try attempt(at: path) { () throws(SystemFault) in try calls.names(in: descriptor.number) }
     }
 
+    /// The directories beneath whose names are allowed, in the byte order of their names; whatever else is there is ignored.
+    func folders() throws(CloudError) -> [(name: String, folder: CloudFolder)] {
+        var found: [(name: String, folder: CloudFolder)] = []
+        for name in try names().filter(CloudNames.isName).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            do throws(CloudError) {
+                if let folder = try folder(name) { found.append((name, folder)) }
+            } catch {
+                guard error.code == .damaged else { throw error }
+            }
+        }
+        return found
+    }
+
     /// Opens a directory beneath, made now if it is not there. Either way its name is durable on return.
     func makeFolder(_ name: String) throws(CloudError) -> CloudFolder {
         do throws(SystemFault) {

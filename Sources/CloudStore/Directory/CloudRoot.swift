@@ -36,8 +36,12 @@ enum CloudRoot {
     }
 
     private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) {
-        let url = URL(fileURLWithPath: path).standardizedFileURL
-        guard !FileManager.default.fileExists(atPath: path), url.path != "/" else { return }
+        do throws(SystemFault) {
+            return try OpenDescriptor(try calls.openRoot(path), calls).close()
+        } catch {
+            guard error.isAbsence else { return }  // What else is wrong will be said when it is opened to be used.
+        }
+        let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
         let above = try open(url.deletingLastPathComponent().path, calls)
         do throws(CloudError) {
             _ = try above.makeFolder(url.lastPathComponent)

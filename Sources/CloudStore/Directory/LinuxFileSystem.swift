@@ -4,7 +4,12 @@ import StrictText
 
 /// The system calls of Linux. Files are made 0600 and directories 0700.
 package struct LinuxFileSystem: FileSystemCalls {
-    package init() {}
+    private let hasOpenat2: Bool
+
+    /// - Parameter hasOpenat2: false opens part by part, as on kernels before 5.6.
+    package init(hasOpenat2: Bool = true) {
+        self.hasOpenat2 = hasOpenat2
+    }
 
     package func openRoot(_ path: String) throws(SystemFault) -> Int32 {
         try retrying("open") { Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
@@ -18,7 +23,9 @@ package struct LinuxFileSystem: FileSystemCalls {
         case .create: flags = O_RDWR | O_CREAT | O_EXCL
         case .createNameless: flags = O_RDWR | O_TMPFILE
         }
-        return try retrying("open") { clinux_open_beneath(directory, path, flags, 0o600) }
+        return try retrying("open") {
+            hasOpenat2 ? clinux_open_beneath(directory, path, flags, 0o600) : clinux_open_step_by_step(directory, path, flags, 0o600)
+        }
     }
 
     package func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32 {

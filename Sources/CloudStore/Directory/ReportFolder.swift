@@ -25,11 +25,7 @@ struct ReportFolder {
     /// The newest readable report of each device, in the order of their names.
     func newestOfEachDevice() throws -> [DeviceReport] {
         guard let devices = try zone.folder.folder(CloudNames.devices) else { return [] }
-        let names = try devices.names().filter(CloudNames.isName).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-        return try names.compactMap { name in
-            guard let folder = try devices.folder(name) else { return nil }
-            return newest(of: name, try counters(in: folder), in: folder)
-        }
+        return try devices.folders().compactMap { name, folder in newest(of: name, try counters(in: folder), in: folder) }
     }
 
     private func counters(in folder: CloudFolder) throws(CloudError) -> [Int] {

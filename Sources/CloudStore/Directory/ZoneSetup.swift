@@ -33,11 +33,8 @@ struct ZoneSetup {
         var found: [ZoneInfo] = []
         for scope in CloudScope.allCases {
             guard let folder = try root.folder(scope.rawValue) else { continue }
-            for name in try folder.names().filter(CloudNames.isName).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
-                guard try folder.file("\(name)/\(ZoneMarker.fileName)") != nil, let zone = try folder.folder(name),
-                    let info = try ZoneMarker.read(ZoneID(name, scope: scope), in: zone)
-                else { continue }
-                found.append(info)
+            for (name, zone) in try folder.folders() {
+                if let info = try ZoneMarker.read(ZoneID(name, scope: scope), in: zone) { found.append(info) }
             }
         }
         return found

@@ -49,12 +49,15 @@ struct VerifiedCommit {
     /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion` at `place`.
     init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
         let place = history.place(ofCommit: number)
-        let required = try? SealedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place)
-        if let unknown = required?.requires, !unknown.isEmpty {
-            throw CloudError(
-                .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
+        let document: CommitDocument
+        do throws(CloudError) {
+            document = try SealedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+        } catch {
+            // A later version's commit may look otherwise; if it says so, that is the better reason.
+            let required = try? SealedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place).requires
+            throw VerifiedCommit.unknown(required, at: place) ?? error
         }
-        let document = try SealedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+        if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }
         if let fault = document.fault(number: number, of: history) {
             throw CloudError(.damaged, at: place, fault, hint: SealedDocument.damageHint)
         }
@@ -63,6 +66,12 @@ struct VerifiedCommit {
             token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number)) },
             deleted: document.deleted, approvals: document.approvals)
+    }
+
+    private static func unknown(_ required: [String]?, at place: String) -> CloudError? {
+        guard let required, !required.isEmpty else { return nil }
+        return CloudError(
+            .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
     }
 
     private struct Requirements: Decodable {

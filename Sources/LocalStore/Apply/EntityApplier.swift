@@ -73,6 +73,21 @@ extension LocalTransaction {
         return try EntityApplier(self, schema)
     }
 
+    /// Deletes the entities whose keys lie in a range.
+    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
+        let key = schema.key.column.quotedDatabaseIdentifier
+        let statement = try db.cachedStatement(sql: "DELETE FROM \(schema.table.quotedDatabaseIdentifier) \(range.condition(on: key))")
+        let handle = statement.sqliteStatement
+        for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
+            guard let key else { continue }
+            let code = key.bind(to: handle, at: position)
+            guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+        }
+        let code = sqlite3_step(handle)
+        sqlite3_reset(handle)
+        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
     /// Returns an applier that adds entities to those that are there.
     package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
         try EntityApplier(self, schema)

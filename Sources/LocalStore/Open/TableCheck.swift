@@ -3,7 +3,9 @@ package import SnapshotModel
 
 /// What a dataset's table is like, as far as reading and writing it depend on that.
 package struct TableShape: Sendable {
-    /// Whether ranges of keys may be read by several connections: a text key of TEXT affinity on a rowid table.
+    /// Whether a key that is bound to a statement is compared as it is: no affinity of the column turns it into something else.
+    package let hasComparableKey: Bool
+    /// Whether reading ranges of keys side by side is worth it: a text key, whose order is not the order of the rows.
     package let hasRangeableKey: Bool
     /// Columns of the table that the dataset does not describe and that are not computed.
     package let undescribedColumns: [String]
@@ -41,11 +43,11 @@ extension LocalTransaction {
         try checkKey(of: schema, refuse: refuse)
 
         let withoutRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
-        let declared = columns[schema.key.column.lowercased()]?.declared.uppercased() ?? ""
-        let isTextual = ["CHAR", "CLOB", "TEXT"].contains { declared.contains($0) } && !declared.contains("INT")
+        let affinity = ColumnAffinity(declared: columns[schema.key.column.lowercased()]?.declared ?? "")
+        let hasComparableKey = affinity == .blob || (schema.key.kind == .text ? affinity == .text : affinity == .integer || affinity == .numeric)
         let described = Set(schema.columns.map { $0.column.lowercased() })
         return TableShape(
-            hasRangeableKey: schema.key.kind == .text && isTextual && !withoutRowid,
+            hasComparableKey: hasComparableKey, hasRangeableKey: hasComparableKey && schema.key.kind == .text && !withoutRowid,
             undescribedColumns: names.filter { !described.contains($0.lowercased()) })
     }
 
@@ -69,6 +71,12 @@ extension LocalTransaction {
         guard collations.contains(where: { $0.uppercased() == "BINARY" }), try columnCollation(db, table: schema.table, column: key) == "BINARY" else {
             throw refuse("the key column \(key) is not compared by its bytes", "declare the column without COLLATE, for keys that differ only in case would be one entity")
         }
+    }
+
+    /// Whether a row of the dataset's table has no key.
+    package func hasNullKeys(_ schema: DatasetSchema) throws -> Bool {
+        let key = schema.key.column.quotedDatabaseIdentifier
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier) WHERE \(key) IS NULL)") ?? false
     }
 
     /// Whether the dataset's table holds more than `count` rows.

@@ -6,9 +6,26 @@ package import SnapshotModel
 package struct KeyRange: Sendable {
     /// The position of the run, from 0.
     package let number: Int
-    package let first: EntityKey
+    /// The first key; nil begins before every key.
+    package let first: EntityKey?
     /// The first key of the next run; nil for the last.
     package let next: EntityKey?
+
+    package init(number: Int, first: EntityKey?, next: EntityKey?) {
+        self.number = number
+        self.first = first
+        self.next = next
+    }
+
+    /// The condition for rows of the range, with the bounds as parameters 1 and 2.
+    func condition(on key: String) -> String {
+        switch (first, next) {
+        case (nil, nil): ""
+        case (nil, _): "WHERE \(key) < ?2"
+        case (_, nil): "WHERE \(key) >= ?1"
+        default: "WHERE \(key) >= ?1 AND \(key) < ?2"
+        }
+    }
 }
 
 /// Walks a dataset's keys in order and cuts them into runs.

@@ -24,12 +24,24 @@ package final class ReadSession: Sendable {
             try (0..<count).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
         }
         // While the lock is held nobody commits, so each reader's first look is at the same state.
-        try database.holdingWriteLock(if: readerCount > 1) { [queues] in
-            for queue in queues {
-                try queue.inDatabase { db in
-                    try db.execute(sql: "BEGIN DEFERRED")
-                    _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
-                }
+        try database.holdingWriteLock(if: readerCount > 1) { try begin() }
+    }
+
+    /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has changed nothing yet.
+    package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
+        let path = database.path
+        self.path = path
+        readerCount = max(1, readers)
+        queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
+        try begin()
+    }
+
+    // The first look fixes what a connection sees until its transaction ends.
+    private func begin() throws {
+        for queue in queues {
+            try queue.inDatabase { db in
+                try db.execute(sql: "BEGIN DEFERRED")
+                _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_schema")
             }
         }
     }
@@ -72,11 +84,8 @@ package final class DatasetReader {
     }
 
     /// Prepares reading rows by ranges of keys.
-    package func ranges(of schema: DatasetSchema) throws -> RangeReader {
-        let key = schema.key.column.quotedDatabaseIdentifier
-        return RangeReader(
-            inner: try RowStatement(transaction.db, schema, where: "WHERE \(key) >= ?1 AND \(key) < ?2", path: transaction.path),
-            last: try RowStatement(transaction.db, schema, where: "WHERE \(key) >= ?1", path: transaction.path))
+    package func ranges(of schema: DatasetSchema) -> RangeReader {
+        RangeReader(transaction, schema)
     }
 
     /// Prepares reading all rows in the order of their keys.
@@ -87,20 +96,30 @@ package final class DatasetReader {
 
 /// Gives the rows of one range after another to a sink.
 package final class RangeReader {
-    private let inner: RowStatement
-    private let last: RowStatement
+    private let transaction: LocalTransaction
+    private let schema: DatasetSchema
+    // One statement for each kind of bounds: most ranges have both.
+    private var statements: [String: RowStatement] = [:]
 
-    init(inner: RowStatement, last: RowStatement) {
-        self.inner = inner
-        self.last = last
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema) {
+        self.transaction = transaction
+        self.schema = schema
     }
 
     /// Gives every row of `range`, in the order of keys.
     package func read(_ range: KeyRange, into sink: any EntitySink) throws {
-        let statement = range.next == nil ? last : inner
+        let statement = try statement(for: range)
         try statement.bind(from: range.first, upTo: range.next)
         defer { statement.end() }
         while try statement.step() { try statement.give(to: sink) }
+    }
+
+    private func statement(for range: KeyRange) throws -> RowStatement {
+        let condition = range.condition(on: schema.key.column.quotedDatabaseIdentifier)
+        if let statement = statements[condition] { return statement }
+        let statement = try RowStatement(transaction.db, schema, where: condition, path: transaction.path)
+        statements[condition] = statement
+        return statement
     }
 }
 

@@ -17,20 +17,14 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     private var current: RawBlock?
     private var completed: [RawBlock] = []
     private var spare: [RawBlock] = []
-    private let lastText: UnsafeMutableRawPointer
-    private var lastTextLength = 0
-    private var lastInteger: Int64 = 0
-    private var hasLast = false
+    private let last = LastKey()
 
     /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``).
     package init(schema: DatasetSchema, blockEntities: Int) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
         cutter = BlockCutter(blockEntities: blockEntities)
-        lastText = .allocate(byteCount: FormatLimits.keyBytes, alignment: 8)
     }
-
-    deinit { lastText.deallocate() }
 
     /// Takes one entity: a value for each column of the schema, in its order, with a key greater than the one before.
     ///
@@ -54,9 +48,9 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
             current = block
         }
         try entities.encode(values, into: block.buffer)
-        remember(values[plan.keyIndex])
+        last.remember(values[plan.keyIndex])
         block.count += 1
-        if block.count == 1 { block.firstKey = lastKey }
+        if block.count == 1 { block.firstKey = last.key }
     }
 
     /// Ends the current block and forgets the last key: entities of another range of keys come next.
@@ -64,7 +58,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     /// The first entity of a range begins a block, so ranges must begin where the cut rule cuts by key.
     package func beginRange() {
         completeBlock()
-        hasLast = false
+        last.forget()
     }
 
     /// Ends the current block: no more entities come.
@@ -91,12 +85,10 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
                     .badRow, at: entities.place(values, plan.keyIndex), "the key is longer than \(FormatLimits.keyBytes) bytes",
                     hint: "use a shorter key, its hash for example")
             }
-            guard !hasLast || KeyOrder.isAscending(UnsafeRawBufferPointer(start: lastText, count: lastTextLength), key) else {
-                throw orderFault(values)
-            }
+            guard last.isBefore(text: key) else { throw orderFault(values) }
             return cutter.cuts(beforeTextKey: key)
         case .integer(let key) where !plan.hasTextKey:
-            guard !hasLast || lastInteger < key else { throw orderFault(values) }
+            guard last.isBefore(integer: key) else { throw orderFault(values) }
             return cutter.cuts(beforeIntegerKey: key)
         case .null:
             throw FormatError(
@@ -109,33 +101,16 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         }
     }
 
-    @inline(__always)
-    private func remember(_ key: ColumnValue) {
-        switch key {
-        case .text(let bytes):
-            lastTextLength = bytes.count
-            // SAFETY: the key was checked to be at most FormatLimits.keyBytes long.
-            if let source = bytes.baseAddress { lastText.copyMemory(from: source, byteCount: bytes.count) }
-        case .integer(let value): lastInteger = value
-        default: break
-        }
-        hasLast = true
-    }
-
-    private var lastKey: EntityKey {
-        plan.hasTextKey ? .text(Array(UnsafeRawBufferPointer(start: lastText, count: lastTextLength))) : .integer(lastInteger)
-    }
-
     private func completeBlock() {
         guard let block = current else { return }
-        block.lastKey = lastKey
+        block.lastKey = last.key
         completed.append(block)
         current = nil
     }
 
     private func orderFault(_ values: UnsafeBufferPointer<ColumnValue>) -> FormatError {
         FormatError(
-            .outOfOrder, at: entities.place(values, plan.keyIndex), "its key does not come after the key before, \(lastKey)",
+            .outOfOrder, at: entities.place(values, plan.keyIndex), "its key does not come after the key before, \(last.key?.description ?? "none")",
             hint: "the key's column must be unique and of collation BINARY, and the rows be read in its order")
     }
 }

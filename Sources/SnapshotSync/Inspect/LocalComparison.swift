@@ -11,32 +11,20 @@ struct LocalComparison: Sendable {
     /// Returns what differs first, in a sentence; nil if nothing does. Reads no block of the asset.
     func firstDifference() throws -> String? {
         let index = asset.index
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
         defer { session.end() }
-        return try SyncError.at(.encode) {
-            try session.withReader(0) { reader in
-                _ = try reader.transaction.checkTable(of: schema)
-                let source = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: index.blockEntities, workerCount: 1)
-                var difference: String?
-                var seen = 0
-                try source.run(worker: 0) { number, blocks in
-                    for block in blocks {
-                        guard seen < index.blocks.count else {
-                            difference = "it has entities behind the version's last one"
-                            return false
-                        }
-                        let entry = index.blocks[seen]
-                        guard block.firstKey == entry.firstKey, block.count == entry.count, block.rawSHA256 == entry.member.rawSHA256 else {
-                            difference = "its rows differ from block \(seen), from key \(entry.firstKey) on"
-                            return false
-                        }
-                        seen += 1
-                    }
-                    return true
-                }
-                if difference == nil, seen < index.blocks.count { difference = "it lacks the entities from key \(index.blocks[seen].firstKey) on" }
-                return difference.map { "\(device.database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
+        let difference: String? = try SyncError.at(.read) {
+            let (shape, hasRows, hasNullKeys) = try session.withReader(0) { reader in
+                let transaction = reader.transaction
+                return (try transaction.checkTable(of: schema), try transaction.hasRows(schema), try transaction.hasNullKeys(schema))
+            }
+            guard shape.hasComparableKey else { return "its key column has a type that changes keys when they are compared; declare it TEXT or INTEGER" }
+            if hasNullKeys { return "a row has no key" }
+            if index.blocks.isEmpty { return hasRows ? "it has rows, and the version has none" : nil }
+            return try BlockComparison(schema: schema, index: index, session: session).firstDifference().map { number in
+                "its rows differ from block \(number), \(number == 0 ? "the first" : "which begins at key \(index.blocks[number].firstKey)")"
             }
         }
+        return difference.map { "\(device.database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
     }
 }

@@ -39,7 +39,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 
     func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
         try session.withReader(worker + 1) { reader in
-            let rows = try reader.ranges(of: schema)
+            let rows = reader.ranges(of: schema)
             let encoder = BlockEncoder(schema: schema, blockEntities: cutter.blockEntities)
             while let range = try nextRange() {
                 encoder.beginRange()

@@ -8,6 +8,8 @@ import SnapshotModel
 /// again and again.
 struct BlockPipeline: Sendable {
     let asset: SnapshotAsset
+    /// The numbers of the blocks to read, ascending.
+    let blocks: [Int]
     /// How many workers: all cores where `take` does little, else one less.
     let workerCount: Int
 
@@ -21,9 +23,15 @@ struct BlockPipeline: Sendable {
         case none
     }
 
+    init(asset: SnapshotAsset, blocks: [Int]? = nil, workerCount: Int) {
+        self.asset = asset
+        self.blocks = blocks ?? Array(asset.index.blocks.indices)
+        self.workerCount = workerCount
+    }
+
     /// Runs every block through the workers and, in order, through `take`, which has it for the length of the call.
     func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
-        let count = asset.index.blocks.count
+        let count = blocks.count
         guard count > 0 else { return }
         let workers = max(1, min(workerCount, count))
         let queue = OrderedQueue<EntityBlock>(window: 3 * workers)
@@ -32,21 +40,20 @@ struct BlockPipeline: Sendable {
         try WorkerThreads.run(workers, { _ in
             do {
                 let worker = try BlockWorker(asset: asset, decoding: decoding)
-                while let number = queue.claim(below: count) {
+                while let position = queue.claim(below: count) {
                     let block = spare.pop() ?? EntityBlock()
-                    try worker.work(number, block)
-                    guard queue.put(block, at: number) else { return }
+                    try worker.work(blocks[position], block)
+                    guard queue.put(block, at: position) else { return }
                 }
             } catch {
                 queue.fail(SyncError(error, step: .decode))
             }
         }) {
             do {
-                var number = 0
-                while let block = try queue.take() {
+                for number in blocks {
+                    guard let block = try queue.take() else { return }
                     try take(number, block)
                     spare.push(block)
-                    number += 1
                 }
             } catch {
                 queue.fail(error)

@@ -39,7 +39,7 @@ struct FileImporter: Sendable {
         let dataset = try database.write { try apply(container, from: path, view: view, in: $0) }
         return ImportReport(
             applied: true, version: nil,
-            datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size)],
+            datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil)],
             view: view, warnings: dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"])
     }
 

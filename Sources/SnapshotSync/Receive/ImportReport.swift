@@ -20,4 +20,8 @@ public struct ImportedDataset: Sendable, Encodable {
     public let syncTimestamp: String
     /// The size of what was read, in bytes.
     public let size: Int
+    /// How many blocks the version has; nil for a file.
+    public let blocks: Int?
+    /// How many of them differed from the rows that were here and were fetched; nil for a file.
+    public let blocksFetched: Int?
 }

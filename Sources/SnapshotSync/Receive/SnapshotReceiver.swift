@@ -81,12 +81,7 @@ struct SnapshotReceiver: Sendable {
         return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private struct Replaced: Sendable {
-        let report: ImportedDataset
-        let unknownFields: [String]
-    }
-
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [Replaced] {
+    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -99,9 +94,11 @@ struct SnapshotReceiver: Sendable {
             if local.applied == nil, local.view == nil {
                 try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             }
+            let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
+            // All rows are looked at before the first one changes, for other connections see only what is committed.
+            let plans = try importers.map { try $0.plan(transaction) }
             let keeper = try SyncError.at(.apply) { try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) }
-            var replaced: [Replaced] = []
-            for one in incoming { replaced.append(try replace(one, in: transaction)) }
+            let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
             try SyncError.at(.apply) {
                 try keeper.settle()
                 if let token { try transaction.setApplied(AppliedVersion(token)) }
@@ -114,21 +111,5 @@ struct SnapshotReceiver: Sendable {
             }
             return replaced
         }
-    }
-
-    private func replace(_ one: Incoming, in transaction: LocalTransaction) throws -> Replaced {
-        let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: one.schema) }
-        let index = one.asset.index
-        var unknown: Set<String> = []
-        try BlockPipeline(asset: one.asset, workerCount: WorkerThreads.count - 1).run(.entities(one.schema)) { _, block in
-            unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) { try block.give(to: applier) }
-            progress?(SyncProgress(step: .apply, dataset: one.schema.name, entityCount: applier.count, expectedCount: index.recordCount))
-        }
-        try one.asset.checkTail()
-        return Replaced(
-            report: ImportedDataset(
-                name: one.schema.name, recordCount: applier.count, syncTimestamp: one.asset.fields.syncTimestamp.description, size: index.size),
-            unknownFields: unknown.sorted())
     }
 }

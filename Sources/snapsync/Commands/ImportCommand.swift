@@ -62,7 +62,10 @@ extension ImportReport {
         }
         let source = version.map { "version \($0)" } ?? "the file"
         return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
-            + datasets.map { "  \($0.name): \(Format.entities($0.recordCount)) of \($0.syncTimestamp), from \(Format.bytes($0.size))" }
+            + datasets.map { one in
+                let part = one.blocksFetched == one.blocks ? "" : " (\(one.blocksFetched ?? 0) of \(one.blocks ?? 0) blocks differed)"
+                return "  \(one.name): \(Format.entities(one.recordCount)) of \(one.syncTimestamp), from \(Format.bytes(one.size))\(part)"
+            }
             + warnings.map { "  warning: \($0)" }
     }
 }

@@ -1,0 +1,59 @@
+internal import SnapshotModel
+
+/// The key of the entity taken last, in memory of its own: no array is made for each entity.
+final class LastKey {
+    private enum Kind { case none, text, integer }
+
+    private struct State {
+        var kind = Kind.none
+        var length = 0
+        var integer: Int64 = 0
+    }
+
+    // Behind pointers, for a class's own properties cost a check at every use.
+    private let state = UnsafeMutablePointer<State>.allocate(capacity: 1)
+    private let text = UnsafeMutableRawPointer.allocate(byteCount: FormatLimits.keyBytes, alignment: 8)
+
+    init() { state.initialize(to: State()) }
+
+    deinit {
+        state.deallocate()
+        text.deallocate()
+    }
+
+    /// The key, or nil if there is none.
+    var key: EntityKey? {
+        switch state.pointee.kind {
+        case .none: nil
+        case .text: .text(Array(UnsafeRawBufferPointer(start: text, count: state.pointee.length)))
+        case .integer: .integer(state.pointee.integer)
+        }
+    }
+
+    /// Whether there is no key, or one that comes strictly before this one.
+    @inline(__always)
+    func isBefore(text next: UnsafeRawBufferPointer) -> Bool {
+        state.pointee.kind == .none || KeyOrder.isAscending(UnsafeRawBufferPointer(start: text, count: state.pointee.length), next)
+    }
+
+    @inline(__always)
+    func isBefore(integer next: Int64) -> Bool { state.pointee.kind == .none || state.pointee.integer < next }
+
+    /// Remembers a key, which was checked to be at most FormatLimits.keyBytes long.
+    @inline(__always)
+    func remember(_ key: ColumnValue) {
+        switch key {
+        case .text(let bytes):
+            // SAFETY: the text's memory has room for FormatLimits.keyBytes, and the key is not longer.
+            if let source = bytes.baseAddress { text.copyMemory(from: source, byteCount: bytes.count) }
+            state.pointee.length = bytes.count
+            state.pointee.kind = .text
+        case .integer(let value):
+            state.pointee.integer = value
+            state.pointee.kind = .integer
+        default: break
+        }
+    }
+
+    func forget() { state.pointee.kind = .none }
+}

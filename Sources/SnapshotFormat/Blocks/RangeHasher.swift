@@ -1,0 +1,52 @@
+package import SnapshotModel
+
+/// Tells whether the rows of a range of keys are the entities of a block, without reading the block.
+///
+///     hasher.begin(entry)
+///     try rows.read(range, into: hasher)        // may end early with RangeHasher.Differs
+///     let isSame = hasher.isSame
+///
+/// Memory: one block, however many rows the range has. One thread at a time.
+package final class RangeHasher: EntitySink {
+    /// Thrown by ``take(_:)`` when the rows can no longer be the block's: the rest need not be read.
+    package struct Differs: Error {}
+
+    private let plan: SchemaPlan
+    private let encoder: EntityEncoder
+    private let buffer = ByteBuffer()
+    private var count = 0
+    private var expected: BlockEntry?
+
+    /// Makes a hasher for entities of a schema.
+    package init(schema: DatasetSchema) {
+        plan = SchemaPlan(schema)
+        encoder = EntityEncoder(plan)
+    }
+
+    /// Starts anew: the rows to come are to be compared with that block.
+    package func begin(_ entry: BlockEntry) {
+        buffer.clear()
+        count = 0
+        expected = entry
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let expected, count < expected.count, buffer.count <= expected.member.rawLength, values.count == plan.count else { throw Differs() }
+        if count > 0 { withUnsafeBytes(of: Self.separator) { buffer.append($0) } }
+        do {
+            try encoder.encode(values, into: buffer)
+        } catch is FormatError {
+            // A row that no version can hold.
+            throw Differs()
+        }
+        count += 1
+    }
+
+    /// Whether the rows that were taken are exactly the block's entities.
+    package var isSame: Bool {
+        guard let expected else { return false }
+        return count == expected.count && ContentHash(of: buffer.bytes) == expected.member.rawSHA256
+    }
+
+    private static let separator: (UInt8, UInt8) = (UInt8(ascii: ","), UInt8(ascii: "\n"))
+}

@@ -1,0 +1,76 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+
+/// Finds the blocks of a version that the rows of a table differ from, by hashing the rows: no block is read.
+///
+/// The index's first keys cut the table into ranges, so an entity that the version lacks falls into some block's range, too.
+/// Memory: one block per worker.
+struct BlockComparison: Sendable {
+    let schema: DatasetSchema
+    let index: SnapshotIndex
+    /// Connections on the state to look at.
+    let session: ReadSession
+
+    /// Blocks that are looked at first, to see whether looking at all is worth it.
+    static let sampleCount = 32
+
+    /// The numbers of the blocks that differ, ascending; nil if so much differs that the whole version is better read.
+    func differingBlocks() throws -> [Int]? {
+        let all = Array(index.blocks.indices)
+        guard all.count > Self.sampleCount else { return try differing(of: all) }
+        let sample = (0..<Self.sampleCount).map { $0 * all.count / Self.sampleCount }
+        let sampled = try differing(of: sample)
+        guard sampled.count <= Self.sampleCount / 2 else { return nil }
+        let seen = Set(sample)
+        return try (sampled + differing(of: all.filter { !seen.contains($0) })).sorted()
+    }
+
+    /// The first block that differs, or nil.
+    func firstDifference() throws -> Int? {
+        try differing(of: Array(index.blocks.indices)).first
+    }
+
+    /// The keys that belong to a block's range: from its first key up to the next block's.
+    static func range(ofBlock number: Int, in index: SnapshotIndex) -> KeyRange {
+        KeyRange(
+            number: number, first: number == 0 ? nil : index.blocks[number].firstKey,
+            next: number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil)
+    }
+
+    private func differing(of numbers: [Int]) throws -> [Int] {
+        let queue = OrderedQueue<Bool>(window: numbers.count)
+        queue.finish(at: numbers.count)
+        return try WorkerThreads.run(min(session.readerCount, numbers.count), { worker in
+            do {
+                try session.withReader(worker) { reader in
+                    let rows = reader.ranges(of: schema)
+                    let hasher = RangeHasher(schema: schema)
+                    while let position = queue.claim(below: numbers.count) {
+                        let isSame = try compare(numbers[position], rows, hasher)
+                        guard queue.put(isSame, at: position) else { return }
+                    }
+                }
+            } catch {
+                queue.fail(SyncError(error, step: .read))
+            }
+        }) {
+            var differing: [Int] = []
+            for number in numbers {
+                if try queue.take() == false { differing.append(number) }
+            }
+            return differing
+        }
+    }
+
+    private func compare(_ number: Int, _ rows: RangeReader, _ hasher: RangeHasher) throws -> Bool {
+        hasher.begin(index.blocks[number])
+        do {
+            try rows.read(Self.range(ofBlock: number, in: index), into: hasher)
+            return hasher.isSame
+        } catch is RangeHasher.Differs {
+            return false
+        }
+    }
+}

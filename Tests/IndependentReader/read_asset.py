@@ -1,0 +1,316 @@
+#!/usr/bin/env python3
+"""Reads a snapshot asset of format version 1 and checks all of it; written from docs/format.md alone.
+
+usage: read_asset.py ASSET INDEX [--quiet]
+
+Prints the container's JSON, exactly the decompressed file; with --quiet, one line of facts. Exit status 1 and a reason on
+standard error if the asset or the index is not what docs/format.md says.
+"""
+import hashlib, json, re, struct, sys, zlib
+from base64 import b64decode, b64encode
+from datetime import datetime
+
+HEAD = bytes.fromhex("1f8b08000000000000ff")
+MASK = (1 << 64) - 1
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+REAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]{2,})?")
+SPACE = re.compile(r"[ \t\n\r]*")
+LONG = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
+
+
+class Bad(Exception):
+    pass
+
+
+def need(condition, reason):
+    if not condition:
+        raise Bad(reason)
+
+
+def quote(text):
+    return '"' + "".join(LONG.get(c) or ("\\u%04x" % ord(c) if c < " " else c) for c in text) + '"'
+
+
+def number_text(value):
+    """A real number as the format writes it."""
+    need(value == value and abs(value) != float("inf"), "a real number is not finite")
+    digits, exponent = ("%r" % abs(value)).lower(), 0
+    if "e" in digits:
+        digits, power = digits.split("e")
+        exponent = int(power)
+    whole, _, fraction = digits.partition(".")
+    exponent += len(whole)
+    digits = whole + fraction
+    exponent -= len(digits) - len(digits.lstrip("0"))
+    digits = digits.strip("0")
+    sign = "-" if struct.pack(">d", value)[0] & 0x80 else ""
+    if not digits:
+        return sign + "0.0"
+    # The number is 0.DIGITS * 10^exponent.
+    if 0.0001 <= abs(value) <= 2.0**53:
+        if exponent <= 0:
+            return sign + "0." + "0" * -exponent + digits
+        padded = digits.ljust(exponent, "0")
+        return sign + padded[:exponent] + "." + (padded[exponent:] or "0")
+    mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
+    return "%s%se%s%02d" % (sign, mantissa, "+" if exponent > 0 else "-", abs(exponent - 1))
+
+
+def cut_hash(key):
+    h = 0xCBF29CE484222325
+    for byte in str(key).encode():
+        h = (h ^ byte) * 0x100000001B3 & MASK
+    h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & MASK
+    h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & MASK
+    return h ^ h >> 33
+
+
+def order(key):
+    return key.encode() if isinstance(key, str) else key
+
+
+def ascending(keys):
+    return all(order(a) < order(b) for a, b in zip(keys, keys[1:]))
+
+
+def unique(pairs):
+    need(len({name for name, _ in pairs}) == len(pairs), "a name stands twice")
+    return dict(pairs)
+
+
+def no_constant(name):
+    raise Bad("%s is not JSON" % name)
+
+
+def instant(text):
+    match = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3}|\d{6})Z", text, re.A)
+    need(match and not (len(match[2]) == 6 and match[2].endswith("000")), "an instant is not in the format's form")
+    try:
+        datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S")
+    except ValueError:
+        raise Bad("no such date")
+
+
+def is_key(value, kind):
+    if kind == "text":
+        return isinstance(value, str) and len(value.encode()) <= 1024
+    return type(value) is int and -(1 << 63) <= value < 1 << 63
+
+
+# The index.
+
+def member_text(member):
+    return '"offset":%d,"length":%d,"rawLength":%d,"sha256":"%s","rawSha256":"%s"}' % tuple(
+        member[name] for name in ("offset", "length", "rawLength", "sha256", "rawSha256"))
+
+
+def key_text(key):
+    return quote(key) if isinstance(key, str) else str(key)
+
+
+def index_text(index):
+    """The one text that an index of these contents has."""
+    text = '{"formatVersion":1,"dataset":%s,"key":%s' % (quote(index["dataset"]), quote(index["key"]))
+    if "timestamp" in index:
+        text += ',"timestamp":' + quote(index["timestamp"])
+    columns = ['{"name":%s,"type":%s,"optional":%s}' % (quote(c["name"]), quote(c["type"]), "true" if c["optional"] else "false") for c in index["columns"]]
+    text += ',\n"columns":[\n' + ",\n".join(columns) + "\n],\n"
+    text += '"recordCount":%d,"blockEntities":%d,"size":%d,"rawSize":%d,\n' % tuple(index[n] for n in ("recordCount", "blockEntities", "size", "rawSize"))
+    text += '"header":{' + member_text(index["header"]) + ',\n"blocks":['
+    blocks = ['{"firstKey":%s,"count":%d,%s' % (key_text(b["firstKey"]), b["count"], member_text(b)) for b in index["blocks"]]
+    text += ("\n" + ",\n".join(blocks) + "\n" if blocks else "") + '],\n"tail":{' + member_text(index["tail"]) + "}\n"
+    return text
+
+
+def read_index(data):
+    need(len(data) <= 67108864, "the index is too large")
+    index = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
+    need(isinstance(index, dict) and index.get("formatVersion") == 1, "not an index of format version 1")
+    need(index_text(index).encode() == data, "the index is not in canonical form")
+    need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "deletions", "instants"), "the dataset's name is not allowed")
+    columns = {c["name"]: c for c in index["columns"]}
+    need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
+    need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")
+    need(all(c["type"] in ("text", "integer", "real", "boolean", "json", "blob") for c in columns.values()), "an unknown type")
+    key = columns.get(index["key"])
+    need(key and key["type"] in ("text", "integer") and not key["optional"], "the key cannot be a key")
+    need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") == "text", "the timestamp is not a text column")
+    need(1 <= index["blockEntities"] <= 65536, "blockEntities is out of range")
+    offset = 0
+    for limit, member in [(256, index["header"])] + [(68157444, b) for b in index["blocks"]] + [(67108864, index["tail"])]:
+        need(member["offset"] == offset and member["length"] >= 20, "a member does not begin where the one before ends")
+        need(1 <= member["rawLength"] <= min(limit, member["length"] * 1032), "a member's raw length is beyond its limit")
+        need(all(re.fullmatch("[0-9a-f]{64}", member[n]) for n in ("sha256", "rawSha256")), "a hash is not one")
+        offset += member["length"]
+    for block in index["blocks"]:
+        need(is_key(block["firstKey"], key["type"]), "a first key is not a key")
+        need(1 <= block["count"] <= block["rawLength"] // 8, "a block's count does not fit its size")
+    need(ascending([b["firstKey"] for b in index["blocks"]]), "first keys do not ascend")
+    need(index["recordCount"] == sum(b["count"] for b in index["blocks"]), "recordCount does not add up")
+    need(index["size"] == offset, "size does not add up")
+    need(index["rawSize"] == sum(m["rawLength"] for m in [index["header"], index["tail"]] + index["blocks"]), "rawSize does not add up")
+    return index
+
+
+# Members.
+
+def inflate(asset, member, separator):
+    data = asset[member["offset"]:member["offset"] + member["length"]]
+    need(len(data) == member["length"], "the asset is cut")
+    need(hashlib.sha256(data).hexdigest() == member["sha256"], "a member does not match its hash")
+    need(data[:10] == HEAD, "a member does not begin as it must")
+    stream = zlib.decompressobj(-15)
+    raw = stream.decompress(data[10:-8], member["rawLength"] + 1)
+    need(stream.eof and not stream.unused_data and len(raw) == member["rawLength"], "a deflate stream is not of the declared length")
+    need(data[-8:] == struct.pack("<II", zlib.crc32(raw), len(raw) & 0xFFFFFFFF), "a checksum or length does not match")
+    need(hashlib.sha256(raw[separator:]).hexdigest() == member["rawSha256"], "raw bytes do not match their hash")
+    return raw
+
+
+# Entities.
+
+def json_column(text, position):
+    """The end of the JSON value at a position, white space around it included."""
+    start = SPACE.match(text, position).end()
+    try:
+        _, end = json.JSONDecoder(parse_constant=no_constant).raw_decode(text, start)
+    except (json.JSONDecodeError, RecursionError):
+        raise Bad("a JSON column is not JSON")
+    depth = deepest = 0
+    for token in re.finditer(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', text[start:end]):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        deepest = max(deepest, depth)
+    need(deepest <= 512, "a JSON column is nested too deeply")
+    return SPACE.match(text, end).end()
+
+
+def value(text, position, kind):
+    """The value at a position, and where it ends; refuses any but the canonical text."""
+    if kind == "json":
+        end = json_column(text, position)
+        return text[position:end], end
+    if kind == "boolean":
+        for word, meaning in (("true", True), ("false", False)):
+            if text.startswith(word, position):
+                return meaning, position + len(word)
+        raise Bad("a boolean is neither true nor false")
+    match = (STRING if kind in ("text", "blob") else REAL if kind == "real" else INTEGER).match(text, position)
+    need(match, "a value is not of its column's type")
+    token = match[0]
+    if kind in ("text", "blob"):
+        result = json.loads(token)
+        need(quote(result) == token, "a string is not in canonical form")
+        if kind == "blob":
+            result = b64decode(result, validate=True)
+            need('"%s"' % b64encode(result).decode() == token, "a blob is not in canonical base64")
+    elif kind == "integer" or INTEGER.fullmatch(token):
+        result = int(token)
+        need(-(1 << 63) <= result < 1 << 63 and str(result) == token, "an integer is not in canonical form")
+    else:
+        result = float(token)
+        need(number_text(result) == token, "a real number is not in canonical form")
+    return result, match.end()
+
+
+def entity(text, position, index):
+    """The key of the entity at a position, and where the entity ends."""
+    key, separator = None, "{"
+    need(text.startswith("{", position), "an entity is expected")
+    for column in index["columns"]:
+        label = separator + quote(column["name"]) + ":"
+        if not text.startswith(label, position):
+            need(column["optional"], "a required column is missing")
+            continue
+        result, position = value(text, position + len(label), column["type"])
+        separator = ","
+        if column["name"] == index["key"]:
+            key = result
+    need(text.startswith("}", position), "something in an entity is not of the schema")
+    return key, position + 1
+
+
+def read_block(raw, index, number, key_kind, keys):
+    """Checks one block and adds its keys to the list."""
+    block = index["blocks"][number]
+    text = raw.decode("utf-8")
+    # How many bytes lie before the next entity's separator, the block's own separator left out.
+    before = -1 if number == 0 else -2
+    position, found = 0, []
+    while position < len(text):
+        separator = "\n" if number == 0 and not found else ",\n"
+        need(text.startswith(separator, position), "a separator is missing")
+        key, end = entity(text, position + len(separator), index)
+        need(is_key(key, key_kind), "a key is not allowed")
+        cuts = cut_hash(key) * index["blockEntities"] < 1 << 64
+        if found:
+            need(not cuts and before < 1048576, "an entity should have begun a block")
+        elif number > 0:
+            full = index["blocks"][number - 1]["rawLength"] - (1 if number == 1 else 2) >= 1048576
+            need(cuts or full, "an entity should not have begun a block")
+        found.append(key)
+        length = len(text[position:end].encode())
+        need(length - len(separator) <= 67108864, "an entity is too large")
+        before += length
+        position = end
+    need(len(found) == block["count"], "a block's count does not match")
+    need(found[0] == block["firstKey"], "a block's first key does not match")
+    keys.extend(found)
+
+
+def read_tail(raw, key_kind):
+    text = raw.decode("utf-8")
+    match = re.fullmatch(r'\n\](?:,"deletions":\[(.+?)\])?(?:,"instants":\[(.+?)\])?\}\n', text, re.S)
+    need(match, "the tail is not of the format's form")
+    counts = []
+    for content, field in ((match[1], "deletedAt"), (match[2], "at")):
+        entries = json.loads("[%s]" % (content or ""), object_pairs_hook=unique)
+        canonical = ",".join('{"id":%s,"%s":%s}' % (key_text(e["id"]), field, quote(e[field])) for e in entries)
+        need(canonical == (content or ""), "the tail is not in canonical form")
+        need(all(is_key(e["id"], key_kind) for e in entries), "an id in the tail is not a key")
+        need(ascending([e["id"] for e in entries]), "ids in the tail do not ascend")
+        for e in entries:
+            instant(e[field])
+        counts.append(len(entries))
+    return counts
+
+
+def read(asset, index_data):
+    index = read_index(index_data)
+    need(len(asset) == index["size"], "the asset is not as long as the index says")
+    key_kind = next(c["type"] for c in index["columns"] if c["name"] == index["key"])
+    header = inflate(asset, index["header"], 0)
+    match = re.fullmatch(r'\{"syncTimestamp":"([^"]*)","([^"]*)":\[', header.decode("ascii"))
+    need(match and match[2] == index["dataset"], "the header is not that of the dataset")
+    instant(match[1])
+    parts, keys = [header], []
+    for number, block in enumerate(index["blocks"]):
+        raw = inflate(asset, block, 1 if number == 0 else 2)
+        read_block(raw, index, number, key_kind, keys)
+        parts.append(raw)
+    need(ascending(keys), "keys do not ascend")
+    tail = inflate(asset, index["tail"], 0)
+    deletions, instants = read_tail(tail, key_kind)
+    facts = "%s: %d entities in %d blocks, %d deletions, %d instants, %d bytes" % (
+        index["dataset"], len(keys), len(index["blocks"]), deletions, instants, len(asset))
+    return b"".join(parts + [tail]), facts
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "--quiet"]
+    if len(arguments) != 2:
+        sys.exit(__doc__)
+    with open(arguments[0], "rb") as asset, open(arguments[1], "rb") as index:
+        try:
+            container, facts = read(asset.read(), index.read())
+        except (Bad, ValueError, KeyError, TypeError, zlib.error) as error:
+            sys.exit("refused: %s" % error)
+    if "--quiet" in sys.argv:
+        print(facts)
+    else:
+        sys.stdout.buffer.write(container)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+import Testing
+
+@Suite struct IndependentReaderTests {
+    private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    private let script = root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
+
+    private func fixture(_ name: String) throws -> Data { try Data(contentsOf: Self.root.appendingPathComponent("Fixtures/format-1/\(name)")) }
+
+    /// Lets the independent reader check an asset and its index, and returns the container that it prints.
+    private func readIndependently(_ asset: Data, _ index: Data) throws -> (Data, status: Int32, errors: String) {
+        let directory = try TemporaryDirectory()
+        return try Tool.attempt("python3", ["-B", script, directory.write(asset, "a.json.gz"), directory.write(index, "a.index.json")])
+    }
+
+    @Test(arguments: [ColumnKind.text, .integer], 31...35)
+    func aSecondImplementationReadsAndChecksOurAssets(key: ColumnKind, seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let schema = try Samples.everyKind(key: key)
+        let rows = Samples.everyKindRows(50 + random.below(200), key: key, random: &random)
+        let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(40), level: 1 + random.below(9))
+        let (container, status, errors) = try readIndependently(asset.bytes, asset.index.encode())
+        #expect(status == 0, "seed \(seed): \(errors)")
+        #expect(try Tool.run("zcat", [], input: asset.bytes) == container)
+        #expect(container.count == asset.index.rawSize)
+        let pretty = try Tool.run("python3", ["-m", "json.tool"], input: container)
+        let count = try Tool.run("python3", ["-c", "import json, sys; print(len(json.load(sys.stdin)['things']))"], input: pretty)
+        #expect(String(decoding: count, as: UTF8.self) == "\(rows.count)\n")
+    }
+
+    @Test func aSecondImplementationReadsFullBlocksAndNoBlocks() throws {
+        let schema = try Samples.notes()
+        let body = String(repeating: "x\n", count: 150_000)
+        let rows: [[Value]] = (0..<12).map { [.text("k\(100 + $0)"), .text("t"), .text(body), .text("2026-01-01T00:00:00Z"), .json("[]")] }
+        for rows in [rows, []] {
+            let asset = try Asset.make(schema, rows, blockEntities: 65_536)
+            let (_, status, errors) = try readIndependently(asset.bytes, asset.index.encode())
+            #expect(status == 0, "\(errors)")
+        }
+    }
+
+    @Test func aSecondImplementationRefusesDamage() throws {
+        let asset = try Asset.make(try Samples.notes(), Samples.noteRows(40, seed: 77), blockEntities: 10)
+        let index = asset.index.encode()
+        var damaged = asset.bytes
+        damaged[asset.index.blocks[1].member.offset + 30] ^= 4
+        let wrongMean = Data(String(decoding: index, as: UTF8.self).replacing("\"blockEntities\":10", with: "\"blockEntities\":1").utf8)
+        for (bytes, index) in [(damaged, index), (asset.bytes.dropLast(), index), (asset.bytes + Data([0]), index), (asset.bytes, wrongMean), (asset.bytes, index.dropLast())] {
+            #expect(try readIndependently(Data(bytes), Data(index)).status == 1)
+        }
+    }
+
+    @Test func foundationDecodesOurContainers() throws {
+        struct Note: Decodable {
+            var id, title: String
+            var body: String?
+            var updatedAt: String
+        }
+        struct Container: Decodable {
+            var syncTimestamp: String
+            var notes: [Note]
+        }
+        let rows = Samples.noteRows(200, seed: 12)
+        let asset = try Asset.make(try Samples.notes(), rows, blockEntities: 30)
+        let container = try JSONDecoder().decode(Container.self, from: try Tool.run("gzip", ["-dc"], input: asset.bytes))
+        #expect(container.syncTimestamp == Asset.timestamp.description)
+        #expect(container.notes.map { [.text($0.id), .text($0.title), $0.body.map { .text($0) } ?? .null] } == rows.map { Array($0[..<3]) })
+    }
+
+    @Test func theFileTakenApartInTheDocumentIsReadAndWrittenAgain() throws {
+        let index = try SnapshotIndex.decode(fixture("notes.index.json"))
+        let asset = Asset(bytes: try fixture("notes.json.gz"), index: index)
+        let rows: [[Value]] = [
+            [.text("a"), .text("Call \"Zoë\""), .integer(1), .json("[]"), .text("2026-11-21T08:00:00.000Z")],
+            [.text("b"), .text("Two\nlines"), .null, .json("[\"home\", 7]"), .text("2026-11-21T08:05:00.000Z")],
+            [.text("d"), .text("Tea"), .integer(0), .json("[]"), .text("2026-11-21T08:10:00.000Z")],
+        ]
+        try asset.verify()
+        #expect(try asset.rows() == rows)
+        #expect(index.encode() == (try fixture("notes.index.json")))
+        // Another version of zlib may compress otherwise; what is compressed stays the same to the byte.
+        let again = try Asset.make(try index.schema(table: "notes"), rows, blockEntities: 2, timestamp: try asset.reader().header.syncTimestamp)
+        #expect(try Tool.run("zcat", [], input: again.bytes) == Tool.run("zcat", [], input: asset.bytes))
+        #expect(again.index.blocks.map(\.member.rawSHA256) == index.blocks.map(\.member.rawSHA256))
+        #expect(
+            String(decoding: try Tool.run("zcat", [], input: asset.bytes), as: UTF8.self) == """
+                {"syncTimestamp":"2026-11-21T08:32:00.250Z","notes":[
+                {"id":"a","title":"Call \\"Zoë\\"","done":true,"tags":[],"updatedAt":"2026-11-21T08:00:00.000Z"},
+                {"id":"b","title":"Two\\nlines","tags":["home", 7],"updatedAt":"2026-11-21T08:05:00.000Z"},
+                {"id":"d","title":"Tea","done":false,"tags":[],"updatedAt":"2026-11-21T08:10:00.000Z"}
+                ]}
+
+                """)
+    }
+
+    @Test func theDocumentShowsTheFrozenFile() throws {
+        let text = try String(contentsOf: Self.root.appendingPathComponent("docs/format.md"), encoding: .utf8)
+        #expect(text.contains(String(decoding: try fixture("notes.index.json"), as: UTF8.self)))
+        let bytes = Array(try fixture("notes.json.gz"))
+        let shown = text.split(separator: "\n").compactMap { line -> [UInt8]? in
+            let parts = line.split(separator: "  ", maxSplits: 2)
+            guard parts.count == 3, parts[0].utf8.count == 4, UInt(parts[0], radix: 16) != nil else { return nil }
+            return parts[1].split(separator: " ").compactMap { UInt8($0, radix: 16) }
+        }
+        #expect(shown.flatMap { $0 } == bytes)
+    }
+
+    @Test func anAssetOfAnotherWriterWithTombstonesIsReadAndOurEncoderAgreesWithIt() throws {
+        let index = try SnapshotIndex.decode(fixture("tombstones.index.json"))
+        let asset = Asset(bytes: try fixture("tombstones.json.gz"), index: index)
+        let tail = try asset.verify()
+        #expect(tail.deletionCount == 2)
+        #expect(tail.instantCount == 1)
+        let rows = try asset.rows()
+        #expect(rows.count == 18)
+        #expect(rows.first?[1] == .integer(.min))
+        #expect(rows.last?[1] == .integer(.max))
+        let again = try Asset.make(try index.schema(table: "samples"), rows, blockEntities: index.blockEntities)
+        #expect(again.index.blocks.map(\.firstKey) == index.blocks.map(\.firstKey))
+        #expect(again.index.blocks.map(\.member.rawSHA256) == index.blocks.map(\.member.rawSHA256))
+    }
+}

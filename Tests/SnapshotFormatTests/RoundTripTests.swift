@@ -1,0 +1,90 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+import Testing
+
+@Suite struct RoundTripTests {
+    @Test(arguments: [ColumnKind.text, .integer], 1...12)
+    func randomEntitiesComeBackAsTheyWere(key: ColumnKind, seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let schema = try Samples.everyKind(key: key)
+        let rows = Samples.everyKindRows(40 + random.below(300), key: key, random: &random)
+        let asset = try Asset.make(schema, rows, blockEntities: 1 + random.below(60), level: 1 + random.below(9))
+        #expect(try asset.rows(schema: schema) == rows)
+        #expect(asset.index.recordCount == rows.count)
+        #expect(asset.index.size == asset.bytes.count)
+        #expect(try SnapshotIndex.decode(asset.index.encode()) == asset.index)
+        try asset.verify()
+    }
+
+    @Test func zeroEntitiesAreAValidAsset() throws {
+        let asset = try Asset.make(try Samples.notes(), [], blockEntities: 10)
+        #expect(asset.index.blocks.isEmpty)
+        #expect(try asset.rows().isEmpty)
+        #expect(try asset.verify() == SnapshotTail.check(Array("\n]}\n".utf8), keyKind: .text))
+        #expect(try SnapshotIndex.decode(asset.index.encode()) == asset.index)
+    }
+
+    @Test func equalRowsGiveEqualBytes() throws {
+        let schema = try Samples.notes()
+        let first = try Asset.make(schema, Samples.noteRows(500, seed: 3), blockEntities: 40)
+        let second = try Asset.make(schema, Samples.noteRows(500, seed: 3), blockEntities: 40)
+        #expect(first.bytes == second.bytes)
+        #expect(first.index.encode() == second.index.encode())
+    }
+
+    @Test func recycledBlocksLeaveNoTrace() throws {
+        let schema = try Samples.everyKind()
+        var random = SeededRandom(seed: 99)
+        let rows = Samples.everyKindRows(400, random: &random)
+        let asset = try Asset.make(schema, rows, blockEntities: 7)
+        let reader = try asset.reader(schema: schema)
+        let block = EntityBlock()
+        let sink = CollectingSink()
+        while try reader.next(reusing: block) != nil {
+            #expect(block.firstKey == asset.index.blocks.first { $0.firstKey == block.firstKey }?.firstKey)
+            try block.give(to: sink)
+        }
+        #expect(sink.rows == rows)
+    }
+
+    @Test func aBlockCanBeGivenTwiceAndParsedOnAnotherThread() async throws {
+        let schema = try Samples.notes()
+        let rows = Samples.noteRows(50, seed: 5)
+        let asset = try Asset.make(schema, rows, blockEntities: 1000)
+        let member = asset.index.blocks[0].member
+        let bytes = asset.bytes(of: member), index = asset.index
+        let block = try await Task.detached {
+            let block = EntityBlock()
+            try bytes.withUnsafeBytes { try MemberReader().inflate($0, entry: member, name: "block 0", into: block.raw) }
+            try BlockParser(schema: schema).parse(block, number: 0, of: index)
+            return block
+        }.value
+        let sink = CollectingSink()
+        try block.give(to: sink)
+        try block.give(to: sink)
+        #expect(sink.rows == rows + rows)
+        #expect(block.count == 50)
+    }
+
+    @Test func fieldsThatTheSchemaLacksAreSkippedAndNamed() throws {
+        let rows = Samples.noteRows(30, seed: 6)
+        let asset = try Asset.make(try Samples.notes(), rows, blockEntities: 1000)
+        let narrow = try DatasetSchema(
+            name: "notes", table: "notes", key: "id", timestamp: nil,
+            columns: [DatasetColumn("actions", .json), DatasetColumn("id", .text)])
+        let reader = try asset.reader(schema: narrow)
+        let sink = CollectingSink()
+        while let block = try reader.next() {
+            #expect(block.unknownFieldNames == ["title", "body", "updatedAt"])
+            try block.give(to: sink)
+        }
+        #expect(sink.rows == rows.map { [$0[4], $0[0]] })
+    }
+}
+
+extension SnapshotTail {
+    static func check(_ bytes: [UInt8], keyKind: ColumnKind) throws -> SnapshotTail {
+        try bytes.withUnsafeBytes { try check($0, keyKind: keyKind) }
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// A snapshot asset in memory, and how it is made and read.
+struct Asset {
+    var bytes: Data
+    var index: SnapshotIndex
+
+    static let timestamp = Instant(microseconds: 1_795_250_000_000_000)
+
+    /// Encodes rows on one encoder, compresses and assembles them.
+    static func make(
+        _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1
+    ) throws -> Asset {
+        let encoder = BlockEncoder(schema: schema, blockEntities: blockEntities)
+        try give(rows, to: encoder)
+        encoder.finish()
+        var blocks: [RawBlock] = []
+        while let block = encoder.popCompleted() { blocks.append(block) }
+        return try assemble(schema, blocks, blockEntities: blockEntities, timestamp: timestamp, level: level)
+    }
+
+    static func assemble(
+        _ schema: DatasetSchema, _ blocks: [RawBlock], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1
+    ) throws -> Asset {
+        let compressor = try MemberCompressor(level: level)
+        var bytes = Data()
+        let assembly = try SnapshotAssembly(
+            schema: schema, syncTimestamp: timestamp, blockEntities: blockEntities, level: level
+        ) { bytes.append(contentsOf: $0) }
+        for (number, block) in blocks.enumerated() {
+            try assembly.append(try compressor.compress(block, isFirst: number == 0))
+        }
+        let index = try assembly.end()
+        return Asset(bytes: bytes, index: index)
+    }
+
+    /// A reader of the asset in memory.
+    func reader(schema: DatasetSchema? = nil) throws -> SnapshotReader {
+        let bytes = bytes
+        return try SnapshotReader(index: index, schema: try schema ?? index.schema(table: "t")) { offset, target in
+            let source = bytes.dropFirst(offset)
+            guard source.count >= target.count else {
+                throw FormatError(.truncated, at: "asset", "\(source.count) bytes instead of \(target.count)")
+            }
+            target.copyBytes(from: source.prefix(target.count))
+        }
+    }
+
+    /// All entities, every byte checked.
+    func rows(schema: DatasetSchema? = nil) throws -> [[Value]] {
+        let sink = CollectingSink()
+        let reader = try reader(schema: schema)
+        while let block = try reader.next() { try block.give(to: sink) }
+        _ = try reader.tail()
+        return sink.rows
+    }
+
+    /// Checks everything; gives nothing.
+    @discardableResult
+    func verify() throws -> SnapshotTail { try reader().verify(byteCount: bytes.count) }
+
+    func bytes(of member: MemberEntry) -> Data { bytes[member.offset..<member.end] }
+}

@@ -1,0 +1,46 @@
+import Foundation
+import Testing
+
+/// Runs the programs that check our bytes independently.
+enum Tool {
+    /// Runs a program and returns what it printed; a status other than 0 fails the test.
+    static func run(_ program: String, _ arguments: [String], input: Data? = nil) throws -> Data {
+        let (output, status, errors) = try attempt(program, arguments, input: input)
+        #expect(status == 0, "\(program) \(arguments): \(errors)")
+        return output
+    }
+
+    /// Runs a program and returns what it printed, its status and its complaints.
+    static func attempt(_ program: String, _ arguments: [String], input: Data? = nil) throws -> (Data, status: Int32, errors: String) {
+        let directory = try TemporaryDirectory()
+        let files = ["in", "out", "err"].map { directory.url.appendingPathComponent($0) }
+        for (file, data) in zip(files, [input ?? Data(), Data(), Data()]) { try data.write(to: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [program] + arguments
+        process.standardInput = try FileHandle(forReadingFrom: files[0])
+        process.standardOutput = try FileHandle(forWritingTo: files[1])
+        process.standardError = try FileHandle(forWritingTo: files[2])
+        try process.run()
+        process.waitUntilExit()
+        return (try Data(contentsOf: files[1]), process.terminationStatus, String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+    }
+}
+
+/// A directory of its own, removed with the value.
+final class TemporaryDirectory {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("snapshot-format-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func write(_ data: Data, _ name: String) throws -> String {
+        let file = url.appendingPathComponent(name)
+        try data.write(to: file)
+        return file.path
+    }
+}
