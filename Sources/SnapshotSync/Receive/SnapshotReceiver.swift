@@ -74,7 +74,7 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try replace(found, local, token: token, view: view) }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
@@ -89,7 +89,7 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
             }
             for schema in schemas {
-                try SyncError.at(.apply) { try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path) }
+                try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
             if local.applied == nil, local.view == nil {
                 try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
@@ -97,18 +97,16 @@ struct SnapshotReceiver: Sendable {
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
-            let keeper = try SyncError.at(.apply) { try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) }
+            let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
-            try SyncError.at(.apply) {
-                try keeper.settle()
-                if let token { try transaction.setApplied(AppliedVersion(token)) }
-                try transaction.setView(view)
-                for (one, done) in zip(incoming, replaced) {
-                    try transaction.setDatasetState(
-                        DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
-                }
-                try transaction.setLastSuccess(device.now())
+            try keeper.settle()
+            if let token { try transaction.setApplied(AppliedVersion(token)) }
+            try transaction.setView(view)
+            for (one, done) in zip(incoming, replaced) {
+                try transaction.setDatasetState(
+                    DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
             }
+            try transaction.setLastSuccess(device.now())
             return replaced
         }
     }
