@@ -43,13 +43,14 @@ struct DatasetImporter: Sendable {
         let index = asset.index, isWhole = plan == nil
         let blocks = plan ?? Array(index.blocks.indices)
         let expected = blocks.reduce(0) { $0 + index.blocks[$1].count }
+        if !isWhole {
+            // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
+            try SyncError.at(.apply) { for number in blocks { try transaction.deleteEntities(of: schema, in: BlockComparison.range(ofBlock: number, in: index)) } }
+        }
         var unknown: Set<String> = []
-        try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
+        try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { _, block in
             unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) {
-                if !isWhole { try transaction.deleteEntities(of: schema, in: BlockComparison.range(ofBlock: number, in: index)) }
-                try block.give(to: applier)
-            }
+            try SyncError.at(.apply) { try block.give(to: applier) }
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
         try asset.checkTail()
