@@ -61,6 +61,9 @@ package struct RunningProgram: Sendable {
         self.process = process
     }
 
+    /// Ends the program at once, as a power failure would.
+    package func kill() { Foundation.kill(process, SIGKILL) }
+
     /// Waits for the program's end.
     package func wait() throws -> ProgramRun {
         var status = Int32()
