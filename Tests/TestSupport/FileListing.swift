@@ -7,12 +7,16 @@ package struct FileListing: Equatable, CustomStringConvertible {
     /// A path relative to the directory, and the facts of what lies there.
     package let entries: [String: String]
 
-    package init(of directory: String) throws {
+    /// Lists a directory.
+    ///
+    /// - Parameter foldersToo: whether a folder's time and size count: a temporary file that came and went changes them.
+    package init(of directory: String, foldersToo: Bool = true) throws {
         var entries: [String: String] = [:]
         for name in try FileManager.default.subpathsOfDirectory(atPath: directory) + ["."] {
             var facts = stat()
             guard lstat("\(directory)/\(name)", &facts) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-            entries[name] = "inode \(facts.st_ino) size \(facts.st_size) time \(facts.st_mtim.tv_sec).\(facts.st_mtim.tv_nsec) mode \(String(facts.st_mode, radix: 8))"
+            let isFolder = facts.st_mode & S_IFMT == S_IFDIR
+            entries[name] = isFolder && !foldersToo ? "folder" : "inode \(facts.st_ino) size \(facts.st_size) time \(facts.st_mtim.tv_sec).\(facts.st_mtim.tv_nsec) mode \(String(facts.st_mode, radix: 8))"
         }
         self.entries = entries
     }
