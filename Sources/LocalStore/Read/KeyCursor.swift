@@ -42,6 +42,7 @@ package final class KeyCursor {
     private let statement: Statement
     private let handle: OpaquePointer
     private let place: String
+    private let search: String
     private var pending: EntityKey?
     private var started = false
     /// How many runs were returned.
@@ -51,7 +52,8 @@ package final class KeyCursor {
         let key = schema.key.column.sqlIdentifier
         statement = try db.makeStatement(sql: "SELECT \(key) FROM \(schema.table.sqlIdentifier) ORDER BY \(key)")
         handle = statement.sqliteStatement
-        place = "\(path), table \(schema.table), key \(schema.key.column)"
+        place = "\(path), table \(schema.table), column \(schema.key.column)"
+        search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE typeof(\(key)) <> 'text'"
     }
 
     /// Returns the next run, or nil after the last one.
@@ -83,8 +85,10 @@ package final class KeyCursor {
     private func step() throws -> UnsafeRawBufferPointer? {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
-            guard sqlite3_column_type(handle, 0) == SQLITE_TEXT else {
-                throw LocalStoreError(.badRow, at: place, "a key is NULL or not text", hint: "find it with: SELECT rowid FROM table WHERE typeof(key) <> 'text'")
+            let type = sqlite3_column_type(handle, 0)
+            guard type == SQLITE_TEXT else {
+                throw LocalStoreError(
+                    .badRow, at: place, type == SQLITE_NULL ? "the key is NULL" : "the key is not of type text", hint: "correct the row; find it with: \(search)")
             }
             // SAFETY: the pointer and the length hold until the next step.
             return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0)))

@@ -18,10 +18,11 @@ extension LocalTransaction {
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
     }
 
-    /// The tracked changes whose keys lie in a range, in key order.
-    package func trackedChanges(of schema: DatasetSchema, in range: KeyRange) throws -> [TrackedChange] {
+    /// The tracked changes whose keys lie in a range, in key order; with `onlyKept` those that ``keepChange(of:in:)`` marked.
+    package func trackedChanges(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
         guard let id = try trackingID(schema) else { return [] }
         var conditions = ["dataset = :id"]
+        if onlyKept { conditions.append("wins = 1") }
         if range.first != nil { conditions.append("key >= :first") }
         if range.next != nil { conditions.append("key < :next") }
         let statement = try db.cachedStatement(sql: "SELECT key, at, state FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")

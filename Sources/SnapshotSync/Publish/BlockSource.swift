@@ -1,4 +1,3 @@
-import Foundation
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
@@ -17,8 +16,8 @@ protocol BlockSource: Sendable {
 ///
 /// For a rowid table in key order, reading is random access to pages, which is worth two cores.
 final class RangeBlockSource: BlockSource, @unchecked Sendable {
-    // SAFETY: `cursor` and `ended` are touched under `lock` only; everything else is constant.
-    private let lock = NSLock()
+    // SAFETY: `cursor` and `ended` are touched in `turns` only; everything else is constant.
+    private let turns = WorkerTurns()
     private let cursor: KeyCursor
     private let cutter: BlockCutter
     private let session: ReadSession
@@ -35,7 +34,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
         workerCount = session.readerCount - 1
     }
 
-    var runCount: Int? { lock.withLock { ended } }
+    var runCount: Int? { turns.look { ended } }
 
     func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
         try session.withReader(worker + 1) { reader in
@@ -54,7 +53,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     }
 
     private func nextRange() throws -> KeyRange? {
-        try lock.withLock {
+        try turns.take {
             guard ended == nil else { return nil }
             let range = try cursor.next { cutter.cuts(beforeTextKey: $0) }
             ended = range == nil ? cursor.count : (range!.next == nil ? range!.number + 1 : nil)
@@ -65,8 +64,8 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 
 /// One connection that is read in key order; workers take turns at reading and compress side by side.
 final class RowBlockSource: BlockSource, @unchecked Sendable {
-    // SAFETY: `rows`, `encoder`, `count` and `ended` are touched under `lock` only.
-    private let lock = NSLock()
+    // SAFETY: `rows`, `encoder`, `count` and `ended` are touched in `turns` only.
+    private let turns = WorkerTurns()
     private let rows: RowReader
     private let encoder: BlockEncoder
     private var count = 0
@@ -79,17 +78,17 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
         self.workerCount = workerCount
     }
 
-    var runCount: Int? { lock.withLock { ended ? count : nil } }
+    var runCount: Int? { turns.look { ended ? count : nil } }
 
     func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
         while let (number, block) = try nextBlock() {
             guard try take(number, [block]) else { return }
-            lock.withLock { encoder.recycle(block) }
+            turns.look { encoder.recycle(block) }
         }
     }
 
     private func nextBlock() throws -> (Int, RawBlock)? {
-        try lock.withLock {
+        try turns.take {
             while true {
                 if let block = encoder.popCompleted() {
                     defer { count += 1 }

@@ -34,9 +34,9 @@ struct DatasetExporter: Sendable {
     /// Exports the dataset into `asset`, to which nothing is written if the dataset is unchanged.
     func run(into asset: any AssetWriter) throws -> Outcome {
         try session.withReader(0) { reader in
-            let blockEntities = try chooseBlockEntities(reader)
+            let blockEntities = try SyncError.at(.read) { try chooseBlockEntities(reader) }
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
-            let source = try makeSource(reader, blockEntities: blockEntities)
+            let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities) }
             let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
             return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable) }) {
                 do {

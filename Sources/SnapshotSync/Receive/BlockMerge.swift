@@ -11,21 +11,19 @@ struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
 
-    /// Applies one block of the version (nil: one without entities) to its range of keys, except where a change made here wins.
-    func apply(_ block: EntityBlock?, to range: KeyRange, through applier: EntityApplier) throws {
+    /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
+    func decide(_ block: EntityBlock?, in range: KeyRange) throws {
         let changes = try transaction.trackedChanges(of: schema, in: range)
-        var kept: Set<EntityKey> = []
-        if !changes.isEmpty {
-            let wanted = Set(changes.map(\.key))
-            let version = EntityStates(schema: schema) { wanted.contains($0) }
-            try block?.give(to: version)
-            for change in changes where try wins(change, over: version.states[change.key]) {
-                kept.insert(change.key)
-                try transaction.keepChange(of: change.key, in: schema)
-            }
-        }
-        try transaction.deleteEntities(of: schema, in: range, sparingKept: !kept.isEmpty)
-        try block?.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+        let wanted = Set(changes.map(\.key))
+        let version = EntityStates(schema: schema) { wanted.contains($0) }
+        try block?.give(to: version)
+        for change in changes where try wins(change, over: version.states[change.key]) { try transaction.keepChange(of: change.key, in: schema) }
+    }
+
+    /// Inserts a block's entities, except those whose changes were kept.
+    func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
+        let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))
+        try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
     private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {

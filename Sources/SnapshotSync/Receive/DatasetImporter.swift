@@ -47,30 +47,57 @@ struct DatasetImporter: Sendable {
     func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
         try takeTail(in: transaction)
         let index = asset.index
-        let blocks: [Int]
-        let applier: EntityApplier
+        let outcome: Outcome
         switch plan {
-        case .whole: (blocks, applier) = (Array(index.blocks.indices), try SyncError.at(.apply) { try transaction.replaceAll(of: schema) })
-        case .blocks(let numbers): (blocks, applier) = (numbers, try SyncError.at(.apply) { try transaction.inserting(into: schema) })
+        case .whole:
+            let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: schema) }
+            outcome = try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
+        case .blocks(let numbers):
+            let merge = BlockMerge(schema: schema, transaction: transaction)
+            let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
+            if hasChanges { try decide(numbers, merge, transaction) }
+            try clear(numbers, sparingKept: hasChanges, transaction)
+            let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
+            outcome = try insert(numbers, applier) { block, range in
+                if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
+            }
         }
-        // No version has an entity without a key, and no range of keys holds one.
-        if case .blocks = plan { try SyncError.at(.apply) { try transaction.deleteRowsWithoutKey(of: schema) } }
-        let merge = BlockMerge(schema: schema, transaction: transaction)
+        try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
+        return outcome
+    }
+
+    /// The ranges of keys that blocks stand for; a version without entities has one, which is everything.
+    private func ranges(of blocks: [Int]) -> [KeyRange] {
+        asset.index.blocks.isEmpty ? [KeyRange(number: 0, first: nil, next: nil)] : blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
+    }
+
+    private func decide(_ blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
+        if asset.index.blocks.isEmpty { return try SyncError.at(.apply) { for range in ranges(of: []) { try merge.decide(nil, in: range) } } }
+        let touched = try SyncError.at(.apply) {
+            try blocks.filter { try !transaction.trackedChanges(of: schema, in: BlockComparison.range(ofBlock: $0, in: asset.index)).isEmpty }
+        }
+        try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
+            try SyncError.at(.apply) { try merge.decide(block, in: BlockComparison.range(ofBlock: number, in: asset.index)) }
+        }
+    }
+
+    private func clear(_ blocks: [Int], sparingKept: Bool, _ transaction: LocalTransaction) throws {
+        try SyncError.at(.apply) {
+            // No version has an entity without a key, and no range of keys holds one.
+            try transaction.deleteRowsWithoutKey(of: schema)
+            // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
+            for range in ranges(of: blocks) { try transaction.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
+        }
+    }
+
+    private func insert(_ blocks: [Int], _ applier: EntityApplier, _ give: (EntityBlock, KeyRange) throws -> Void) throws -> Outcome {
+        let index = asset.index
         let expected = blocks.reduce(0) { $0 + index.blocks[$1].count }
         var unknown: Set<String> = []
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) {
-                switch plan {
-                case .whole: try block.give(to: applier)
-                case .blocks: try merge.apply(block, to: BlockComparison.range(ofBlock: number, in: index), through: applier)
-                }
-            }
+            try SyncError.at(.apply) { try give(block, BlockComparison.range(ofBlock: number, in: index)) }
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
-        }
-        try SyncError.at(.apply) {
-            if case .blocks = plan, index.blocks.isEmpty { try merge.apply(nil, to: KeyRange(number: 0, first: nil, next: nil), through: applier) }
-            try transaction.endMerge(of: schema)
         }
         return Outcome(
             report: ImportedDataset(

@@ -74,7 +74,7 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try replace(found, local, token: token, view: view) }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
@@ -90,32 +90,30 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
             }
             for schema in schemas {
-                try SyncError.at(.apply) { try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path) }
+                try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
             if local.applied == nil, local.view == nil {
                 try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             }
-            if view != nil { try SyncError.at(.apply) { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) } }
-            try SyncError.at(.apply) { try transaction.foldNotes(of: device.settings.datasets) }
+            if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
+            try transaction.foldNotes(of: device.settings.datasets)
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
-            let keeper = try SyncError.at(.apply) { try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) }
+            let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing {
                 let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
-                try SyncError.at(.apply) { try keeper.settle() }
+                try keeper.settle()
                 return replaced
             }
-            try SyncError.at(.apply) {
-                if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
-                if let token { try transaction.setApplied(AppliedVersion(token)) }
-                try transaction.setView(view)
-                for (one, done) in zip(incoming, replaced) {
-                    try transaction.setDatasetState(
-                        DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
-                }
-                try transaction.setLastSuccess(device.now())
+            if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
+            if let token { try transaction.setApplied(AppliedVersion(token)) }
+            try transaction.setView(view)
+            for (one, done) in zip(incoming, replaced) {
+                try transaction.setDatasetState(
+                    DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
             }
+            try transaction.setLastSuccess(device.now())
             return replaced
         }
     }

@@ -1,0 +1,92 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Directories that are missing, empty, no cloud, or a cloud of another time.
+@Suite struct BadDirectoryTests {
+    private static let commands = ["import --db watch.db", "sync --db watch.db", "status --db watch.db", "verify --db watch.db", "export --db phone.db", "sync --db phone.db"]
+
+    private func refuseEverything(
+        _ scene: Scene, exit code: Int32, saying fragments: [String], _ lines: [String] = Self.commands, at location: SourceLocation = #_sourceLocation
+    ) throws {
+        for line in lines { try scene.refuse(line, exit: code, saying: fragments, watching: ["watch.db", "phone.db"], at: location) }
+    }
+
+    @Test func directoryThatIsGoneIsNotMade() throws {
+        let scene = try Scene.phoneAndWatch()
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try refuseEverything(scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
+        try scene.refuse("history --cloud cloud", exit: 69, saying: ["cloud: the directory cannot be opened"])
+        #expect(!scene.scratch.exists("cloud"))
+    }
+
+    @Test func emptyMountPointIsNotFilled() throws {
+        let scene = try Scene.phoneAndWatch()
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("cloud"), withIntermediateDirectories: false)
+        try refuseEverything(scene, exit: 69, saying: ["the directory is there, but its cloud.json is not", "mount the directory; nothing was touched"])
+        try scene.refuse("history --cloud cloud", exit: 66, saying: ["cloud", "there is no cloud.json in it", "check the path"])
+        try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: 66, saying: ["there is no cloud.json in it"])
+    }
+
+    @Test func directoryWithOtherFilesDoesNotBecomeACloud() throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 2 --buckets 1")
+        try scene.scratch.write("mine", to: "cloud/holiday.txt")
+        try scene.refuse("init --db phone.db --cloud cloud --role writer", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"], watching: ["phone.db"])
+        try scene.scratch.write("mine", to: "file")
+        try scene.refuse("init --db phone.db --cloud file --role writer", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"])
+    }
+
+    /// Markers of a cloud and of a zone, each with the exit code and what is said.
+    private static let markers: [(file: String, text: String, code: Int32, says: [String])] = [
+        ("cloud/cloud.json", #"{"formatVersion":2,"uuid":7}"#, 78, ["cloud.json", "format version 2; this program knows version 1", "update snapsync"]),
+        ("cloud/cloud.json", #"{"formatVersion":0}"#, 65, ["cloud.json", "no such format version"]),
+        ("cloud/cloud.json", "", 65, ["cloud.json", "not JSON"]),
+        ("cloud/cloud.json", #"{"container":"iCloud.a.b","formatVersion":1}"#, 65, ["cloud.json", "'uuid' is missing"]),
+        ("cloud/cloud.json", #"{"container":"iCloud.a.b","formatVersion":1,"uuid":"../x"}"#, 65, ["cloud.json", "the UUID or the container identifier is not one"]),
+        ("cloud/cloud.json", String(repeating: " ", count: 70_000), 65, ["cloud.json", "70000 bytes long, at most 65536 are allowed"]),
+        (Scene.zone + "/zone.json", #"{"formatVersion":9}"#, 78, ["zone.json", "format version 9", "update snapsync"]),
+        (Scene.zone + "/zone.json", #"{"creator":"phone","features":["sharding"],"formatVersion":1,"publishers":"one"}"#, 78, ["zone.json", "needs what this version does not know", "update snapsync"]),
+        (Scene.zone + "/zone.json", #"{"creator":"\u001b[2J","features":[],"formatVersion":1,"publishers":"one"}"#, 65, ["zone.json", "the creator's name is not allowed"]),
+        (Scene.zone + "/zone.json", #"{"creator":"phone","#, 65, ["zone.json", "not JSON"]),
+    ]
+
+    @Test func markersOfAnotherTimeOrHandAreRefused() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
+        for marker in Self.markers {
+            let before = try scene.scratch.read(marker.file)
+            try scene.scratch.write(marker.text, to: marker.file)
+            try refuseEverything(scene, exit: marker.code, saying: marker.says, ["import --db watch.db", "export --db phone.db"])
+            try scene.refuse("history --cloud cloud", exit: marker.code, saying: marker.says)
+            try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: marker.code, saying: marker.says)
+            #expect(!scene.scratch.exists("new.db"))
+            try scene.scratch.write(before, to: marker.file)
+        }
+        try scene.succeed("sync --db watch.db")
+    }
+
+    @Test func zoneThatNobodyHasPublishedInHasNothing() throws {
+        let scene = try Scene()
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --create")
+        for line in ["import --db watch.db", "sync --db watch.db", "cat buckets --db watch.db", "verify --db watch.db", "cat buckets --cloud cloud"] {
+            try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export on the writer first"], watching: ["watch.db"])
+        }
+        #expect(try scene.succeed("history --db watch.db") == "nothing has been published yet\n")
+        #expect(try scene.succeed("status --db watch.db").contains("no version yet, the zone has none"))
+    }
+
+    @Test func filesOfSyncToolsAndStrangersAreIgnored() throws {
+        let scene = try Scene.phoneAndWatch()
+        for name in [
+            "commits/00000000000000000001.sync-conflict-20260101-120000-ABCDEFG.json", "commits/00000000000000000002 (Conflicted Copy).json", "commits/2.json",
+            "commits/.00000000000000000002.json.icloud", "assets/notifications_data/.snapsync-0123.tmp", "devices/.stfolder/x", "devices/ev il/00000000000000000001.json", "stray.txt",
+        ] { try scene.scratch.write("{}", to: "\(Scene.zone)/\(name)") }
+        try scene.scratch.write("", to: "cloud/.stfolder/x")
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
+        try scene.succeed("import --db watch.db")
+        try scene.succeed("verify --all --local --db watch.db")
+    }
+}

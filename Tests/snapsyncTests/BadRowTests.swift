@@ -1,0 +1,90 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Rows that cannot travel: an export says which and why, and publishes nothing.
+@Suite struct BadRowTests {
+    /// How a row of a built-in table is spoilt, and what the refusal says.
+    private static let rows: [(sql: String, says: [String])] = [
+        ("UPDATE notifications SET attachments = '[1,' WHERE id = 'n'", ["key \"n\"", "column attachments", "not one JSON value"]),
+        ("UPDATE notifications SET attachments = '' WHERE id = 'n'", ["key \"n\"", "column attachments", "not one JSON value"]),
+        ("UPDATE notifications SET actions = '[] []' WHERE id = 'n'", ["column actions", "text after the end"]),
+        ("UPDATE notifications SET actions = '{''a'':1}' WHERE id = 'n'", ["column actions", "not one JSON value"]),
+        ("UPDATE notifications SET tapAction = '\"' || CAST(x'C328' AS TEXT) || '\"' WHERE id = 'n'", ["column tapAction", "not UTF-8"]),
+        ("UPDATE notifications SET title = CAST(x'61FF62' AS TEXT) WHERE id = 'n'", ["key \"n\"", "column title", "not UTF-8"]),
+        ("UPDATE notifications SET title = CAST(x'EDA080' AS TEXT) WHERE id = 'n'", ["column title", "not UTF-8"]),
+        ("UPDATE notifications SET title = NULL WHERE id = 'n'", ["column title", "it is NULL, and the column is required", "optional"]),
+        ("UPDATE notifications SET body = x'00' WHERE id = 'n'", ["column body", "holds a blob, and the column is of type text"]),
+        ("UPDATE buckets SET isOrphan = 2", ["column isOrphan", "a boolean must be 0 or 1"]),
+        ("UPDATE buckets SET isOrphan = 'yes'", ["column isOrphan", "holds text, and the column is of type boolean"]),
+        ("UPDATE notifications SET id = NULL WHERE id = 'n'", ["the key is NULL"]),
+        ("UPDATE notifications SET id = x'6E' WHERE id = 'n'", ["the key is not of type text"]),
+        ("UPDATE notifications SET id = CAST(x'6EFF' AS TEXT) WHERE id = 'n'", ["column id", "not UTF-8"]),
+        ("UPDATE notifications SET id = printf('%.1025c', 'k') WHERE id = 'n'", ["longer than 1024 bytes", "use a shorter key"]),
+    ]
+
+    /// The built-in tables as a program without much care would make them: nothing is NOT NULL.
+    private static let schema = """
+        CREATE TABLE buckets(id TEXT PRIMARY KEY, name, description, color, iconUrl, createdAt, updatedAt, isOrphan);
+        CREATE TABLE notifications(id TEXT PRIMARY KEY, title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction);
+        INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0);
+        """
+
+    // One reader takes a small table, several take a large one; both must find the row.
+    @Test(arguments: [3, 6000])
+    func rowThatCannotTravelStopsTheExport(count: Int) throws {
+        let scene = try Scene()
+        try scene.database("phone.db").run("PRAGMA journal_mode = WAL;" + Self.schema)
+        try scene.database("phone.db").run("""
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO notifications SELECT CASE i WHEN 3 THEN 'n' ELSE printf('m%05d', i) END, 'T', NULL, NULL, NULL, NULL,
+                '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b', '[]', '[]', NULL FROM n
+            """)
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try scene.succeed("export --db phone.db")
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "good.db")
+        for (sql, says) in Self.rows {
+            try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
+            try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
+            try scene.database("phone.db").run(sql)
+            try scene.refuse("export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"])
+        }
+        // Nothing lies about, and the next good export is version 2.
+        try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
+        try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'good' WHERE id = 'n'")
+        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
+        try scene.succeed("verify --all --local --db phone.db")
+    }
+
+    @Test func badRowOfTheFirstExportLeavesNothingBehind() throws {
+        let scene = try Scene()
+        try scene.database("phone.db").run(Self.schema + "INSERT INTO notifications(id, title) VALUES('n', 'T')")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        let run = try scene.run("export --db phone.db")
+        Scene.checkRefusal(run, exit: 65, saying: ["notifications", "it is NULL, and the column is required"])
+        // The other dataset of the same export was good; its file is gone all the same.
+        let files = try FileListing(of: scene.scratch.path(Scene.zone)).entries.filter { $0.key.hasSuffix(".gz") || $0.key.hasSuffix(".tmp") || $0.key.contains("commits/") }
+        #expect(files.isEmpty, "\(files)")
+    }
+
+    @Test func numbersThatJSONLacksAreRefused() throws {
+        let scene = try Scene()
+        try scene.scratch.write(
+            #"{"formatVersion": 1, "datasets": [{"name": "t", "key": "id", "columns": [{"name": "id", "type": "integer"}, {"name": "v", "type": "real"}, {"name": "n", "type": "integer"}]}]}"#,
+            to: "t.json")
+        for (sql, says) in [
+            ("INSERT INTO t VALUES(1, 9e999, 0)", ["column v", "infinite"]), ("INSERT INTO t VALUES(1, 'text', 0)", ["column v", "holds text, and the column is of type real"]),
+            ("INSERT INTO t VALUES(1, 0, 1.5)", ["column n", "holds a real number, and the column is of type integer"]),
+            ("INSERT INTO t VALUES(1, 0, 9223372036854775808)", ["column n", "holds a real number"]),
+        ] {
+            let fresh = try Scene()
+            try fresh.scratch.copy(scene.scratch.path("t.json"), to: "t.json")
+            try fresh.database("t.db").run("CREATE TABLE t(id INTEGER PRIMARY KEY, v, n); \(sql)")
+            try fresh.succeed("init --db t.db --cloud cloud --role writer --datasets t.json")
+            let run = try fresh.run("export --db t.db")
+            Scene.checkRefusal(run, exit: 65, saying: ["t, key 1"] + says)
+            #expect(try fresh.json("history --cloud cloud")["newestVersion"] == nil)
+        }
+    }
+}

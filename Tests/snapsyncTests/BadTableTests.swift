@@ -1,0 +1,135 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Tables that do not match their dataset file, and dataset files that cannot be read.
+@Suite struct BadTableTests {
+    private static let datasets = """
+        {"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [
+          {"name": "id", "type": "text"}, {"name": "size", "type": "integer", "column": "squareMetres", "optional": true}]}]}
+        """
+
+    /// What the table is instead, and what the refusal says of it.
+    private static let mismatches: [(sql: String, says: [String])] = [
+        ("", ["table rooms", "there is no such table"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY)", ["table rooms", "has no column squareMetres", "add the column"]),
+        ("CREATE TABLE r(id TEXT PRIMARY KEY, squareMetres INT); CREATE VIEW rooms AS SELECT * FROM r", ["table rooms", "it is a view", "name the table behind it"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "take it out of the dataset file"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)", ["key column id is not compared by its bytes", "without COLLATE"]),
+        ("CREATE TABLE rooms(id TEXT COLLATE RTRIM UNIQUE, squareMetres INT)", ["key column id is not compared by its bytes"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT)", ["key column id is not unique by itself", "UNIQUE index"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT, PRIMARY KEY(id, squareMetres))", ["key column id is not unique by itself"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE INDEX i ON rooms(id)", ["key column id is not unique by itself"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id) WHERE squareMetres > 1", ["key column id is not unique by itself"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(lower(id))", ["key column id is not unique by itself"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id COLLATE NOCASE)", ["key column id is not compared by its bytes"]),
+        ("PRAGMA encoding = 'UTF-16le'; CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT)", ["UTF-16", "make a UTF-8 copy"]),
+    ]
+
+    /// A reader and a writer whose table is good, with version 1 in both.
+    private func syncedScene() throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(Self.datasets, to: "rooms.json")
+        for (name, role) in [("a.db", "writer"), ("b.db", "reader")] {
+            try scene.database(name).run("CREATE TABLE rooms(id TEXT PRIMARY KEY NOT NULL, squareMetres INT)")
+            if role == "writer" { try scene.database(name).run("INSERT INTO rooms VALUES('hall', 200), ('den', NULL)") }
+            try scene.succeed("init --db \(name) --cloud cloud --role \(role) --device \(role) --datasets rooms.json")
+            try scene.succeed("sync --db \(name)")
+        }
+        return scene
+    }
+
+    @Test func initRefusesATableThatDoesNotMatch() throws {
+        let scene = try syncedScene()
+        for (number, (sql, says)) in Self.mismatches.enumerated() {
+            try scene.database("bad\(number).db").run(sql.isEmpty ? "CREATE TABLE other(x)" : sql)
+            for role in ["writer --zone Z\(number)", "reader"] {
+                try scene.refuse(
+                    "init --db bad\(number).db --cloud cloud --role \(role) --datasets rooms.json", exit: 78, saying: ["bad\(number).db"] + says,
+                    watching: ["bad\(number).db"])
+            }
+        }
+        #expect(try scene.run("init --db bad0.db --cloud cloud --role reader --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
+    }
+
+    @Test func tableThatChangedAfterInitIsRefused() throws {
+        for (sql, says) in Self.mismatches where !sql.contains("PRAGMA") {
+            let scene = try syncedScene()
+            for name in ["a.db", "b.db"] { try scene.database(name).run("DROP TABLE rooms; \(sql)") }
+            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"])
+            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"])
+        }
+    }
+
+    @Test func readerDoesNotClearAColumnThatWasAddedLater() throws {
+        let scene = try syncedScene()
+        try scene.database("b.db").run("ALTER TABLE rooms ADD COLUMN mine TEXT; UPDATE rooms SET mine = 'kept'")
+        try scene.database("a.db").run("UPDATE rooms SET squareMetres = 9")
+        try scene.succeed("export --db a.db")
+        try scene.refuse(
+            "import --db b.db", exit: 78, saying: ["b.db, table rooms", "does not describe the column mine", "describe them in the dataset file"], watching: ["b.db"])
+    }
+
+    @Test func rowsThatTheReadersTableRefusesChangeNothing() throws {
+        let scene = try syncedScene()
+        try scene.database("b.db").run("""
+            ALTER TABLE rooms RENAME TO old; CREATE TABLE rooms(id TEXT PRIMARY KEY NOT NULL, squareMetres INT CHECK(squareMetres < 1000));
+            INSERT INTO rooms SELECT * FROM old; DROP TABLE old
+            """)
+        try scene.database("a.db").run("INSERT INTO rooms VALUES('zoo', 100000)")
+        try scene.succeed("export --db a.db")
+        try scene.refuse("import --db b.db", exit: 65, saying: ["b.db, table rooms", "a row breaks a rule of the table", "CHECK"], watching: ["b.db"])
+    }
+
+    @Test func rowsOfOtherTablesAreNotLeftDangling() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("""
+            CREATE TABLE stars(bucket TEXT NOT NULL REFERENCES buckets(id) ON DELETE RESTRICT); INSERT INTO stars SELECT max(id) FROM buckets
+            """)
+        try scene.database("phone.db").run("DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)")
+        try scene.succeed("export --db phone.db")
+        try scene.refuse("import --db watch.db", exit: 65, saying: ["table stars", "1 row would point at rows of buckets that are not there", "ON DELETE CASCADE"], watching: ["watch.db"])
+    }
+
+    /// Dataset files, each with what is said.
+    private static let files: [(text: String, says: [String])] = [
+        ("", ["bad.json", "byte 0"]),
+        ("{}", ["formatVersion", "missing"]),
+        (#"{"formatVersion": 2, "datasets": []}"#, ["formatVersion 2, this program knows 1"]),
+        (#"{"formatVersion": 1, "datasets": []}"#, ["describes no dataset"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "colums": []}]}"#, ["datasets[0].colums", "the key is not known"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "uuid"}]}]}"#, ["datasets[0].columns[0].type"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "no", "columns": [{"name": "id", "type": "text"}]}]}"#, ["\"rooms\"", "the key is not among the columns"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "blob"}]}]}"#, ["the key must be of type text or integer"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text", "optional": true}]}]}"#, ["the key cannot be optional"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "../rooms", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["dataset name must be"]),
+        (#"{"formatVersion": 1, "datasets": [{"name": "syncTimestamp", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["taken by the format"]),
+        (#"{"formatVersion": 1, "formatVersion": 1, "datasets": []}"#, ["bad.json"]),
+    ]
+
+    @Test func datasetFilesThatAreWrongAreExplained() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE rooms(id TEXT PRIMARY KEY)")
+        for (text, says) in Self.files {
+            try scene.scratch.write(text, to: "bad.json")
+            try scene.refuse(
+                "init --db a.db --cloud cloud --role writer --datasets bad.json", exit: 78, saying: ["bad.json", "docs/datasets.md"] + says, watching: ["a.db"])
+        }
+        try scene.refuse("init --db a.db --cloud cloud --role writer --datasets none.json", exit: 66, saying: ["none.json", "cannot be read"], watching: ["a.db"])
+        #expect(!scene.scratch.exists("cloud"))
+    }
+
+    @Test func filesThatAreNoDatabaseAreLeftAlone() throws {
+        let scene = try Scene.phone()
+        try scene.scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
+        let before = try scene.scratch.read("text.db")
+        for line in ["export --db text.db", "status --db text.db", "generate --db text.db", "init --db text.db --cloud cloud --role reader --create"] {
+            let run = try scene.run(line)
+            Scene.checkRefusal(run, exit: 65, saying: ["text.db", "not a SQLite database", "--db"])
+        }
+        #expect(try scene.scratch.read("text.db") == before)
+        try scene.refuse("export --db none.db", exit: 66, saying: ["none.db", "there is no such database", "check the path"])
+        try scene.refuse("export --db cloud", exit: 66, saying: ["cloud", "cannot be opened"])
+    }
+}

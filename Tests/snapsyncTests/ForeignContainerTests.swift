@@ -1,0 +1,141 @@
+import Foundation
+import SnapshotModel
+import TestSupport
+import Testing
+
+/// Containers that other programs make, brought in with `import --file`, without any cloud.
+@Suite struct ForeignContainerTests {
+    private static let notifications = NotificationsDataContainer(
+        notifications: [
+            SnapshotModel.Notification(
+                id: "n-2", title: "Zweite — \"quoted\" / slashed", body: "a\nb\t\u{1F6F0}", readAt: "2026-05-01T10:00:00.5Z", createdAt: "2026-05-01T09:00:00Z",
+                updatedAt: "2026-05-01T10:00:00.500Z", bucketId: "b-1",
+                attachments: [NotificationAttachment(mediaType: "IMAGE", url: "https://example.org/a.png?x=1&y=2", name: nil)],
+                actions: [NotificationAction(type: "DELETE", title: "Löschen", destructive: true)],
+                tapAction: NotificationAction(type: "NAVIGATE", value: "https://example.org/", destructive: false)),
+            SnapshotModel.Notification(id: "n-1", title: "", createdAt: "2026-05-01T09:00:00+02:00", updatedAt: "2026-05-01T09:00:00+02:00", bucketId: "b-1"),
+        ], syncTimestamp: "2026-05-01T12:00:00.000Z")
+    private static let buckets = BucketsDataContainer(
+        buckets: [Bucket(id: "b-1", name: "Eins", description: nil, color: "#fff", createdAt: "2026-05-01T09:00:00Z", updatedAt: "2026-05-01T09:00:00Z", isOrphan: false)],
+        syncTimestamp: "2026-05-01T12:00:00.000Z")
+
+    /// A database with the built-in tables that was never set up for syncing.
+    private func scene() throws -> Scene {
+        let scene = try Scene()
+        try scene.succeed("generate --db any.db --notifications 0 --buckets 0")
+        return scene
+    }
+
+    @Test(arguments: [JSONEncoder.OutputFormatting(), [.prettyPrinted], [.sortedKeys, .withoutEscapingSlashes]])
+    func whatJSONEncoderAndGzipMakeIsImported(formatting: JSONEncoder.OutputFormatting) throws {
+        let scene = try scene()
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = formatting
+        try scene.scratch.write(Gzip.compress(encoder.encode(Self.buckets)), to: "buckets.json.gz")
+        try scene.scratch.write(Gzip.compress(encoder.encode(Self.notifications)), to: "notifications.json.gz")
+        #expect(try scene.succeed("import --db any.db --file buckets.json.gz").hasPrefix("imported the file\n  buckets: 1 entity of 2026-05-01T12:00:00"))
+        try scene.succeed("import --db any.db --file notifications.json.gz")
+
+        let database = scene.database("any.db")
+        #expect(try database.run("SELECT id, name, quote(description), color, isOrphan FROM buckets") == "b-1|Eins|NULL|#fff|0\n")
+        let rows = try database.run("""
+            SELECT json_group_array(json_object('id', id, 'title', title, 'subtitle', subtitle, 'body', body, 'readAt', readAt, 'sentAt', sentAt,
+                'createdAt', createdAt, 'updatedAt', updatedAt, 'bucketId', bucketId, 'attachments', json(attachments),
+                'actions', json(actions), 'tapAction', json(tapAction))) FROM (SELECT * FROM notifications ORDER BY id DESC)
+            """)
+        #expect(try JSONDecoder().decode([SnapshotModel.Notification].self, from: Data(rows.utf8)) == Self.notifications.notifications)
+        // A database that was never set up stays so.
+        #expect(try database.run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
+    }
+
+    @Test func plainJSONInAnyOrderWithUnknownFieldsIsImported() throws {
+        let scene = try scene()
+        try scene.scratch.write("""
+            { "madeBy": {"app": "other", "list": [1, 2.5e3, null]},
+              "buckets": [ {"updatedAt":"2026-01-02T00:00:00Z","id":"x","createdAt":"2026-01-01T00:00:00Z","mood":[1],"name":"\\u0041\\ud83d\\udef0","isOrphan":null} ],
+              "syncTimestamp":"2026-01-02T00:00:00+01:00" }
+            """, to: "plain.json")
+        let report = try scene.json("import --db any.db --file plain.json")
+        #expect(report["warnings"] as? [String] == ["buckets: the fields mood are not known and were left out"])
+        #expect(try scene.database("any.db").run("SELECT id, name, quote(isOrphan) FROM buckets") == "x|A🛰|NULL\n")
+    }
+
+    @Test func assetsOfOursAreImportedAsFilesToo() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("generate --db any.db --notifications 5 --buckets 2 --seed 8")
+        try scene.succeed("import --db any.db --file \(scene.asset("buckets"))")
+        try scene.succeed("import --db any.db --file \(scene.asset("notifications"))")
+        #expect(try scene.contents("any.db") == scene.contents("phone.db"))
+    }
+
+    @Test func fileAtAReaderIsAViewUntilThePlainImport() throws {
+        let scene = try Scene.phoneAndWatch()
+        let newest = try scene.contents("watch.db")
+        // Later than whatever the clock said at the export.
+        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
+        #expect(try scene.succeed("import --db watch.db --file none.json").hasPrefix("imported the file as a view; snapsync import goes back to the newest\n"))
+        #expect(try scene.succeed("sync --db watch.db") == "showing file none.json; sync leaves it, snapsync import ends it\n")
+        #expect(try scene.json("status --db watch.db")["view"] as? String == "file none.json")
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
+        try scene.succeed("import --db watch.db")
+        #expect(try scene.contents("watch.db") == newest)
+        #expect(try scene.json("status --db watch.db")["view"] == nil)
+    }
+
+    @Test func fileAtAWriterIsPublishedNext() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","notifications":[]}"#, to: "none.json")
+        try scene.succeed("import --db phone.db --file none.json")
+        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
+    }
+
+    @Test func olderFileIsRefusedUnlessAccepted() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.write(#"{"syncTimestamp":"2001-01-01T00:00:00Z","notifications":[]}"#, to: "old.json")
+        try scene.refuse(
+            "import --db watch.db --file old.json", exit: 65,
+            saying: ["old.json", "2001-01-01T00:00:00", "older than that of the data here", "--accept-older"], watching: ["watch.db"])
+        try scene.succeed("import --db watch.db --file old.json --accept-older")
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "0\n")
+    }
+
+    /// Files that are wrong, each with what the refusal says.
+    private static let damaged: [(String, [String])] = [
+        ("", ["it ends at byte 0"]),
+        ("[]", ["does not begin with '{'"]),
+        ("\u{FEFF}{}", ["byte order mark"]),
+        ("{}", ["none of the datasets buckets, notifications"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","rooms":[]}"#, ["none of the datasets buckets, notifications"]),
+        (#"{"buckets":[]}"#, ["no syncTimestamp"]),
+        (#"{"syncTimestamp":"yesterday","buckets":[]}"#, ["syncTimestamp"]),
+        (#"{"syncTimestamp":"2026-02-30T00:00:00Z","buckets":[]}"#, ["syncTimestamp"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[],"notifications":[]}"#, ["two datasets"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[]} x"#, ["something follows"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[],"buckets":[]}"#, ["stands twice"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},]}"#, ["missing"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x"}]}"#, ["entity 0", "updatedAt"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":7,"name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "column id"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","id":"b","name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "twice"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},{"id":"a","name":"B","createdAt":"x","updatedAt":"y"}]}"#, ["entity 1"]),
+        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"\ud800","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0"]),
+    ]
+
+    @Test func filesThatAreWrongChangeNothing() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 6, buckets: 2)
+        for (text, fragments) in Self.damaged {
+            try scene.scratch.write(text, to: "bad.json")
+            try scene.refuse("import --db watch.db --file bad.json", exit: 65, saying: fragments, watching: ["watch.db"])
+        }
+        // The last good entity does not help the first bad one, and a cut gzip file is not a short one.
+        let whole = try Gzip.compress(JSONEncoder().encode(Self.notifications))
+        for count in [1, 10, 17, whole.count / 2, whole.count - 8, whole.count - 1] {
+            try scene.scratch.write(whole.prefix(count), to: "cut.json.gz")
+            try scene.refuse("import --db watch.db --file cut.json.gz", exit: 65, saying: ["cut.json.gz"], watching: ["watch.db"])
+        }
+        try scene.scratch.write(whole + Data("tail".utf8), to: "tail.json.gz")
+        try scene.refuse("import --db watch.db --file tail.json.gz", exit: 65, saying: ["tail.json.gz"], watching: ["watch.db"])
+        try scene.refuse("import --db watch.db --file nowhere.json", exit: 66, saying: ["nowhere.json", "cannot be opened"], watching: ["watch.db"])
+    }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The rules that say no before anything is changed: who publishes, what a first import may replace, what is older.
+@Suite struct GuardTests {
+    @Test func readerDoesNotPublish() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE notifications SET title = 'mine'")
+        try scene.refuse("export --db watch.db", exit: 78, saying: ["watch.db", "this device is a reader", "publish from the writer"], watching: ["watch.db"])
+    }
+
+    @Test func oneDevicePublishesInAZone() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("generate --db desk.db --notifications 5 --buckets 1")
+        try scene.refuse(
+            "init --db desk.db --cloud cloud --role writer --device desk", exit: 78,
+            saying: ["zone", "its one publisher is the device phone", "--role reader"], watching: ["desk.db"])
+        // A database that says it is another device does not publish either, whatever it was told at init.
+        try scene.database("phone.db").run("UPDATE snapsync_settings SET value = 'desk' WHERE key = 'device'; DELETE FROM notifications")
+        try scene.refuse("export --db phone.db", exit: 78, saying: ["its one publisher is the device phone, not desk"], watching: ["phone.db"])
+    }
+
+    @Test func databaseMadeAnewDoesNotReplaceTheZonesData() throws {
+        let scene = try Scene.phoneAndWatch()
+        try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
+        // An app that was installed again has made its default settings already.
+        try scene.succeed("generate --db phone.db --notifications 2 --buckets 1 --seed 99")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --replace")
+        for line in ["export --db phone.db", "sync --db phone.db"] {
+            try scene.refuse(line, exit: 78, saying: ["it has data that this database has not imported", "run snapsync import first"], watching: ["phone.db"])
+        }
+        try scene.succeed("import --db phone.db")
+        #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
+        #expect(try scene.json("export --db phone.db")["published"] as? Bool == false)
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
+    }
+
+    @Test func olderCopyOfTheWriterDoesNotPublish() throws {
+        let scene = try Scene.phone()
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("export --db phone.db")
+        try scene.refuse("export --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import first"], watching: ["backup.db"])
+    }
+
+    @Test func firstImportReplacesOwnRowsOnlyWhereThatWasAskedFor() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("generate --db watch.db --notifications 2 --buckets 1 --seed 99")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
+        try scene.refuse(
+            "import --db watch.db", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"], watching: ["watch.db"])
+        try scene.succeed("detach --db watch.db")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
+        try scene.succeed("import --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+
+    @Test func oldVersionIsAViewAtAReaderAndRefusedAtAWriter() throws {
+        let scene = try Scene.phoneAndWatch()
+        let first = try scene.contents("phone.db")
+        try scene.succeed("generate --db phone.db --mark-read 4")
+        try scene.succeed("export --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        try scene.refuse("import --db phone.db --version 1", exit: 78, saying: ["phone.db", "writer", "snapsync cat"], watching: ["phone.db"])
+
+        #expect(try scene.succeed("import --db watch.db --version 1").hasPrefix("imported version 1 as a view"))
+        #expect(try scene.contents("watch.db") == first)
+        #expect(try scene.succeed("sync --db watch.db") == "showing version 1; sync leaves it, snapsync import ends it\n")
+        let status = try scene.json("status --db watch.db")
+        #expect(status["view"] as? String == "version 1" && status["version"] as? Int == 2)
+        #expect(try scene.succeed("import --db watch.db").hasPrefix("imported version 2\n"))
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        try scene.refuse("import --db watch.db --version 3", exit: 66, saying: ["no such version yet; the newest is 2", "snapsync history"], watching: ["watch.db"])
+    }
+
+    @Test func olderCopyOfTheCloudIsRefused() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "older")
+        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.succeed("export --db phone.db")
+        try scene.succeed("import --db watch.db")
+        // Somebody puts the copy of yesterday back.
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try FileManager.default.moveItem(atPath: scene.scratch.path("older"), toPath: scene.scratch.path("cloud"))
+        for line in ["import --db watch.db", "sync --db watch.db", "export --db phone.db", "status --db watch.db"] {
+            try scene.refuse(
+                line, exit: 65, saying: ["commits/00000000000000000002.json", "the zone ends at commit 1, before what this device has read"],
+                watching: ["watch.db", "phone.db"])
+        }
+        // Looking at what is there, without a database, is no harm.
+        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
+    }
+
+    @Test func otherHistoryOfTheSameNumberIsRefused() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "fork")
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "twin.db")
+        try scene.succeed("generate --db phone.db --mark-read 2 --seed 1")
+        try scene.succeed("export --db phone.db")
+        try scene.succeed("import --db watch.db")
+        for _ in 0..<2 {
+            try scene.succeed("generate --db twin.db --mark-read 3 --seed 5")
+            try scene.succeed("export --db twin.db --cloud fork")
+        }
+        for line in ["import --db watch.db --cloud fork", "import --db watch.db --version 3 --cloud fork"] {
+            try scene.refuse(
+                line, exit: 65, saying: ["commits/00000000000000000002.json", "the commit there is not the one that this device has read"], watching: ["watch.db"])
+        }
+    }
+
+    @Test func fieldsThatThisDeviceDoesNotKnowAreNotLostByPublishing() throws {
+        let scene = try Scene.phone()
+        // A newer version of the application knows one more column.
+        try scene.scratch.write("""
+            {"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "timestamp": "updatedAt", "columns": [
+              {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
+            """, to: "less.json")
+        try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
+        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --datasets less.json")
+        let warnings = try #require(try scene.json("import --db less.db")["warnings"] as? [String])
+        #expect(warnings.contains { $0.hasPrefix("buckets: this device does not know the fields ") && $0.contains("color") })
+        #expect(warnings.contains("the record notifications_data is of no dataset that this device knows"))
+        try scene.database("less.db").run("UPDATE buckets SET name = 'mine'")
+        try scene.refuse(
+            "export --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know", "publishing would lose them", "update"],
+            watching: ["less.db"])
+    }
+
+    @Test func secondExportOfOneCommitIsNotMadeAfterACrash() throws {
+        let scene = try Scene.phone()
+        // The state of a run that was ended between its commit and the note of it.
+        let before = try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'applied'")
+        try scene.database("phone.db").run("""
+            UPDATE snapsync_state SET key = 'intended' WHERE key = 'applied'; DELETE FROM snapsync_datasets
+            """)
+        let cloud = try scene.cloudListing()
+        let run = try scene.run("export --db phone.db")
+        #expect(run.status == 0 && run.text == "nothing new since version 1; nothing was written\n")
+        #expect(run.errorText.contains("found version 1, which an earlier run had published without noting it"))
+        #expect(try scene.cloudListing() == cloud)
+        #expect(try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'applied'") == before)
+    }
+}
