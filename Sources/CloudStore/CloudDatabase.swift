@@ -39,7 +39,8 @@ public protocol CloudDatabase: Sendable {
     /// An unknown outcome is settled by reading back: a return means that the commit is there, durable, and ours.
     func publish(_ commit: PreparedCommit) async throws -> ChangeToken
 
-    /// Begins a new asset of a record. Nothing is visible to others before ``AssetWriter/finish(rawByteCount:)``.
+    /// Begins a new asset of a record. Nothing is touched before its first byte, and nothing is visible to others before
+    /// ``AssetWriter/finish(rawByteCount:)``.
     func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter
     /// Opens an asset for reading. Throws `pending` if its file has not arrived.
     func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader

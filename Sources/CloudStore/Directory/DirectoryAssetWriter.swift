@@ -1,29 +1,34 @@
 import Foundation
 
 /// Writes one asset of a directory cloud: bytes to a temporary file, hashed on the way; index and asset are put in place at the end.
+///
+/// The directory is not touched before the first byte: a writer that turns out to have nothing to say must not wake a sync tool.
 final class DirectoryAssetWriter: AssetWriter {
     private let path: AssetPath
     private let zone: ZoneFolder
-    private let folder: CloudFolder
     private let stillThere: () throws -> Void
-    private var file: DurableFile?
+    private var state = State.untouched
     private var index: Data?
 
+    private enum State {
+        case untouched
+        case open(DurableFile, in: CloudFolder)
+        case ended
+    }
+
     /// - Parameter stillThere: throws if the cloud's directory is no longer the one that was opened.
-    init(_ path: AssetPath, in zone: ZoneFolder, stillThere: @escaping () throws -> Void) throws {
+    init(_ path: AssetPath, in zone: ZoneFolder, stillThere: @escaping () throws -> Void) {
         self.path = path
         self.zone = zone
         self.stillThere = stillThere
-        folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
-        file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
-        try open().write(bytes)
+        try open().file.write(bytes)
     }
 
     func setIndex(_ index: Data) throws {
-        _ = try open()
+        let (_, folder) = try open()
         guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
             throw CloudError(.invalidArguments, at: folder.place(path.indexFileName), "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
         }
@@ -31,12 +36,12 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        let file = try open()
-        self.file = nil
+        let (file, folder) = try open()
+        state = .ended
         let sealed = try file.seal()
         try stillThere()
         // The index first: an asset in place always has it.
-        let named = try place(file)
+        let named = try place(file, in: folder)
         try folder.synchronize()
         return CloudAsset(
             path: named.path, byteCount: sealed.byteCount, rawByteCount: rawByteCount, sha256: sealed.sha256,
@@ -44,15 +49,15 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func abandon() {
-        file?.abandon()
-        file = nil
+        if case .open(let file, _) = state { file.abandon() }
+        state = .ended
     }
 
     /// Puts index and asset in place; if the random name is taken already, under another one.
-    private func place(_ file: DurableFile) throws -> AssetPath {
+    private func place(_ file: DurableFile, in folder: CloudFolder) throws -> AssetPath {
         var name = path
         for _ in 0..<4 {
-            guard try placeIndex(as: name) else {
+            guard try placeIndex(as: name, in: folder) else {
                 name = renamed()
                 continue
             }
@@ -63,7 +68,7 @@ final class DirectoryAssetWriter: AssetWriter {
         throw CloudError(.inputOutput, at: folder.path, "no free name was found for the asset", isRetryable: true)
     }
 
-    private func placeIndex(as name: AssetPath) throws -> Bool {
+    private func placeIndex(as name: AssetPath, in folder: CloudFolder) throws -> Bool {
         guard let index else { return true }
         let file = try zone.files.newFile(in: folder, at: folder.place(name.indexFileName))
         // SAFETY: the buffer is used only within the closure.
@@ -76,10 +81,18 @@ final class DirectoryAssetWriter: AssetWriter {
         AssetPath(record: path.record, number: path.number, nonce: zone.files.nonces.hex(8), kind: path.kind)
     }
 
-    private func open() throws(CloudError) -> DurableFile {
-        guard let file else {
-            throw CloudError(.invalidArguments, at: folder.place(path.fileName), "the asset is finished or was abandoned")
+    private func open() throws -> (file: DurableFile, folder: CloudFolder) {
+        switch state {
+        case .untouched:
+            try stillThere()
+            let folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
+            let file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
+            state = .open(file, in: folder)
+            return (file, folder)
+        case .open(let file, let folder):
+            return (file, folder)
+        case .ended:
+            throw CloudError(.invalidArguments, at: zone.folder.place(path.path), "the asset is finished or was abandoned")
         }
-        return file
     }
 }

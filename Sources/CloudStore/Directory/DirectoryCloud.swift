@@ -113,7 +113,7 @@ public final class DirectoryCloud: CloudDatabase {
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
         let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
-        return try DirectoryAssetWriter(path, in: try zoneFolder(zone, in: try openRoot()), stillThere: { [self] in _ = try openRoot() })
+        return DirectoryAssetWriter(path, in: try zoneFolder(zone, in: try openRoot()), stillThere: { [self] in _ = try openRoot() })
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {

@@ -72,7 +72,7 @@ private final class TinyDisk {
         try #require(disk.remount(readOnly: true))
         let tree = try disk.scratch.tree()
         await expectCloudError(.permissionFailure) { try await cloud.publish(next) }
-        await expectCloudError(.permissionFailure) { try await cloud.newAsset(for: "item", number: 2, kind: .snapshot, in: .standard) }
+        await expectCloudError(.permissionFailure) { try await cloud.newAsset(for: "item", number: 2, kind: .snapshot, in: .standard).finish(rawByteCount: 0) }
         await expectCloudError(.permissionFailure) { try DirectoryCloud.create(at: "\(disk.scratch.path)/new", container: "iCloud.a.b") }
         #expect(try await cloud.changes(since: nil, in: .standard).token == token)
         #expect(try disk.scratch.tree() == tree)

@@ -1,0 +1,106 @@
+package import Foundation
+
+/// A program that was run to its end: its exit code, what it printed, and what it complained about.
+///
+///     let run = try ProgramRun("sqlite3", "app.db", ".dump", in: scratch.path)
+package struct ProgramRun: Sendable {
+    /// The exit code; minus the signal's number if one ended the program.
+    package let status: Int32
+    /// Standard output.
+    package let output: Data
+    /// Standard error.
+    package let errors: Data
+
+    /// Standard output as text.
+    package var text: String { String(decoding: output, as: UTF8.self) }
+    /// Standard error as text.
+    package var errorText: String { String(decoding: errors, as: UTF8.self) }
+
+    /// Runs a program, found on the PATH unless its name has a slash, and waits for it.
+    ///
+    /// - Parameters:
+    ///   - directory: where it runs; nil is where the tests run.
+    ///   - environment: variables to set besides the inherited ones. Those of the command under test are not inherited.
+    package init(
+        _ program: String, _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:], input: Data = Data()
+    ) throws {
+        self = try RunningProgram(program, arguments, in: directory, environment: environment, input: input).wait()
+    }
+}
+
+/// A program that runs. ``wait()`` must be called, once.
+package struct RunningProgram: Sendable {
+    private let process: pid_t
+    private let output: Capture
+    private let errors: Capture
+
+    /// Starts a program; see ``ProgramRun/init(_:_:in:environment:input:)``.
+    package init(
+        _ program: String, _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:], input: Data = Data()
+    ) throws {
+        let standardInput = try Capture(input)
+        output = try Capture()
+        errors = try Capture()
+        var inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("SNAPSYNC_") }
+        inherited.merge(environment) { $1 }
+
+        // env changes the directory; a change in this process would be one for every test that runs beside this one.
+        let words = ["env"] + (directory.map { ["-C", $0] } ?? []) + ["--", program] + arguments
+        let argv = words.map { strdup($0) } + [nil]
+        let envp = inherited.map { strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { (argv + envp).forEach { free($0) } }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (number, capture) in [(Int32(0), standardInput), (1, output), (2, errors)] {
+            posix_spawn_file_actions_adddup2(&actions, capture.descriptor, number)
+        }
+        var process = pid_t()
+        let code = posix_spawn(&process, "/usr/bin/env", &actions, nil, argv, envp)
+        guard code == 0 else { throw POSIXError(POSIXErrorCode(rawValue: code) ?? .EIO) }
+        self.process = process
+    }
+
+    /// Waits for the program's end.
+    package func wait() throws -> ProgramRun {
+        var status = Int32()
+        while waitpid(process, &status, 0) < 0 {
+            guard errno == EINTR else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        }
+        let signal = status & 0x7F
+        return ProgramRun(status: signal == 0 ? (status >> 8) & 0xFF : -signal, output: try output.contents(), errors: try errors.contents())
+    }
+}
+
+extension ProgramRun {
+    fileprivate init(status: Int32, output: Data, errors: Data) {
+        self.status = status
+        self.output = output
+        self.errors = errors
+    }
+}
+
+/// A nameless file that stands in for a stream: unlike a pipe it never fills up.
+private final class Capture: Sendable {
+    let descriptor: Int32
+
+    init(_ contents: Data = Data()) throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-capture-\(UUID().uuidString)").path
+        descriptor = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+        unlink(path)
+        let written = contents.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+        guard written == contents.count else { throw POSIXError(.EIO) }
+    }
+
+    deinit { close(descriptor) }
+
+    func contents() throws -> Data {
+        var facts = stat()
+        guard fstat(descriptor, &facts) == 0 else { throw POSIXError(.EIO) }
+        var data = Data(count: Int(facts.st_size))
+        let count = data.withUnsafeMutableBytes { pread(descriptor, $0.baseAddress, $0.count, 0) }
+        guard count == data.count else { throw POSIXError(.EIO) }
+        return data
+    }
+}

@@ -1,0 +1,47 @@
+package import Foundation
+
+/// A new directory for one test, removed when the last reference to it goes.
+///
+///     let scratch = try ScratchDirectory()
+///     try scratch.write("{}", to: "cloud/cloud.json")
+package final class ScratchDirectory: Sendable {
+    /// The directory's absolute path.
+    package let path: String
+
+    package init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-tests-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+
+    deinit {
+        // Tests take permissions away; what is left behind would fill the temporary directory.
+        for folder in (try? FileManager.default.subpathsOfDirectory(atPath: path)) ?? [] {
+            try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: "\(path)/\(folder)")
+        }
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// The absolute path of something in the directory.
+    package func path(_ name: String) -> String { "\(path)/\(name)" }
+
+    /// Whether something has that name.
+    package func exists(_ name: String) -> Bool { FileManager.default.fileExists(atPath: path(name)) }
+
+    /// The bytes of a file.
+    package func read(_ name: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path(name))) }
+
+    /// Writes a file, and makes the folders above it.
+    package func write(_ bytes: Data, to name: String) throws {
+        let url = URL(fileURLWithPath: path(name))
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try bytes.write(to: url)
+    }
+
+    /// Writes a text file, and makes the folders above it.
+    package func write(_ text: String, to name: String) throws { try write(Data(text.utf8), to: name) }
+
+    /// Copies a file or a folder, from anywhere, into the directory.
+    package func copy(_ source: String, to name: String) throws {
+        try FileManager.default.copyItem(atPath: source, toPath: path(name))
+    }
+}

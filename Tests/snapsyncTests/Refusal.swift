@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Scene {
+    /// Runs a command that must be refused: with this exit code, with one error that says where, what and what to do,
+    /// nothing on standard output, and not a byte of the databases or the cloud changed.
+    ///
+    /// - Parameter fragments: what the error must say, in any order.
+    func refuse(
+        _ line: String, exit code: Int32, saying fragments: [String], environment: [String: String] = [:], watching databases: [String] = [],
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        let databases = try databases.map { ($0, try database($0).dump()) }
+        let cloud = scratch.exists("cloud") ? try cloudListing() : nil
+        let run = try run(line, environment: environment)
+        Self.checkRefusal(run, exit: code, saying: fragments, at: location)
+        for (name, dump) in databases { #expect(try database(name).dump() == dump, "\(name) was changed", sourceLocation: location) }
+        if let cloud { #expect(try cloudListing() == cloud, "the cloud was changed", sourceLocation: location) }
+
+        // Programs get the same answer as an object.
+        let json = try self.run(line + " --json", environment: environment)
+        #expect(json.status == code, sourceLocation: location)
+        #expect(json.output.isEmpty, sourceLocation: location)
+        let document = try JSONSerialization.jsonObject(with: json.errors) as? [String: [String: Any]]
+        let error = try #require(document?["error"], sourceLocation: location)
+        #expect(error["exitCode"] as? Int32 == code, sourceLocation: location)
+        #expect(error["isRetryable"] as? Bool == (code == 75), sourceLocation: location)
+    }
+
+    /// Checks the shape of an error for people: `snapsync: STEP failed: PLACE: REASON`, then `  hint: WHAT TO DO`.
+    static func checkRefusal(_ run: ProgramRun, exit code: Int32, saying fragments: [String], at location: SourceLocation = #_sourceLocation) {
+        #expect(run.status == code, "\(run.errorText)", sourceLocation: location)
+        #expect(run.text == "", sourceLocation: location)
+        let lines = run.errorText.split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 3 && lines.last == "", "not two lines: \(run.errorText)", sourceLocation: location)
+        #expect(lines.first?.hasPrefix("snapsync: ") == true, "\(run.errorText)", sourceLocation: location)
+        #expect(lines.dropFirst().first?.hasPrefix("  hint: ") == true, "no hint: \(run.errorText)", sourceLocation: location)
+        for fragment in fragments {
+            #expect(run.errorText.contains(fragment), "does not say '\(fragment)': \(run.errorText)", sourceLocation: location)
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A directory with the databases of some devices and the cloud that they share; commands run in it.
+///
+///     let scene = try Scene.phoneAndWatch()
+///     try scene.succeed("sync --db watch.db")
+struct Scene {
+    let scratch: ScratchDirectory
+
+    init() throws { scratch = try ScratchDirectory() }
+
+    /// Where a zone's files are, relative to the scene.
+    static let zone = "cloud/private/ZentikSyncZone"
+
+    /// A writer with made-up data that has published version 1.
+    static func phone(notifications: Int = 30, buckets: Int = 4) throws -> Scene {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications \(notifications) --buckets \(buckets)")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try scene.succeed("export --db phone.db")
+        return scene
+    }
+
+    /// The same, and a reader that has imported it.
+    static func phoneAndWatch(notifications: Int = 30, buckets: Int = 4) throws -> Scene {
+        let scene = try phone(notifications: notifications, buckets: buckets)
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try scene.succeed("import --db watch.db")
+        return scene
+    }
+
+    /// Runs the command with the words of a line, which hold no spaces.
+    func run(_ line: String, environment: [String: String] = [:]) throws -> ProgramRun {
+        try BuiltCommand.run(line.split(separator: " ").map(String.init), in: scratch.path, environment: environment)
+    }
+
+    /// Runs the command, which must end well and without a word on standard error. Returns what it prints.
+    @discardableResult
+    func succeed(_ line: String, environment: [String: String] = [:], at location: SourceLocation = #_sourceLocation) throws -> String {
+        let run = try run(line, environment: environment)
+        try #require(run.status == 0, "snapsync \(line): \(run.errorText)", sourceLocation: location)
+        #expect(run.errorText == "", sourceLocation: location)
+        return run.text
+    }
+
+    /// Runs the command with `--json`, which must end well, and returns its object.
+    func json(_ line: String, at location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
+        let text = try succeed(line + " --json", at: location)
+        return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], sourceLocation: location)
+    }
+
+    func database(_ name: String) -> SQLiteShell { SQLiteShell(name, in: scratch.path) }
+
+    func cloudListing() throws -> FileListing { try FileListing(of: scratch.path("cloud")) }
+
+    /// The path of the newest file in a folder of the zone whose name ends so.
+    func newest(_ folder: String, _ ending: String = ".json") throws -> String {
+        let folder = "\(Self.zone)/\(folder)"
+        let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path(folder)).filter { $0.hasSuffix(ending) }.sorted()
+        return try #require(names.last.map { "\(folder)/\($0)" })
+    }
+
+    /// The newest snapshot asset of a dataset.
+    func asset(_ dataset: String) throws -> String { try newest("assets/\(dataset)_data", ".json.gz") }
+
+    /// Everything of the built-in tables, exactly.
+    func contents(_ database: String) throws -> String {
+        let shell = self.database(database)
+        return try shell.values(of: "buckets", orderedBy: "id") + shell.values(of: "notifications", orderedBy: "id")
+    }
+}
