@@ -75,8 +75,8 @@ package final class LocalDatabase: Sendable {
                     result = value
                     return ending
                 }
-                // The closure has run, for otherwise `inTransaction` would have thrown.
-                return result.unsafelyUnwrapped
+                guard let result else { throw LocalStoreError(.inputOutput, at: path, "the transaction did not run") }
+                return result
             }
         }
     }

@@ -71,9 +71,14 @@ extension LocalTransaction {
     /// What is known of each dataset, in the order of names.
     package func datasetStates() throws -> [DatasetState] {
         try Row.fetchAll(db, sql: "SELECT name, syncTimestamp, recordCount, unknownFields FROM snapsync_datasets ORDER BY name").map { row in
-            DatasetState(
-                name: row[0], syncTimestamp: try Instant(parsing: row[1] as String), recordCount: row[2],
-                unknownFields: try StrictJSON.decode([String].self, from: Data((row[3] as String).utf8)))
+            do {
+                return DatasetState(
+                    name: try row.decode(atIndex: 0), syncTimestamp: try Instant(parsing: row.decode(String.self, atIndex: 1)),
+                    recordCount: try row.decode(atIndex: 2),
+                    unknownFields: try StrictJSON.decode([String].self, from: Data(row.decode(String.self, atIndex: 3).utf8)))
+            } catch {
+                throw damaged("snapsync_datasets", "what is known of a dataset cannot be read")
+            }
         }
     }
 
@@ -88,11 +93,11 @@ extension LocalTransaction {
     }
 
     private func state<T: Decodable>(_ key: String) throws -> T? {
-        guard let text = try String.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
+        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
         do {
-            return try StrictJSON.decode(T.self, from: Data(text.utf8))
+            return try StrictJSON.decode(T.self, from: Data(row.decode(String.self, atIndex: 0).utf8))
         } catch {
-            throw LocalStoreError(.damaged, at: "\(path), snapsync_state", "the value of '\(key)' cannot be read", hint: "run snapsync detach and snapsync init again")
+            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
         }
     }
 
