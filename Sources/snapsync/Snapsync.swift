@@ -28,4 +28,9 @@ struct Snapsync: AsyncParsableCommand {
             ExportCommand.self, ImportCommand.self, SyncCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
         ])
+
+    static func main() async {
+        CommandLog.start()
+        await main(nil)
+    }
 }

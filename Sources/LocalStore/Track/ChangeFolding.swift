@@ -13,10 +13,13 @@ package enum TrackedState: Int, Sendable {
 }
 
 extension LocalTransaction {
-    /// Whether notes wait to be folded.
+    /// Whether notes of these datasets wait to be folded.
     package func hasNotes(_ schemas: [DatasetSchema]) throws -> Bool {
         guard try db.tableExists("snapsync_log") else { return false }
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0)") ?? false
+        return try schemas.contains { schema in
+            guard let id = try trackingID(schema) else { return false }
+            return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)", arguments: [id]) ?? false
+        }
     }
 
     /// Makes tracked changes of the triggers' notes, and fixes each change's instant for good.
@@ -25,15 +28,16 @@ extension LocalTransaction {
     /// *seen* is the instant of the entity or tombstone that the change replaced here. Notes come in the order of statements,
     /// so of several changes of one entity each is later than the one before.
     package func foldNotes(of schemas: [DatasetSchema]) throws {
+        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             try foldNotes(of: schema, id: id)
             try classify(schema, id: id)
+            try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id])
         }
-        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
-        try db.execute(sql: "DELETE FROM snapsync_log")
-        // A sequence number is never given twice: the last one stays, as a note of nothing.
-        if last > 0 { try db.execute(sql: "INSERT INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
+        // A sequence number is never given twice: the last one stays, as a note of nothing (dataset 0).
+        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = 0")
+        if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 
     private func foldNotes(of schema: DatasetSchema, id: Int64) throws {

@@ -20,13 +20,14 @@ struct SnapshotPublisher: Sendable {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
         try await device.checkPublisher()
-        let token = try await settleIntended()
+        var warnings: [String] = []
+        let token = try await settleIntended(&warnings)
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
-        try device.keepTracking()
+        warnings += try SyncError.at(.read) { try device.keepTracking() }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
         if try SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
-            return try await nothingNew(token, settled: [])
+            return try await nothingNew(token, settled: [], warnings)
         }
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
         defer { session.end() }
@@ -44,8 +45,8 @@ struct SnapshotPublisher: Sendable {
                 if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
             session.end()
-            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled) }
-            return try await announce(exported, settled, after: token)
+            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
+            return try await announce(exported, settled, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
@@ -79,7 +80,7 @@ struct SnapshotPublisher: Sendable {
     }
 
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
-    private func settleIntended() async throws -> ChangeToken? {
+    private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
         let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
         let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
         guard let newest = changes.token, newest != applied?.token else { return applied?.token }
@@ -97,7 +98,7 @@ struct SnapshotPublisher: Sendable {
                 }
             }
         }
-        device.logger.notice("found version \(newest.number), which an earlier run had published without noting it")
+        warnings.append("found version \(newest.number), which an earlier run had published without noting it")
         return newest
     }
 
@@ -149,7 +150,7 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?) async throws -> ExportReport {
+    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
@@ -178,17 +179,17 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: exported.compactMap { AssetLimits.warning($0.report) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) })
     }
 
-    private func nothingNew(_ token: ChangeToken?, settled: [Settled]) async throws -> ExportReport {
+    private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 try transaction.setLastSuccess(device.now())
             }
         }
-        return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: [])
+        return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)
     }
 }
 
