@@ -9,7 +9,7 @@ protocol BlockSource: Sendable {
     var workerCount: Int { get }
     /// Runs one worker: hands `take` every run of blocks that falls to it, until there are no more or `take` returns false.
     func run(worker: Int, take: (_ number: Int, _ blocks: [RawBlock]) throws -> Bool) throws
-    /// How many runs there are, once a worker has seen the end.
+    /// How many runs there are, once a worker has seen the end; nil for good after an error, which ends all workers.
     var runCount: Int? { get }
 }
 
@@ -17,13 +17,15 @@ protocol BlockSource: Sendable {
 ///
 /// For a rowid table in key order, reading is random access to pages, which is worth two cores.
 final class RangeBlockSource: BlockSource, @unchecked Sendable {
-    // SAFETY: `cursor` and `ended` are touched under `lock` only; everything else is constant.
+    // SAFETY: `cursor`, `ended` and `hasFailed` are touched under `lock` only; everything else is constant.
     private let lock = NSLock()
     private let cursor: KeyCursor
     private let cutter: BlockCutter
     private let session: ReadSession
     private let schema: DatasetSchema
     private var ended: Int?
+    // After an error the cursor would begin anew, and another worker would take what it then says for the dataset's end.
+    private var hasFailed = false
     let workerCount: Int
 
     /// Uses the connections 1, 2, … of `session`; `cursor` belongs to connection 0, which the caller holds.
@@ -55,9 +57,11 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 
     private func nextRange() throws -> KeyRange? {
         try lock.withLock {
-            guard ended == nil else { return nil }
+            guard ended == nil, !hasFailed else { return nil }
+            hasFailed = true
             let range = try cursor.next { cutter.cuts(beforeTextKey: $0) }
-            ended = range == nil ? cursor.count : (range!.next == nil ? range!.number + 1 : nil)
+            hasFailed = false
+            if range?.next == nil { ended = cursor.count }
             return range
         }
     }
@@ -65,12 +69,14 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 
 /// One connection that is read in key order; workers take turns at reading and compress side by side.
 final class RowBlockSource: BlockSource, @unchecked Sendable {
-    // SAFETY: `rows`, `encoder`, `count` and `ended` are touched under `lock` only.
+    // SAFETY: `rows`, `encoder`, `count`, `ended` and `hasFailed` are touched under `lock` only.
     private let lock = NSLock()
     private let rows: RowReader
     private let encoder: BlockEncoder
     private var count = 0
     private var ended = false
+    // After an error the encoder ends somewhere in an entity, and the rows would go on behind the bad one.
+    private var hasFailed = false
     let workerCount: Int
 
     init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, workerCount: Int) {
@@ -95,11 +101,13 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
                     defer { count += 1 }
                     return (count, block)
                 }
-                if ended { return nil }
+                if ended || hasFailed { return nil }
+                hasFailed = true
                 if try !rows.next(into: encoder) {
                     encoder.finish()
                     ended = true
                 }
+                hasFailed = false
             }
         }
     }
