@@ -38,7 +38,7 @@ extension LocalTransaction {
     ///
     /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
     package func settings() throws -> SyncSettings {
-        guard try db.tableExists("snapsync_settings") else {
+        guard try db.hasTable("snapsync_settings") else {
             throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader")
         }
         func value(_ key: String) throws -> String {
@@ -75,7 +75,7 @@ extension LocalTransaction {
 
     /// Whether `init` has been here.
     package func isInitialized() throws -> Bool {
-        try db.tableExists("snapsync_settings")
+        try db.hasTable("snapsync_settings")
     }
 
     /// Makes the toolkit's tables and writes the settings. The database must not have any yet.

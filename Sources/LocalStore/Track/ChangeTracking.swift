@@ -14,7 +14,7 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try db.tableExists("snapsync_tracking") else { return false }
+        guard try db.hasTable("snapsync_tracking") else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -62,7 +62,7 @@ extension LocalTransaction {
 
     /// What is known of a dataset's changes, folded or not.
     package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try db.tableExists("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
+        guard try db.hasTable("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
         let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
@@ -112,13 +112,13 @@ extension LocalTransaction {
 
     /// Says that a dataset's table is no longer the applied version and its noted changes.
     package func forgetCompleteness(of schema: DatasetSchema) throws {
-        guard try db.tableExists("snapsync_tracking") else { return }
+        guard try db.hasTable("snapsync_tracking") else { return }
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
     }
 
     /// Runs `body` without its changes being noted: they come from a version.
     package func importing<T>(_ body: () throws -> T) throws -> T {
-        guard try db.tableExists("snapsync_importing") else { return try body() }
+        guard try db.hasTable("snapsync_importing") else { return try body() }
         try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
         let result = try body()
         // If `body` throws, the transaction is rolled back, and this mark with it.
