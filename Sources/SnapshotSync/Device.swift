@@ -25,6 +25,16 @@ struct Device: Sendable {
         }
     }
 
+    /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
+    func keepTracking() throws {
+        try SyncError.at(.read) {
+            guard try !database.read({ try $0.isTracking(settings.datasets) }) else { return }
+            for name in try database.write({ try $0.track(settings.datasets) }) {
+                logger.notice("the tracking of \(name) was not as it should be and was put in again; its rows are compared as a whole this time")
+            }
+        }
+    }
+
     /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
     func report(_ token: ChangeToken?) async {
         do {

@@ -1,11 +1,16 @@
 import Foundation
+import Glibc
 
 /// A directory of its own for one test, removed with everything in it when the test lets go of it.
 final class ScratchDirectory: Sendable {
     let path: String
 
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("cloudstore-\(UUID().uuidString)").path
+    /// - Parameter inMemory: takes a file system in memory, where there is one: for tests that make hundreds of clouds and are
+    ///   not about a disk.
+    init(inMemory: Bool = false) throws {
+        let memory = "/dev/shm"
+        let above = inMemory && access(memory, W_OK) == 0 ? URL(fileURLWithPath: memory) : FileManager.default.temporaryDirectory
+        path = above.appendingPathComponent("cloudstore-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 

@@ -144,7 +144,23 @@ import Testing
         #expect(BlockSizing.keeps(try Asset.make(schema, [], blockEntities: 5).index))
         #expect(BlockSizing.keeps(try Asset.make(schema, Samples.noteRows(5, seed: 1), blockEntities: 65_536).index))
         #expect(!BlockSizing.keeps(try Asset.make(schema, Samples.noteRows(500, seed: 1), blockEntities: 5).index))
-        #expect(BlockSizing.keeps(try Asset.make(schema, Samples.noteRows(6000, seed: 1), blockEntities: 1200).index))
+        let kept = try Asset.make(schema, Samples.noteRows(6000, seed: 1), blockEntities: 1200).index
+        #expect(BlockSizing.keeps(kept))
+        #expect(BlockSizing.blockEntities(after: kept) == 1200)
+    }
+
+    @Test func aChoiceMisledByTheFirstEntitiesIsCorrectedByTheWholeSnapshot() throws {
+        let schema = try Samples.notes()
+        let huge: [[Value]] = (0..<2).map { [.text("a\($0)"), .text(String(repeating: "x", count: 300_000)), .null, .text("t"), .json("[]")] }
+        let rows = huge + Samples.noteRows(3000, seed: 1)
+        let probe = BlockSizeProbe(schema: schema)
+        try give(huge, to: probe)
+        #expect(probe.blockEntities == 1)
+        let index = try Asset.make(schema, rows, blockEntities: probe.blockEntities).index
+        #expect(index.blocks.count == rows.count)
+        let next = BlockSizing.blockEntities(after: index)
+        #expect(next > 100)
+        #expect(BlockSizing.keeps(try Asset.make(schema, rows, blockEntities: next).index))
     }
 }
 

@@ -32,6 +32,15 @@ import Testing
         }
     }
 
+    @Test func manyEscapesBeforeALongRestFindRoom() throws {
+        // Escapes take six times the room of what they stand for, which is more than was reserved at first.
+        for (escapes, rest) in [(1, 100), (1000, 10), (300_000, 4_000_000)] {
+            let text = Array(repeating: UInt8(1), count: escapes) + Array(repeating: UInt8(ascii: "x"), count: rest)
+            let expected = "{\"k\":1,\"v\":\"" + String(repeating: "\\u0001", count: escapes) + String(repeating: "x", count: rest) + "\"}"
+            #expect(try json(column(.text), [.integer(1), .text(text)]) == expected)
+        }
+    }
+
     @Test func textBeyondASCIIStandsAsItIs() throws {
         let text = "è 漢 👩‍💻 \u{7F} \u{2028} \u{10FFFF} /"
         #expect(try json(column(.text), [.integer(1), .text(text)]) == "{\"k\":1,\"v\":\"\(text)\"}")

@@ -13,6 +13,9 @@ final class CloudFolder {
         self.calls = calls
     }
 
+    /// This directory as a place in messages.
+    var ownPlace: String { path.isEmpty ? "." : path }
+
     /// A name in this directory as a place in messages.
     func place(_ name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
 
@@ -63,7 +66,7 @@ final class CloudFolder {
 
     /// The names here; none that is not UTF-8.
     func names() throws(CloudError) -> [String] {
-        try attempt(at: path) { () throws(SystemFault) in try calls.names(in: descriptor.number) }
+        try attempt(at: ownPlace) { () throws(SystemFault) in try calls.names(in: descriptor.number) }
     }
 
     /// The directories beneath whose names are allowed, in the byte order of their names; whatever else is there is ignored.
@@ -105,7 +108,7 @@ final class CloudFolder {
 
     /// Makes the names here durable.
     func synchronize() throws(CloudError) {
-        try attempt(at: path) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }
+        try attempt(at: ownPlace) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }
     }
 
     private func open(_ name: String, _ purpose: OpenPurpose) throws(CloudError) -> Int32? {

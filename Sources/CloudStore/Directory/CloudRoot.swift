@@ -25,6 +25,8 @@ enum CloudRoot {
         let root = try open(path, calls)
         if let found = try CloudMarker.read(in: root) { return found }
         guard try root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
+            // Another device may have made it a cloud between the two looks.
+            if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
         switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {

@@ -65,7 +65,7 @@ final class DirectoryAssetWriter: AssetWriter {
             if index != nil { try folder.remove(name.indexFileName) }
             name = renamed()
         }
-        throw CloudError(.inputOutput, at: folder.path, "no free name was found for the asset", isRetryable: true)
+        throw CloudError(.inputOutput, at: folder.ownPlace, "no free name was found for the asset", isRetryable: true)
     }
 
     private func placeIndex(as name: AssetPath, in folder: CloudFolder) throws -> Bool {

@@ -18,13 +18,13 @@ enum PlacementMethod: Sendable, CaseIterable {
             do throws(SystemFault) {
                 if try method.works(in: folder, names) { return method }
             } catch {
-                guard error.isUnsupported else { throw error.error(at: folder.path) }
+                guard error.isUnsupported else { throw error.error(at: folder.ownPlace) }
                 last = error
             }
         }
-        if let last, last.isDenial { throw last.error(at: folder.path) }
+        if let last, last.isDenial { throw last.error(at: folder.ownPlace) }
         throw CloudError(
-            .inputOutput, at: folder.path,
+            .inputOutput, at: folder.ownPlace,
             "this file system can neither link a file nor rename it without replacing another (\(last?.words ?? "it replaces"))",
             hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
     }

@@ -19,7 +19,7 @@ struct ReportFolder {
             for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
             return
         }
-        throw CloudError(.inputOutput, at: folder.path, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
+        throw CloudError(.inputOutput, at: folder.ownPlace, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
     }
 
     /// The newest readable report of each device, in the order of their names.

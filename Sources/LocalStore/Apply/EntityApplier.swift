@@ -17,9 +17,9 @@ package final class EntityApplier: EntitySink {
     private let place: String
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema) throws {
-        let columns = schema.columns.map { $0.column.quotedDatabaseIdentifier }.joined(separator: ", ")
+        let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         let values = Array(repeating: "?", count: schema.columns.count).joined(separator: ", ")
-        statement = try transaction.db.makeStatement(sql: "INSERT INTO \(schema.table.quotedDatabaseIdentifier)(\(columns)) VALUES(\(values))")
+        statement = try transaction.db.makeStatement(sql: "INSERT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))")
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection
@@ -69,14 +69,14 @@ package final class EntityApplier: EntitySink {
 extension LocalTransaction {
     /// Deletes every entity of a dataset and returns the applier that takes the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
-        try db.execute(sql: "DELETE FROM \(schema.table.quotedDatabaseIdentifier)")
+        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
         return try EntityApplier(self, schema)
     }
 
     /// Deletes the entities whose keys lie in a range.
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
-        let key = schema.key.column.quotedDatabaseIdentifier
-        let statement = try db.cachedStatement(sql: "DELETE FROM \(schema.table.quotedDatabaseIdentifier) \(range.condition(on: key))")
+        let key = schema.key.column.sqlIdentifier
+        let statement = try db.cachedStatement(sql: "DELETE FROM \(schema.table.sqlIdentifier) \(range.condition(on: key))")
         let handle = statement.sqliteStatement
         for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
             guard let key else { continue }

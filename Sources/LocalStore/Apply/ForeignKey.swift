@@ -40,13 +40,13 @@ struct ForeignKey {
 
     /// The condition, for rows of the child named `c`, that their parent is not there.
     var isDangling: String {
-        let set = columns.map { "c.\($0.child.quotedDatabaseIdentifier) IS NOT NULL" }.joined(separator: " AND ")
-        let equal = columns.map { "p.\($0.parent.quotedDatabaseIdentifier) = c.\($0.child.quotedDatabaseIdentifier)" }.joined(separator: " AND ")
-        return "\(set) AND NOT EXISTS (SELECT 1 FROM \(parent.quotedDatabaseIdentifier) p WHERE \(equal))"
+        let set = columns.map { "c.\($0.child.sqlIdentifier) IS NOT NULL" }.joined(separator: " AND ")
+        let equal = columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
+        return "\(set) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(equal))"
     }
 
     /// What the child's row named `c` points at, as one text.
     var target: String {
-        columns.map { "quote(c.\($0.child.quotedDatabaseIdentifier))" }.joined(separator: " || ',' || ")
+        columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
     }
 }

@@ -40,7 +40,7 @@ package struct ForeignKeyKeeper {
             """)
         for key in keys where try db.tableExists(key.parent) {
             try db.execute(
-                sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.quotedDatabaseIdentifier) c WHERE \(key.isDangling)",
+                sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)",
                 arguments: [key.number])
         }
     }
@@ -63,19 +63,19 @@ package struct ForeignKeyKeeper {
     }
 
     private func apply(_ key: ForeignKey, _ db: Database) throws {
-        let child = key.child.quotedDatabaseIdentifier
+        let child = key.child.sqlIdentifier
         let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_dangling d WHERE d.key = \(key.number) AND d.target = \(key.target))"
         switch datasets.contains(key.child.lowercased()) ? "NO ACTION" : key.onDelete {
         case "CASCADE":
             try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)")
         case "SET NULL":
-            let assignments = key.columns.map { "\($0.child.quotedDatabaseIdentifier) = NULL" }.joined(separator: ", ")
+            let assignments = key.columns.map { "\($0.child.sqlIdentifier) = NULL" }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
         case "SET DEFAULT":
             let assignments = try key.columns.map { column in
                 let value = try String.fetchOne(
                     db, sql: "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE", arguments: [key.child, column.child])
-                return "\(column.child.quotedDatabaseIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
+                return "\(column.child.sqlIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
             }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
         default:

@@ -90,6 +90,7 @@ extension LocalTransaction {
 
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
     package func detach() throws {
+        try untrack()
         for table in ["snapsync_settings", "snapsync_state", "snapsync_datasets"] {
             try db.execute(sql: "DROP TABLE IF EXISTS \(table)")
         }

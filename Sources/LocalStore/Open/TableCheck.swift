@@ -75,13 +75,13 @@ extension LocalTransaction {
 
     /// Whether a row of the dataset's table has no key.
     package func hasNullKeys(_ schema: DatasetSchema) throws -> Bool {
-        let key = schema.key.column.quotedDatabaseIdentifier
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier) WHERE \(key) IS NULL)") ?? false
+        let key = schema.key.column.sqlIdentifier
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(key) IS NULL)") ?? false
     }
 
     /// Whether the dataset's table holds more than `count` rows.
     package func hasRows(_ schema: DatasetSchema, moreThan count: Int = 0) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.quotedDatabaseIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
+            db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
     }
 }

@@ -42,8 +42,8 @@ package final class KeyCursor {
     package private(set) var count = 0
 
     init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
-        let key = schema.key.column.quotedDatabaseIdentifier
-        statement = try db.makeStatement(sql: "SELECT \(key) FROM \(schema.table.quotedDatabaseIdentifier) ORDER BY \(key)")
+        let key = schema.key.column.sqlIdentifier
+        statement = try db.makeStatement(sql: "SELECT \(key) FROM \(schema.table.sqlIdentifier) ORDER BY \(key)")
         handle = statement.sqliteStatement
         place = "\(path), table \(schema.table), column \(schema.key.column)"
         search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE typeof(\(key)) <> 'text'"

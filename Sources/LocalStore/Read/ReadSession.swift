@@ -115,7 +115,7 @@ package final class RangeReader {
     }
 
     private func statement(for range: KeyRange) throws -> RowStatement {
-        let condition = range.condition(on: schema.key.column.quotedDatabaseIdentifier)
+        let condition = range.condition(on: schema.key.column.sqlIdentifier)
         if let statement = statements[condition] { return statement }
         let statement = try RowStatement(transaction.db, schema, where: condition, path: transaction.path)
         statements[condition] = statement

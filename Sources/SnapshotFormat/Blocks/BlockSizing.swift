@@ -20,12 +20,19 @@ package enum BlockSizing {
         return max(1, min(FormatLimits.blockEntities, targetBytes / max(1, bytes / count)))
     }
 
+    /// The choice after a snapshot: its own while that serves, else one by the mean size of all its entities.
+    ///
+    /// Better than a second sample: where the first entities are unlike the rest, a sample would choose wrongly each time.
+    package static func blockEntities(after index: SnapshotIndex) -> Int {
+        keeps(index) ? index.blockEntities : blockEntities(sampleCount: index.recordCount, bytes: blockBytes(index))
+    }
+
     /// Whether the last snapshot's choice still serves: it has at most one block, or blocks of a fitting mean size.
     package static func keeps(_ index: SnapshotIndex) -> Bool {
-        guard index.blocks.count > 1 else { return true }
-        let bytes = index.blocks.reduce(0) { $0 + $1.member.rawLength }
-        return keptMeanBytes.contains(bytes / index.blocks.count)
+        index.blocks.count <= 1 || keptMeanBytes.contains(blockBytes(index) / index.blocks.count)
     }
+
+    private static func blockBytes(_ index: SnapshotIndex) -> Int { index.blocks.reduce(0) { $0 + $1.member.rawLength } }
 }
 
 /// Takes the first entities of a dataset in key order and tells how many a block is to hold.

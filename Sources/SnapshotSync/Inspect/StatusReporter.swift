@@ -7,9 +7,14 @@ import StrictText
 public struct StatusReport: Sendable, Encodable {
     public struct Dataset: Sendable, Encodable {
         public let name: String
-        public let recordCount: Int
-        /// The `syncTimestamp` of the container that was imported or exported last.
-        public let syncTimestamp: String
+        /// How many entities the last version that was imported or exported has; nil before the first.
+        public let recordCount: Int?
+        /// The `syncTimestamp` of the container that was imported or exported last; nil before the first.
+        public let syncTimestamp: String?
+        /// How many entities were touched here since.
+        public let changes: Int
+        /// Whether every change since is noted; if not, the next sync compares all rows.
+        public let isTracked: Bool
     }
 
     public struct OtherDevice: Sendable, Encodable {
@@ -54,7 +59,9 @@ struct StatusReporter: Sendable {
 
     func run() async throws -> StatusReport {
         let (applied, view, lastSuccess, states) = try SyncError.at(.read) {
-            try device.database.read { (try $0.applied(), try $0.view(), try $0.lastSuccess(), try $0.datasetStates()) }
+            try device.database.read { transaction in
+                (try transaction.applied(), try transaction.view(), try transaction.lastSuccess(), try datasets(in: transaction))
+            }
         }
         let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
         let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
@@ -63,7 +70,18 @@ struct StatusReporter: Sendable {
             device: device.settings.device, journalMode: try SyncError.at(.read) { try device.database.journalMode() },
             version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
             lastSuccess: lastSuccess?.description,
-            datasets: states.map { StatusReport.Dataset(name: $0.name, recordCount: $0.recordCount, syncTimestamp: $0.syncTimestamp.description) },
+            datasets: states,
             devices: reports.map(StatusReport.OtherDevice.init))
+    }
+
+    private func datasets(in transaction: LocalTransaction) throws -> [StatusReport.Dataset] {
+        let states = try transaction.datasetStates(), isTracking = try transaction.isTracking(device.settings.datasets)
+        return try device.settings.datasets.map { schema in
+            let state = states.first { $0.name == schema.name }
+            let changes = try transaction.trackedChanges(of: schema)
+            return StatusReport.Dataset(
+                name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
+                isTracked: isTracking && changes.isComplete)
+        }
     }
 }

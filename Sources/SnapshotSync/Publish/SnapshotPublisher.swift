@@ -23,18 +23,29 @@ struct SnapshotPublisher: Sendable {
         let token = try await settleIntended()
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
+        try device.keepTracking()
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+        if try SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
+            return try await nothingNew(token, settled: [])
+        }
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
         defer { session.end() }
         var exported: [Exported] = []
+        var settled: [Settled] = []
         do {
             let syncTimestamp = self.syncTimestamp(after: state)
             for schema in settings.datasets {
+                // Rows and notes are read on one state: what the notes up to here say is in the rows.
+                let (untouched, changes) = try SyncError.at(.read) {
+                    try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema)) }
+                }
+                if untouched { continue }
+                settled.append(Settled(schema: schema, sequence: changes.lastSequence))
                 if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
             session.end()
-            guard !exported.isEmpty else { return try await nothingNew(token) }
-            return try await announce(exported, after: token, state)
+            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled) }
+            return try await announce(exported, settled, after: token)
         } catch {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
@@ -53,6 +64,18 @@ struct SnapshotPublisher: Sendable {
         let asset: CloudAsset
         let report: ExportedDataset
         let syncTimestamp: Instant
+    }
+
+    /// A dataset whose rows were compared or written, and the last note that they include.
+    private struct Settled: Sendable {
+        let schema: DatasetSchema
+        let sequence: Int64
+    }
+
+    /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
+    private func isUntouched(_ schema: DatasetSchema, _ state: ZoneState, in transaction: LocalTransaction) throws -> Bool {
+        let changes = try transaction.trackedChanges(of: schema)
+        return changes.isComplete && changes.count == 0 && state.record(schema.recordName) != nil
     }
 
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
@@ -119,7 +142,7 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func announce(_ exported: [Exported], after token: ChangeToken?, _ state: ZoneState) async throws -> ExportReport {
+    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?) async throws -> ExportReport {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
@@ -133,6 +156,7 @@ struct SnapshotPublisher: Sendable {
                 try transaction.record(
                     AppliedVersion(published),
                     exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
+                for one in settled { try transaction.settleChanges(of: one.schema, upTo: one.sequence) }
                 try transaction.setLastSuccess(device.now())
             }
         }
@@ -144,8 +168,13 @@ struct SnapshotPublisher: Sendable {
             warnings: exported.compactMap { AssetLimits.warning($0.report) })
     }
 
-    private func nothingNew(_ token: ChangeToken?) async throws -> ExportReport {
-        try SyncError.at(.announce) { try device.database.write { try $0.setLastSuccess(device.now()) } }
+    private func nothingNew(_ token: ChangeToken?, settled: [Settled]) async throws -> ExportReport {
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                for one in settled { try transaction.settleChanges(of: one.schema, upTo: one.sequence) }
+                try transaction.setLastSuccess(device.now())
+            }
+        }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: [])
     }
 }

@@ -36,7 +36,11 @@ struct FileImporter: Sendable {
         }
         // The view is named for the file, not for the folders that it happens to lie in.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
-        let dataset = try database.write { try apply(container, from: path, view: view, in: $0) }
+        // At a writer the file's rows are a change of its own, noted and published like any other.
+        let dataset = try database.write { transaction in
+            guard role == .reader else { return try apply(container, from: path, view: nil, in: transaction) }
+            return try transaction.importing { try apply(container, from: path, view: view, in: transaction) }
+        }
         return ImportReport(
             applied: true, version: nil,
             datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil)],
@@ -83,7 +87,10 @@ struct FileImporter: Sendable {
                 hint: "to take it all the same: --accept-older")
         }
         try transaction.setDatasetState(state)
-        if role == .reader { try transaction.setView(view) }
+        if role == .reader {
+            try transaction.setView(view)
+            for schema in schemas where schema.name == state.name { try transaction.forgetCompleteness(of: schema) }
+        }
     }
 
     private func at<T>(_ step: SyncStep, _ path: String, _ body: () throws -> T) throws -> T {

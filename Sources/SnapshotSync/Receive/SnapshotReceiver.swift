@@ -83,6 +83,7 @@ struct SnapshotReceiver: Sendable {
 
     private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
+        try device.keepTracking()
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
             guard try transaction.applied() == local.applied, try transaction.view() == local.view else {
@@ -98,8 +99,16 @@ struct SnapshotReceiver: Sendable {
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
-            let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
-            try keeper.settle()
+            let replaced = try transaction.importing {
+                let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
+                try keeper.settle()
+                return replaced
+            }
+            for schema in schemas {
+                // Nobody else can write while this transaction lasts, so what is noted until now was there before and is replaced.
+                try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
+                if view != nil { try transaction.forgetCompleteness(of: schema) }
+            }
             if let token { try transaction.setApplied(AppliedVersion(token)) }
             try transaction.setView(view)
             for (one, done) in zip(incoming, replaced) {

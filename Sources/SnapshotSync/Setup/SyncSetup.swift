@@ -77,7 +77,10 @@ enum SyncSetup {
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows)
             let journalMode = try SyncError.at(.open) {
-                try database.write { try $0.initialize(settings) }
+                try database.write {
+                    try $0.initialize(settings)
+                    _ = try $0.track(datasets)
+                }
                 return try database.journalMode()
             }
             return SetupReport(

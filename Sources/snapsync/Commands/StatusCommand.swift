@@ -34,7 +34,11 @@ struct StatusCommand: AsyncParsableCommand {
         lines.append("  \(here), \(there)" + (report.behind > 0 ? ", \(report.behind) behind" : ""))
         if let view = report.view { lines.append("  showing \(view); snapsync import goes back to the newest") }
         lines.append("  last success: \(report.lastSuccess ?? "never"); journal mode \(report.journalMode)")
-        lines += report.datasets.map { "  \($0.name): \(Format.entities($0.recordCount)) of \($0.syncTimestamp)" }
+        lines += report.datasets.map { dataset in
+            let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
+            let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
+            return "  \(dataset.name): \(version), \(changes)"
+        }
         lines += report.devices.map(line)
         return lines
     }

@@ -68,7 +68,7 @@ import Testing
         var size = 0
         try test.damageCheckpoint(16) { size = $0?.count ?? 0 }
         #expect(size > 300)
-        for offset in 0..<size {
+        for offset in stride(from: 0, to: size, by: backend.stride) {
             try test.damageCheckpoint(16) { $0?[offset] ^= 1 << (offset % 8) }
             await expectCloudError(.damaged) { try await test.cloud.changes(since: nil, in: .standard) }
             try test.damageCheckpoint(16) { $0?[offset] ^= 1 << (offset % 8) }
@@ -96,7 +96,7 @@ import Testing
         var size = 0
         try test.damageCommit(2) { size = $0?.count ?? 0 }
         #expect(size > 400)
-        for bit in 0..<size * 8 {
+        for bit in stride(from: 0, to: size * 8, by: backend.stride) {
             try test.damageCommit(2) { $0?[bit / 8] ^= 1 << (bit % 8) }
             await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[0], in: .standard) }
             try test.damageCommit(2) { $0?[bit / 8] ^= 1 << (bit % 8) }
@@ -111,7 +111,7 @@ import Testing
         let tokens = try await test.history(of: 2)
         var whole: [UInt8] = []
         try test.damageCommit(2) { whole = $0 ?? [] }
-        for length in 0..<whole.count {
+        for length in stride(from: 0, to: whole.count, by: backend.stride) {
             try test.damageCommit(2) { $0 = Array(whole[..<length]) }
             await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[0], in: .standard) }
         }
@@ -154,6 +154,16 @@ import Testing
         let seen = try await test.cloud.changes(since: tokens[1], in: .standard)
         #expect(seen.commits.isEmpty && seen.token == tokens[1])
         await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[2], in: .standard) }
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aGapAboveTheCheckpointIsNoPruning(_ backend: Backend) async throws {
+        let test = try backend.make()
+        try await test.zone()
+        let tokens = try await test.history(of: 20)
+        try test.damageCommit(18) { $0 = nil }
+        let error = await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[17], in: .standard) }
+        #expect(error?.isRetryable == true)
     }
 
     @Test(arguments: Backend.allCases)

@@ -19,6 +19,8 @@ final class FaultyFileSystem: FileSystemCalls {
         case refused(Int32)
         /// The call is made, but reported as failed: what NFS may do when an answer is lost.
         case doneButReported(Int32)
+        /// A write that says nothing and writes something else.
+        case garbled
     }
 
     private struct Account {
@@ -52,7 +54,7 @@ final class FaultyFileSystem: FileSystemCalls {
             return call
         }
         switch fault(call) {
-        case nil: return try body()
+        case nil, .garbled: return try body()
         case .refused(let number): throw SystemFault(name, number)
         case .doneButReported(let number):
             _ = try body()
@@ -101,7 +103,12 @@ final class FaultyFileSystem: FileSystemCalls {
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int {
         // Short writes, always: a caller that does not go on writes half a file.
         let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(max(1, bytes.count / 2)))
-        return try perform("write", path(descriptor)) { () throws(SystemFault) in try base.write(descriptor, part) }
+        let name = path(descriptor)
+        return try perform("write", name) { () throws(SystemFault) in
+            guard case .garbled = fault(Call(index: calls.count - 1, name: "write", target: name)) else { return try base.write(descriptor, part) }
+            let other = part.map { $0 ^ 1 }
+            return try other.span.withUnsafeBytes { bytes throws(SystemFault) in try base.write(descriptor, bytes) }
+        }
     }
 
     func synchronize(_ descriptor: Int32) throws(SystemFault) {
@@ -124,7 +131,7 @@ final class FaultyFileSystem: FileSystemCalls {
         }
         try base.close(descriptor)
         switch fault(call) {
-        case nil: return
+        case nil, .garbled: return
         case .refused(let number), .doneButReported(let number): throw SystemFault("close", number)
         }
     }

@@ -34,6 +34,16 @@ import Testing
         #expect(try await test.cloud.changes(since: nil, in: .standard).token == tokens[1])
     }
 
+    @Test func aFIFOInPlaceOfAnEmptyAssetIsDamage() async throws {
+        let test = try DirectoryUnderTest()
+        try await test.zone()
+        let asset = try await test.asset([])
+        let path = "\(DirectoryUnderTest.zonePath)/\(asset.path)"
+        try test.scratch.remove(path)
+        #expect(mkfifo("\(test.scratch.path)/\(path)", 0o600) == 0)
+        await expectCloudError(.damaged) { try await test.cloud.openAsset(asset, in: .standard) }
+    }
+
     @Test(arguments: [Backend.directory, .directoryStepByStep])
     func aLinkedDirectoryIsNotFollowed(_ backend: Backend) async throws {
         let test = try #require(try backend.make() as? DirectoryUnderTest)
@@ -82,7 +92,7 @@ import Testing
         let (test, tokens) = try await two()
         let path = "\(commits)/\(twentyDigits(3)).json"
         try test.scratch.write([], to: path)
-        #expect(truncate("\(test.scratch.path)/\(path)", 1 << 40) == 0)
+        #expect(truncate("\(test.scratch.path)/\(path)", 1 << 30) == 0)
         await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[1], in: .standard) }
     }
 

@@ -91,7 +91,7 @@ import Testing
     }
 
     private func start() async throws -> (DirectoryUnderTest, ChangeToken) {
-        let test = try DirectoryUnderTest()
+        let test = try DirectoryUnderTest(inMemory: true)
         try await test.zone()
         return (test, try await test.save(0, after: nil))
     }
@@ -131,6 +131,18 @@ import Testing
         #expect(faulty.repeatedSyncs == 0)
     }
 
+    @Test func aDiskThatWritesSomethingElseIsFoundBeforeAnybodySeesIt() async throws {
+        let (test, token) = try await start()
+        let faulty = FaultyFileSystem { $0.name == "write" ? .garbled : nil }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: faulty, nonces: .system)
+        await expectCloudError(.inputOutput) { try await publish(on: cloud, after: token) }
+        #expect(try test.scratch.tree().filter { $0.hasPrefix("\(zone)/assets/item/") }.isEmpty)
+        let record = CloudRecord(type: "Item", name: "item", fields: [:])
+        let commit = try await cloud.prepare(CommitDraft(device: "writer", saving: [record], clock: .now), after: token, in: .standard)
+        await expectCloudError(.inputOutput) { try await cloud.publish(commit) }
+        #expect(try await verifyWhole(test) == token)
+    }
+
     @Test func errorsSayWhatTheSystemSaid() async throws {
         let (test, token) = try await start()
         for (number, code) in [
@@ -165,6 +177,14 @@ import Testing
         }
         #expect(error?.hint?.contains("another file system") == true)
         #expect(try scratch.tree().isEmpty && unfit.openCount == 0)
+    }
+
+    @Test func aFullDiskIsNotMistakenForAnUnfitFileSystem() async throws {
+        let scratch = try ScratchDirectory()
+        let full = FaultyFileSystem { ["createNameless", "create"].contains($0.name) ? .refused(ENOSPC) : nil }
+        await expectCloudError(.quotaExceeded) {
+            try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test", calls: full, nonces: .system)
+        }
     }
 
     @Test func temporariesOfKilledRunsAreSweptWhenADayOld() async throws {

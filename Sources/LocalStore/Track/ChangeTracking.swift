@@ -1,0 +1,115 @@
+import GRDB
+package import SnapshotModel
+
+/// What is known of the changes of one dataset since the applied version.
+package struct TrackedChanges: Sendable, Hashable {
+    /// Whether every change since the applied version is noted: local data = the applied version + the noted changes.
+    package let isComplete: Bool
+    /// How many entities are noted as touched.
+    package let count: Int
+    /// The last note's sequence number, of any dataset; 0 if there is none.
+    package let lastSequence: Int64
+}
+
+extension LocalTransaction {
+    /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
+    package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
+        guard try db.tableExists("snapsync_tracking") else { return false }
+        return try schemas.allSatisfy { schema in
+            guard let id = try trackingID(schema) else { return false }
+            guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
+            return try installed(schema).elementsEqual(triggers.statements.sorted { $0.name < $1.name }) { $0.name == $1.name && $0.sql == $1.sql }
+        }
+    }
+
+    /// Puts the tracking of datasets in, or mends it. What was mended is no longer known to be complete.
+    ///
+    /// - Returns: the names of the datasets whose triggers were not as they should be.
+    package func track(_ schemas: [DatasetSchema]) throws -> [String] {
+        try db.execute(sql: """
+            CREATE TABLE IF NOT EXISTS snapsync_tracking(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL);
+            CREATE TABLE IF NOT EXISTS snapsync_importing(one INTEGER PRIMARY KEY);
+            CREATE TABLE IF NOT EXISTS snapsync_log(
+                seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
+            """)
+        var mended: [String] = []
+        for schema in schemas {
+            try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
+            guard let id = try trackingID(schema) else { continue }
+            let wanted = try ChangeTriggers(db, schema, id: id)?.statements.sorted { $0.name < $1.name } ?? []
+            let found = try installed(schema)
+            if wanted.elementsEqual(found, by: { $0.name == $1.name && $0.sql == $1.sql }) { continue }
+            for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
+            for trigger in wanted { try db.execute(sql: trigger.sql) }
+            try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
+            mended.append(schema.name)
+        }
+        return mended
+    }
+
+    /// Takes triggers, notes and tables out again.
+    package func untrack() throws {
+        for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
+            try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
+        }
+        for table in ["snapsync_tracking", "snapsync_importing", "snapsync_log"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+    }
+
+    /// What is known of a dataset's changes.
+    package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
+        guard try db.tableExists("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
+            return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
+        }
+        let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let count = try Int.fetchOne(
+            db, sql: """
+                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                WHERE dataset = ? AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                """, arguments: [id]) ?? 0
+        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
+        return TrackedChanges(isComplete: isComplete, count: count, lastSequence: last)
+    }
+
+    /// Forgets a dataset's notes up to `sequence`: what they say is in the version that is now the applied one.
+    ///
+    /// With nothing later, the changes are known to be complete from here on; that must be true when this is called.
+    package func settleChanges(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
+        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
+        // A sequence number is never given twice: the last one stays, as a note of nothing (dataset 0).
+        if try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0 < last {
+            try db.execute(sql: "INSERT INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last])
+        }
+        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = 0 AND seq < (SELECT max(seq) FROM snapsync_log)")
+        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+    }
+
+    /// Says that a dataset's table is no longer the applied version and its noted changes.
+    package func forgetCompleteness(of schema: DatasetSchema) throws {
+        guard try db.tableExists("snapsync_tracking") else { return }
+        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
+    }
+
+    /// Runs `body` without its changes being noted: they come from a version.
+    package func importing<T>(_ body: () throws -> T) throws -> T {
+        guard try db.tableExists("snapsync_importing") else { return try body() }
+        try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
+        let result = try body()
+        // If `body` throws, the transaction is rolled back, and this mark with it.
+        try db.execute(sql: "DELETE FROM snapsync_importing")
+        return result
+    }
+
+    private func trackingID(_ schema: DatasetSchema) throws -> Int64? {
+        try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name])
+    }
+
+    private func installed(_ schema: DatasetSchema) throws -> [(name: String, sql: String)] {
+        try Row.fetchAll(
+            db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND name GLOB ? AND tbl_name = ? COLLATE NOCASE ORDER BY name",
+            arguments: ["snapsync_\(schema.name)_*", schema.table]
+        ).map { ($0[0], $0[1]) }
+    }
+}

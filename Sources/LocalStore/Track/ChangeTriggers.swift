@@ -1,0 +1,47 @@
+import GRDB
+import SnapshotModel
+
+/// The triggers that note which entities of a dataset are touched, by whatever program.
+///
+/// A note says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
+/// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
+struct ChangeTriggers {
+    /// The triggers as `CREATE TRIGGER` statements, by name.
+    let statements: [(name: String, sql: String)]
+
+    /// The triggers of a dataset; nil if its table has a unique index on expressions.
+    init?(_ db: Database, _ schema: DatasetSchema, id: Int64) throws {
+        guard let others = try UniqueKey.others(db, schema) else { return nil }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
+        let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
+
+        // Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
+        let clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
+        func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
+            let name = "snapsync_\(schema.name)_\(name)"
+            let when = "NOT EXISTS (SELECT 1 FROM snapsync_importing)" + (condition.map { " AND \($0)" } ?? "")
+            return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(when) BEGIN \(body) END")
+        }
+        let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
+        let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
+        var statements = [
+            trigger("insert", "AFTER INSERT", note("0, NEW.\(key), \(clock), \(new), NULL")),
+            trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("0, NEW.\(key), \(clock), \(changed), \(old)")),
+            trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
+        ]
+        // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
+        for (number, unique) in others.enumerated() {
+            let mark = """
+                INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 1, t.\(key), \(clock), NULL, \
+                \(stamp.map { "t.\($0)" } ?? "NULL") FROM \(table) t WHERE \(unique.isTakenFrom) AND t.\(key) IS NOT NEW.\(key);
+                """
+            let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
+            statements.append(trigger("replace\(number)", "BEFORE INSERT", mark))
+            statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", mark))
+        }
+        self.statements = statements
+    }
+}

@@ -1,0 +1,169 @@
+import Foundation
+import GRDB
+import LocalStore
+import SnapshotModel
+import Testing
+
+/// Changes are made on a connection of their own, as by another program.
+@Suite struct ChangeTrackingTests {
+    private let path = FileManager.default.temporaryDirectory.appendingPathComponent("tracking-\(UUID().uuidString).db").path
+    private let schema: DatasetSchema
+    private let database: LocalDatabase
+    private let application: DatabaseQueue
+
+    init() throws {
+        schema = try DatasetSchema(
+            name: "things", table: "my things", key: "id", timestamp: "changed",
+            columns: [
+                DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
+                DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
+            ])
+        application = try DatabaseQueue(path: path)
+        try application.write { db in
+            try db.execute(sql: #"""
+                CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
+                INSERT INTO "my things" VALUES('a', '2026-01-01T00:00:00Z', 1, 'A'), ('b', '2026-01-01T00:00:00Z', 2, 'B'), ('c', NULL, 3, 'C');
+                """#)
+        }
+        database = try LocalDatabase(path: path)
+        let schema = schema
+        #expect(try database.write { try $0.track([schema]) } == ["things"])
+        try settle()
+    }
+
+    private func settle() throws {
+        try database.write { try $0.settleChanges(of: schema, upTo: $0.trackedChanges(of: schema).lastSequence) }
+    }
+
+    private func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
+
+    private func run(_ sql: String) throws { try application.write { try $0.execute(sql: sql) } }
+
+    /// The keys that are noted and whether each row is still there.
+    private func touched() throws -> Set<String> {
+        try application.read { db in
+            try Set(String.fetchAll(db, sql: """
+                SELECT key FROM snapsync_log l WHERE dataset > 0 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
+                """))
+        }
+    }
+
+    @Test func aSettledTableHasNoChanges() throws {
+        #expect(try changes().isComplete)
+        #expect(try changes().count == 0)
+    }
+
+    @Test(arguments: [
+        ("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)", ["d"]),
+        ("UPDATE \"my things\" SET slot = 9 WHERE id = 'a'", ["a"]),
+        ("UPDATE \"my things\" SET id = 'z' WHERE id = 'a'", ["a", "z"]),
+        ("DELETE FROM \"my things\"", ["a", "b", "c"]),
+        ("INSERT OR REPLACE INTO \"my things\" VALUES('a', NULL, 1, 'new')", ["a"]),
+        ("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 2, 'takes b''s slot')", ["b", "d"]),
+        ("INSERT OR IGNORE INTO \"my things\" VALUES('d', NULL, 2, 'is ignored')", []),
+        ("INSERT OR IGNORE INTO \"my things\" VALUES('a', NULL, 7, 'is ignored')", []),
+        ("UPDATE OR REPLACE \"my things\" SET slot = 2 WHERE id = 'a'", ["a", "b"]),
+        ("UPDATE OR IGNORE \"my things\" SET slot = 2 WHERE id = 'a'", []),
+        ("UPDATE OR REPLACE \"my things\" SET id = 'b' WHERE id = 'a'", ["a", "b"]),
+        ("INSERT INTO \"my things\" VALUES('a', NULL, 1, 'x') ON CONFLICT(id) DO UPDATE SET \"the \"\"name\"\"\" = excluded.\"the \"\"name\"\"\"", ["a"]),
+        ("BEGIN; DELETE FROM \"my things\"; ROLLBACK", []),
+        ("CREATE TABLE other(x); INSERT INTO other VALUES(1)", []),
+    ] as [(String, [String])])
+    func everyWayToChangeARowIsNoted(sql: String, keys: [String]) throws {
+        if sql.hasPrefix("BEGIN") { try application.inDatabase { try $0.execute(sql: sql) } } else { try run(sql) }
+        #expect(try touched() == Set(keys))
+        #expect(try changes().count == keys.count)
+        #expect(try changes().isComplete)
+    }
+
+    @Test func randomStatementsAreNotedExactly() throws {
+        for seed in UInt64(1)...150 {
+            var random = SeededGenerator(seed: seed)
+            let before = try contents()
+            var sql = ""
+            for _ in 0..<1 + random.below(5) {
+                let id = ["a", "b", "c", "d", "e"][random.below(5)], slot = random.below(6)
+                let conflict = ["", "OR REPLACE", "OR IGNORE"][random.below(3)]
+                switch random.below(4) {
+                case 0: sql = "INSERT \(conflict) INTO \"my things\" VALUES('\(id)', NULL, \(slot), 'n\(random.below(3))')"
+                case 1: sql = "UPDATE \(conflict) \"my things\" SET slot = \(slot) WHERE id = '\(id)'"
+                case 2: sql = "UPDATE \(conflict) \"my things\" SET id = '\(id)' WHERE slot = \(slot)"
+                default: sql = "DELETE FROM \"my things\" WHERE slot = \(slot)"
+                }
+                try? run(sql)
+            }
+            let after = try contents()
+            let different = Set(before.keys).union(after.keys).filter { before[$0] != after[$0] }
+            // Every difference is noted. What is noted and not different was written with the value that it had.
+            #expect(try touched().isSuperset(of: different), "seed \(seed), last statement \(sql)")
+            try settle()
+            #expect(try changes().count == 0)
+        }
+    }
+
+    private func contents() throws -> [String: [DatabaseValue]] {
+        try application.read { db in
+            try Dictionary(uniqueKeysWithValues: Row.fetchAll(db, sql: "SELECT * FROM \"my things\"").map { ($0[0] as String, Array($0.databaseValues)) })
+        }
+    }
+
+    @Test func importsAreNotNoted() throws {
+        try database.write { transaction in
+            try transaction.importing { _ = try transaction.replaceAll(of: schema) }
+        }
+        #expect(try changes().count == 0)
+        try run("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)")
+        #expect(try touched() == ["d"])
+    }
+
+    @Test func anImportThatFailsLeavesTrackingOn() throws {
+        struct Failure: Error {}
+        #expect(throws: Failure.self) {
+            try database.write { transaction in
+                try transaction.importing {
+                    _ = try transaction.replaceAll(of: schema)
+                    throw Failure()
+                }
+            }
+        }
+        #expect(try contents().count == 3)
+        try run("DELETE FROM \"my things\" WHERE id = 'a'")
+        #expect(try touched() == ["a"])
+    }
+
+    @Test func settlingForgetsOnlyWhatWasRead() throws {
+        try run("DELETE FROM \"my things\" WHERE id = 'a'")
+        let sequence = try changes().lastSequence
+        try run("DELETE FROM \"my things\" WHERE id = 'b'")
+        try database.write { try $0.settleChanges(of: schema, upTo: sequence) }
+        #expect(try touched() == ["b"])
+        try settle()
+        let settled = try changes().lastSequence
+        try run("DELETE FROM \"my things\" WHERE id = 'c'")
+        #expect(try changes().lastSequence > settled, "a sequence number must not be given twice")
+    }
+
+    @Test func aRebuiltTableIsFoundAndMended() throws {
+        try run(#"""
+            CREATE TABLE rebuilt(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
+            INSERT INTO rebuilt SELECT * FROM "my things" WHERE id <> 'b'; DROP TABLE "my things"; ALTER TABLE rebuilt RENAME TO "my things"
+            """#)
+        #expect(try !database.read { try $0.isTracking([schema]) })
+        #expect(try database.write { try $0.track([schema]) } == ["things"])
+        #expect(try database.read { try $0.isTracking([schema]) })
+        #expect(try !changes().isComplete)
+    }
+
+    @Test func aTableWithAUniqueExpressionIsNeverCalledComplete() throws {
+        try run("CREATE UNIQUE INDEX odd ON \"my things\"(lower(\"the \"\"name\"\"\"))")
+        _ = try database.write { try $0.track([schema]) }
+        try settle()
+        #expect(try !changes().isComplete)
+    }
+
+    @Test func untrackingLeavesNothing() throws {
+        try database.write { try $0.untrack() }
+        #expect(try application.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") } == 0)
+        try run("DELETE FROM \"my things\"")
+    }
+}
