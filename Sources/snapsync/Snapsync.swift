@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 
 /// The command: parse, call one method of the engine, print.
 @main
@@ -28,4 +29,9 @@ struct Snapsync: AsyncParsableCommand {
             ExportCommand.self, ImportCommand.self, SyncCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
         ])
+
+    static func main() async {
+        LoggingSystem.bootstrap { _ in StandardErrorLog() }
+        await main(nil)
+    }
 }
