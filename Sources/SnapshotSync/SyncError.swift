@@ -79,11 +79,24 @@ extension SyncError {
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
         case let error as FormatError:
-            self.init(.dataRefused, step: step, at: error.place, error.reason, hint: error.hint)
+            self.init(error, step: step, at: error.place, error.reason, hint: error.hint)
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
         default:
             self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+        }
+    }
+
+    /// An error of the format, told of another place or in other words.
+    init(_ error: FormatError, step: SyncStep, at place: String, _ reason: String, hint: String?) {
+        self.init(Self.code(of: error), step: step, at: place, reason, hint: hint)
+    }
+
+    private static func code(of error: FormatError) -> Code {
+        switch error.code {
+        case .unsupportedVersion: .refused
+        case .compression, .misuse: .inputOutput
+        default: .dataRefused
         }
     }
 

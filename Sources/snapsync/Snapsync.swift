@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 
 /// The command: parse, call one method of the engine, print.
 @main
@@ -30,7 +31,7 @@ struct Snapsync: AsyncParsableCommand {
         ])
 
     static func main() async {
-        CommandLog.start()
+        LoggingSystem.bootstrap { _ in StandardErrorLog() }
         await main(nil)
     }
 }

@@ -73,7 +73,7 @@ struct SnapshotVerifier: Sendable {
 
     private func check(_ asset: SnapshotAsset) throws {
         try checkFileHash(asset)
-        let schema = try SyncError.at(.verify) { try asset.index.schema(table: asset.index.dataset) }
+        let schema = try asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
         var count = 0
         try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.entitiesAndHash(schema)) { _, block in
             count += block.count

@@ -108,7 +108,7 @@ struct DatasetImporter: Sendable {
     }
 
     private func takeTail(in transaction: LocalTransaction) throws {
-        let tail = try asset.readMember(asset.index.tail)
+        let tail = try asset.readMember(asset.index.tail, name: "tail")
         try SyncError.at(.apply) { try transaction.clearTail(of: schema) }
         _ = try SyncError.at(.verify) {
             try tail.withBytes { bytes in

@@ -98,7 +98,7 @@ struct FileImporter: Sendable {
         do {
             return try body()
         } catch let error as FormatError {
-            throw SyncError(.dataRefused, step: step, at: path, "\(error.reason) (\(error.place)); nothing was changed", hint: error.hint)
+            throw SyncError(error, step: step, at: path, "\(error.reason) (\(error.place)); nothing was changed", hint: error.hint)
         }
     }
 }

@@ -28,25 +28,25 @@ struct SnapshotAsset: Sendable {
         guard let data = try SyncError.at(.fetch, { [reader] in try reader.index() }) else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset has no block index", hint: Self.hint)
         }
-        let index = try SyncError.at(.verify) { try SnapshotIndex.decode(data) }
+        let index = try Self.step(.verify, of: place) { try SnapshotIndex.decode(data) }
         self.index = index
         let isConsistent = index.dataset == dataset ?? index.dataset && index.size == fields.dataFile.byteCount && index.size == reader.byteCount
             && index.rawSize == fields.dataFile.rawByteCount && index.recordCount == fields.recordCount
         guard isConsistent else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the block index does not fit the record and the file", hint: Self.hint)
         }
-        let header = try readMember(index.header)
-        let head = try SyncError.at(.verify) { try header.withBytes { try SnapshotHeader.parse($0) } }
+        let header = try readMember(index.header, name: "header")
+        let head = try step(.verify) { try header.withBytes { try SnapshotHeader.parse($0) } }
         guard head.dataset == index.dataset, head.syncTimestamp == fields.syncTimestamp else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset's head names another dataset or time than the record", hint: Self.hint)
         }
     }
 
-    /// Reads, checks and decompresses the head or the tail.
-    func readMember(_ entry: MemberEntry) throws -> ByteBuffer {
+    /// Reads, checks and decompresses the header or the tail.
+    func readMember(_ entry: MemberEntry, name: String) throws -> ByteBuffer {
         let compressed = try fetch(entry, into: ByteBuffer())
         let raw = ByteBuffer()
-        try SyncError.at(.verify) { try compressed.withBytes { try MemberReader().inflate($0, entry: entry, name: "the head or tail", into: raw) } }
+        try step(.verify) { try compressed.withBytes { try MemberReader().inflate($0, entry: entry, name: name, into: raw) } }
         return raw
     }
 
@@ -62,8 +62,19 @@ struct SnapshotAsset: Sendable {
     /// Checks the end of the asset.
     @discardableResult
     func checkTail() throws -> SnapshotTail {
-        let tail = try readMember(index.tail)
-        return try SyncError.at(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
+        let tail = try readMember(index.tail, name: "tail")
+        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
+    }
+
+    /// Runs `body`; an error of the format comes out with the dataset and the version.
+    func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
+
+    private static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
+        do {
+            return try body()
+        } catch let error as FormatError {
+            throw SyncError(error, step: step, at: "\(error.place) of \(place)", error.reason, hint: error.hint ?? hint)
+        }
     }
 
     static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run snapsync export again"

@@ -26,7 +26,7 @@ enum SyncGuards {
         guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }
         throw SyncError(
             .refused, step: .read, at: "dataset \(state.name)",
-            "the cloud's entities have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
+            "the entities that were imported have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
             hint: "update the dataset file or snapsync on this device")
     }
 

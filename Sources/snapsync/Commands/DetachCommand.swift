@@ -13,13 +13,13 @@ struct DetachCommand: AsyncParsableCommand {
               snapsync detach --db phone.db
             """)
 
-    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try database.engine().detach()
+            let report = try SyncEngine(database: path).detach()
             try output.printer.print(report, ["\(path) is no longer part of zone \(report.zone); its tables and the cloud are as they were"])
         }
     }

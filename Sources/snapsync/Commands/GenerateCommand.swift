@@ -16,8 +16,7 @@ struct GenerateCommand: AsyncParsableCommand {
               snapsync generate --db phone.db --mark-read 3
             """)
 
-    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
-    var db: String?
+    @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: "How many notifications.")
     var notifications = 150
     @Option(name: .long, help: "How many buckets.")
@@ -35,7 +34,7 @@ struct GenerateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let path = db ?? DatabaseOptions.environment("SNAPSYNC_DB") else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        let path = try database.path()
         try await output.printer.run {
             if let markRead {
                 let report = try await SampleFiller.markRead(database: path, count: markRead, seed: seed)

@@ -17,8 +17,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
             """)
 
-    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
-    var db: String?
+    @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
     @Option(name: .long, help: "What this device does: writer publishes, reader imports.")
@@ -48,7 +47,7 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        guard let db = db ?? DatabaseOptions.environment("SNAPSYNC_DB") else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        let db = try database.path()
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         let request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,

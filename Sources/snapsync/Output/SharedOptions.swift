@@ -10,25 +10,31 @@ struct OutputOptions: ParsableArguments {
     var printer: Printer { Printer(isJSON: json) }
 }
 
-/// The database, given or from the environment.
-struct DatabaseOptions: ParsableArguments {
+/// The database alone, given or from the environment.
+struct DatabaseFile: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
     var db: String?
+
+    /// The path; nil if neither flag nor environment says one.
+    var pathIfAny: String? { db ?? DatabaseOptions.environment("SNAPSYNC_DB") }
+
+    /// The path.
+    func path() throws -> String {
+        guard let path = pathIfAny else { throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.") }
+        return path
+    }
+}
+
+/// The database, and another path of its cloud, given or from the environment.
+struct DatabaseOptions: ParsableArguments {
+    @OptionGroup var file: DatabaseFile
 
     @Option(name: .long, help: ArgumentHelp("The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
 
-    /// The database's path.
-    func path() throws -> String {
-        guard let path = db ?? Self.environment("SNAPSYNC_DB") else {
-            throw ValidationError("Say which database: --db FILE, or set SNAPSYNC_DB.")
-        }
-        return path
-    }
-
     /// The engine on that database.
     func engine() throws -> SyncEngine {
-        try SyncEngine(database: path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
+        try SyncEngine(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
     /// The engine, with its errors printed as the command prints them.
@@ -54,7 +60,7 @@ struct LookOptions: ParsableArguments {
     var zone = "ZentikSyncZone"
 
     /// Whether a cloud directory is given and no database.
-    var isCloudAlone: Bool { database.db == nil && DatabaseOptions.environment("SNAPSYNC_DB") == nil && cloudDirectory != nil }
+    var isCloudAlone: Bool { database.file.pathIfAny == nil && cloudDirectory != nil }
 
     private var cloudDirectory: String? { database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") }
 

@@ -22,7 +22,9 @@ enum StandardStream: Int32 {
             let count = Foundation.write(rawValue, rest.baseAddress, rest.count)
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                throw SyncError(.inputOutput, at: self == .output ? "standard output" : "standard error", "it cannot be written: \(String(cString: strerror(errno)))")
+                throw SyncError(
+                    .inputOutput, at: self == .output ? "standard output" : "standard error", "it cannot be written: \(String(cString: strerror(errno)))",
+                    hint: "make room, or check what the output goes to")
             }
             rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         }

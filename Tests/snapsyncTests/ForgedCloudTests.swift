@@ -1,0 +1,153 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Commits, indexes and blocks that lie though every checksum fits: made by a hostile or broken program, not by a bad disk.
+@Suite struct ForgedCloudTests {
+    private static let asset = "commit['saved'][0]['fields']['dataFile']['value']"
+
+    @Test func pathsInACommitStayInTheirPlace() throws {
+        let cloud = try DamagedCloud()
+        for path in [
+            "../../../../../../../../etc/passwd", "/etc/passwd", "assets/notifications_data/../../zone.json", "assets/buckets_data/00000000000000000001-0123abcd.json.gz",
+            "assets/notifications_data/00000000000000000009-0123abcd.json.gz", "assets/notifications_data/x.json.gz", "", "assets//00000000000000000002-0123abcd.json.gz",
+            "assets/notifications_data/00000000000000000002-0123ABCD.json.gz", "assets/notifications_data/00000000000000000002-0123abcd.json.gz/x", "\u{1B}]0;owned\u{07}",
+        ] {
+            try cloud.refuse(saying: ["commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "doctor"]) { _ in
+                try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['path'] = \(Self.python(path))")
+            }
+        }
+    }
+
+    @Test func impossibleCommitsAreRefused() throws {
+        let cloud = try DamagedCloud()
+        for (edit, says) in [
+            ("commit['saved'][0]['name'] = '../x'", "a record's name is not allowed"),
+            ("commit['saved'][0]['name'] = 'a\\x1b[2J'", "a record's name is not allowed"),
+            ("commit['saved'][0]['type'] = '\\n'", "the type of record notifications_data is not allowed"),
+            ("commit['saved'].append(commit['saved'][0])", "a record stands in the commit twice"),
+            ("commit['deleted'] = ['notifications_data']", "a record stands in the commit twice"),
+            ("commit['device'] = 'phone\\x1b[31m'", "a name is not allowed"),
+            ("commit['number'] = 3", "another number than its name"),
+            ("commit['cloud'] = '00000000-0000-4000-8000-000000000000'", "another cloud or zone"),
+            ("commit['zone'] = 'public/ZentikSyncZone'", "another cloud or zone"),
+            ("commit['parent'] = 'x'", "the parent's hash is not one"),
+            ("commit['parent'] = '0' * 64", "parent"),
+            ("del commit['parent']", "the parent's hash is not one"),
+            ("commit['clock'] = '1999-01-01T00:00:00Z'", "the times are not possible"),
+            ("commit['timestamp'] = '2000-01-01T00:00:00Z'", "the times are not possible"),
+            ("commit['saved'] = 'none'", "saved: a value of another type is expected"),
+            ("del commit['nonce']", "'nonce' is missing"),
+            ("\(Self.asset)['size'] = -1", "an impossible size or hash"),
+            ("\(Self.asset)['sha256'] = 'zz'", "an impossible size or hash"),
+            ("\(Self.asset)['index']['size'] = 1 << 40", "an impossible size or hash"),
+        ] as [(String, String)] {
+            try cloud.refuse(saying: ["commits/00000000000000000002.json", says]) { _ in try CloudForgery.rewriteCommit(cloud.commitPath, edit) }
+        }
+        try cloud.refuse(exit: 78, saying: ["commits/00000000000000000002.json", "needs what this version does not know", "update snapsync"], verifies: false) { _ in
+            try CloudForgery.rewriteCommit(cloud.commitPath, "commit['requires'] = ['tensors']")
+        }
+    }
+
+    @Test func recordsThatDoNotFitTheirAssetAreRefused() throws {
+        let cloud = try DamagedCloud()
+        for (edit, says) in [
+            ("del commit['saved'][0]['fields']['recordCount']", "lacks dataFile, syncTimestamp or recordCount"),
+            ("commit['saved'][0]['fields']['dataFile'] = {'type': 'string', 'value': 'x'}", "lacks dataFile, syncTimestamp or recordCount"),
+            ("commit['saved'][0]['fields']['recordCount']['value'] = 21", "the block index does not fit the record and the file"),
+            ("commit['saved'][0]['fields']['syncTimestamp']['value'] = '2025-01-01T00:00:00Z'", "names another dataset or time than the record"),
+            ("\(Self.asset)['rawSize'] += 1", "the block index does not fit the record and the file"),
+            ("del \(Self.asset)['index']", "the asset has no block index"),
+        ] as [(String, String)] {
+            try cloud.refuse(saying: ["notifications", says]) { _ in try CloudForgery.rewriteCommit(cloud.commitPath, edit) }
+        }
+        try cloud.refuse(saying: ["notifications", "does not match the hash in its commit"], importRefuses: false) { _ in
+            try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['sha256'] = '0' * 64")
+        }
+        try cloud.refuse(exit: 78, saying: ["notifications", "change assets, which this snapsync does not know", "update snapsync"], verifies: false) { _ in
+            try CloudForgery.rewriteCommit(cloud.commitPath, "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [commit['saved'][0]['fields']['dataFile']]}")
+        }
+        try cloud.refuse(exit: 78, saying: ["notifications_data", "its type is Other, the dataset file says NotificationsData"], verifies: false) { _ in
+            try CloudForgery.rewriteCommit(cloud.commitPath, "commit['saved'][0]['type'] = 'Other'")
+        }
+    }
+
+    @Test func indexesThatLieAreRefused() throws {
+        let cloud = try DamagedCloud()
+        try cloud.refuse(exit: 78, saying: ["block index of notifications@2", "format version 2", "update this program"], verifies: false) { _ in
+            try CloudForgery.rewriteIndex(ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":2')")
+        }
+        for (edit, says) in [
+            ("index = index.replace('\"dataset\":\"notifications\"', '\"dataset\":\"buckets\"')", "does not fit the record"),
+            ("index = index.replace('\"recordCount\":20', '\"recordCount\":21')", "do not add up"),
+            ("index = index.replace('\"count\":20', '\"count\":21').replace('\"recordCount\":20', '\"recordCount\":21')", "does not fit the record"),
+            ("index = re.sub('\"firstKey\":\"[^\"]*\"', '\"firstKey\":\"0\"', index)", "its first key is not the one in the index"),
+            ("index = re.sub('\"offset\":0', '\"offset\":5', index)", "block index"),
+            ("index = re.sub('(\"length\":)([0-9]+)', lambda m: m[1] + str(int(m[2]) + 1), index)", "block index"),
+            ("index = re.sub('(\"rawLength\":)([0-9]{4,})', lambda m: m[1] + '99999999999999', index)", "block index"),
+            ("index = re.sub('(\"rawSha256\":\")[0-9a-f]{64}', lambda m: m[1] + '0' * 64, index)", "hash"),
+            ("index = re.sub('(\"sha256\":\")[0-9a-f]{64}', lambda m: m[1] + '0' * 64, index)", "hash"),
+            ("index = index.replace('\"type\":\"json\"', '\"type\":\"text\"')", "column attachments"),
+            ("index = index.replace('\\n', ' \\n')", "block index"),
+            ("index = '{}'", "block index"),
+            ("index = index + '\\n'", "block index"),
+            ("index = '[' * 100000", "block index"),
+        ] as [(String, String)] {
+            let refusesOnlyInVerify = edit.contains("rawSha256") || edit.contains("\"text\"")
+            try cloud.refuse(saying: ["notifications", says], importRefuses: !refusesOnlyInVerify) { _ in
+                try CloudForgery.rewriteIndex(ofCommit: cloud.commitPath, record: "notifications_data", edit)
+            }
+        }
+    }
+
+    @Test func blocksThatLieAreRefused() throws {
+        let cloud = try DamagedCloud()
+        // The forger itself makes an asset that is taken, so that each refusal below is about the lie.
+        try CloudForgery.rewriteBlocks(ofCommit: cloud.commitPath, record: "notifications_data", "blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"Forged ', 1)")
+        try cloud.scene.succeed("verify --cloud cloud")
+        for (edit, says) in [
+            ("blocks[0] = blocks[0].replace(b'\"title\"', b'\"titel\"', 1)", "entity 0"),
+            ("blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"\\xff', 1)", "is not UTF-8"),
+            ("blocks[0] = blocks[0].replace(b'\"attachments\":', b'\"attachments\":{', 1)", "entity"),
+            ("blocks[0] = b',\\n'.join(reversed(blocks[0].split(b',\\n')))", "does not come after"),
+            ("blocks[0] = b',\\n'.join(blocks[0].split(b',\\n')[:-1])", "it holds 19 entities, and the index says 20"),
+            ("blocks[0] = blocks[0] + b',\\n' + blocks[0].split(b',\\n')[-1]", "does not come after"),
+            ("blocks[0] = blocks[0] + b' '", "block 0"),
+            ("blocks[0] = blocks[0] + b'\\x00' * 50_000_000", "block 0"),
+            // Declares little, holds much: the buffer ends where the declaration does.
+            ("raw_lengths[0] = len(blocks[0]); blocks[0] += b' ' * 30_000_000", "it holds more than the declared"),
+            ("raw_lengths[0] = len(blocks[0]) + 1000", "it holds less than the declared"),
+            // Declares more than any block may hold.
+            ("raw_lengths[0] = 10 ** 10", "block"),
+        ] as [(String, String)] {
+            try cloud.refuse(saying: ["notifications", says]) { _ in
+                try CloudForgery.rewriteBlocks(ofCommit: cloud.commitPath, record: "notifications_data", edit)
+            }
+        }
+    }
+
+    @Test func brokenChainsAreRefused() throws {
+        let cloud = try DamagedCloud()
+        let scene = cloud.scene
+        let second = scene.scratch.path(cloud.commit)
+        // A third version, so that the second can be missing or another one.
+        try scene.succeed("generate --db phone.db --mark-read 3 --seed 9")
+        try scene.succeed("export --db phone.db")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("good"))
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
+        try cloud.refuse(saying: ["commits/00000000000000000003.json", "parent"]) { _ in
+            try CloudForgery.rewriteCommit(second, "commit['nonce'] = '0' * 16")
+        }
+        try cloud.refuse(saying: ["commits/00000000000000000001.json", "is not the one that this device has read"], verifies: false) { scratch in
+            try CloudForgery.rewriteCommit(scratch.path("\(Scene.zone)/commits/00000000000000000001.json"), "commit['nonce'] = '0' * 16")
+        }
+        // A number that is missing hides what comes behind it; looking at the whole zone says so.
+        try FileManager.default.removeItem(atPath: second)
+        let run = try scene.run("verify --all --cloud cloud")
+        #expect(run.status == 65 && run.errorText.contains("commits/00000000000000000002.json: the commit is missing and later ones are there"), "\(run.errorText)")
+    }
+
+    private static func python(_ text: String) throws -> String {
+        String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Looking: `cat`, `history`, `status`, `verify`, through a database and at a cloud directory alone.
+@Suite struct InspectTests {
+    @Test func catIsWhatZcatSays() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
+        let first = try scene.scratch.read(scene.asset("notifications"))
+        try scene.succeed("generate --db phone.db --mark-read 5")
+        try scene.succeed("export --db phone.db")
+        for dataset in ["buckets", "notifications"] {
+            let newest = try Gzip.decompress(scene.scratch.path(scene.asset(dataset)))
+            for line in ["cat \(dataset) --db phone.db", "cat \(dataset) --db watch.db", "cat \(dataset) --cloud cloud", "cat \(dataset) --version 2 --cloud cloud"] {
+                #expect(try scene.run(line).output == newest, "\(line)")
+            }
+        }
+        try scene.scratch.write(first, to: "first.json.gz")
+        #expect(try scene.run("cat notifications --version 1 --db phone.db").output == Gzip.decompress(scene.scratch.path("first.json.gz")))
+        try scene.refuse("cat rooms --cloud cloud", exit: 66, saying: ["version 2", "it has no dataset rooms", "buckets_data, notifications_data"])
+        try scene.refuse("cat buckets --version 7 --cloud cloud", exit: 66, saying: ["no such version yet; the newest is 2"])
+    }
+
+    @Test func outputThatNobodyReadsEndsTheCommand() throws {
+        let scene = try Scene.phone(notifications: 3000, buckets: 3)
+        let run = try ProgramRun("bash", ["-c", "\"$0\" cat notifications --cloud cloud | head -c 10; echo \" ${PIPESTATUS[0]}\"", BuiltCommand.path()], in: scene.scratch.path)
+        #expect(run.text == "{\"syncTime 74\n" || run.text == "{\"syncTime 141\n", "\(run.text) \(run.errorText)")
+        let full = try ProgramRun("bash", ["-c", "\"$0\" cat notifications --cloud cloud > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
+        Scene.checkRefusal(full, exit: 74, saying: ["standard output", "No space left on device"])
+    }
+
+    @Test func historyListsWhatEachVersionChanged() throws {
+        let scene = try Scene.phone()
+        for seed in 1...3 {
+            try scene.succeed("generate --db phone.db --mark-read 1 --seed \(seed)")
+            try scene.succeed("export --db phone.db")
+        }
+        let versions = try #require(try scene.json("history --db phone.db")["versions"] as? [[String: Any]])
+        #expect(versions.map { $0["version"] as? Int } == [4, 3, 2, 1])
+        #expect(versions.map { ($0["saved"] as? [[String: Any]])?.count } == [1, 1, 1, 2])
+        #expect(versions.allSatisfy { $0["device"] as? String == "phone" })
+        let hash = try ProgramRun("sha256sum", [scene.scratch.path(scene.newest("commits"))]).text.prefix(64)
+        #expect(versions[0]["hash"] as? String == String(hash))
+        let times = versions.compactMap { $0["timestamp"] as? String }
+        #expect(times == times.sorted(by: >) && Set(times).count == 4)
+
+        let limited = try scene.succeed("history --cloud cloud --limit 2")
+        #expect(limited.split(separator: "\n").filter { $0.hasPrefix("version ") }.map { $0.split(separator: " ")[1] } == ["4", "3"])
+        #expect(limited == (try scene.succeed("history --db phone.db --limit 2")))
+        // The files that it names are there, in the sizes that it says.
+        for saved in versions.flatMap({ $0["saved"] as? [[String: Any]] ?? [] }) {
+            #expect(try scene.scratch.read("\(Scene.zone)/\(saved["file"] as? String ?? "")").count == saved["size"] as? Int)
+        }
+    }
+
+    @Test func statusSaysHowFarApart() throws {
+        let scene = try Scene.phoneAndWatch()
+        for seed in 1...2 {
+            try scene.succeed("generate --db phone.db --mark-read 1 --seed \(seed)")
+            try scene.succeed("export --db phone.db")
+        }
+        let text = try scene.succeed("status --db watch.db")
+        #expect(text.contains("watch.db: reader watch of zone ZentikSyncZone in \(scene.scratch.path("cloud"))\n  version 1, newest is 3, 2 behind\n"))
+        #expect(text.contains("  buckets: 4 entities of 2") && text.contains("  notifications: 30 entities of 2"))
+        #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader): version 1, as of "))
+        #expect(try scene.json("status --db watch.db")["behind"] as? Int == 2)
+        #expect(try scene.json("status --db phone.db")["behind"] as? Int == 0)
+        let cloud = try scene.succeed("status --cloud cloud")
+        #expect(cloud.contains("(iCloud.org.snapsync), one publisher: phone\n  newest version: 3 of 2"))
+        #expect(cloud.contains("  notifications_data: 30 entities, ") && cloud.contains("device watch (reader): version 1"))
+    }
+
+    @Test func lookingChangesNothing() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("export --db phone.db")
+        let (cloud, watch, phone) = (try scene.cloudListing(), try scene.database("watch.db").dump(), try scene.database("phone.db").dump())
+        for database in ["watch.db", "phone.db"] {
+            for line in ["status", "history", "cat buckets", "verify --all --local"] { try scene.succeed("\(line) --db \(database)") }
+        }
+        for line in ["status", "history", "cat buckets", "verify --all"] { try scene.succeed("\(line) --cloud cloud") }
+        #expect(try scene.cloudListing() == cloud)
+        #expect(try scene.database("watch.db").dump() == watch)
+        #expect(try scene.database("phone.db").dump() == phone)
+    }
+
+    @Test func verifyCountsWhatItChecked() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 2500, buckets: 5)
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("export --db phone.db")
+        let newest = try scene.json("verify --cloud cloud")
+        #expect(newest["versions"] as? Int == 1 && (newest["sound"] as? [[String: Any]])?.count == 2 && newest["localMatches"] == nil)
+        let all = try scene.json("verify --all --local --db watch.db")
+        #expect(all["versions"] as? Int == 2 && all["newestVersion"] as? Int == 2 && all["localMatches"] as? Bool == true)
+        #expect((all["sound"] as? [[String: Any]])?.map { $0["recordCount"] as? Int } == [5, 2500, 2500])
+        #expect(try scene.succeed("verify --db watch.db --local").hasSuffix("sound: the local tables are the applied version\nall is well\n"))
+        try scene.refuse("verify --local --cloud cloud", exit: 78, saying: ["--local needs a database", "--db"])
+    }
+
+    /// Each way in which a local row can differ from the version that was applied.
+    @Test(arguments: [
+        "UPDATE notifications SET title = title || ' ' WHERE id = (SELECT max(id) FROM notifications)",
+        "UPDATE notifications SET readAt = NULL WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NOT NULL)",
+        "UPDATE notifications SET attachments = ' []' WHERE id = (SELECT min(id) FROM notifications WHERE attachments = '[]')",
+        "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)",
+        "DELETE FROM notifications",
+        "INSERT INTO notifications SELECT '~', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction FROM notifications LIMIT 1",
+        "INSERT INTO notifications SELECT '', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction FROM notifications LIMIT 1",
+        "UPDATE buckets SET isOrphan = 1 - coalesce(isOrphan, 0)",
+        "UPDATE notifications SET attachments = '[' WHERE id = (SELECT max(id) FROM notifications)",
+    ])
+    func verifyLocalFindsWhatWasChangedBesides(sql: String) throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run(sql)
+        let run = try scene.run("verify --local --db watch.db")
+        #expect(run.status == 65, "\(run.text) \(run.errorText)")
+        let table = sql.contains("buckets SET") ? "buckets" : "notifications"
+        #expect((run.text + run.errorText).contains("watch.db, table \(table)") || run.errorText.contains("\(table), key"), "\(run.text) \(run.errorText)")
+        // A view of the whole version mends it, whatever the row was.
+        try scene.succeed("import --db watch.db --version 1")
+        try scene.succeed("import --db watch.db")
+        try scene.succeed("verify --local --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+}
