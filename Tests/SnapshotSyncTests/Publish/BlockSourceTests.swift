@@ -26,9 +26,11 @@ import Testing
         let error = try #require(throws: (any Error).self) { try source.run(worker: 0) { _, _ in true } }
         #expect((error as? LocalStoreError)?.code == .badRow || (error as? FormatError)?.code == .badRow)
         for worker in [1, 0] {
-            try source.run(worker: worker) { number, blocks in
-                Issue.record("run \(number) of \(blocks.count) blocks came after the error")
-                return true
+            #expect(throws: (any Error).self) {
+                try source.run(worker: worker) { number, blocks in
+                    Issue.record("run \(number) of \(blocks.count) blocks came after the error")
+                    return true
+                }
             }
         }
         #expect(source.runCount == nil)
