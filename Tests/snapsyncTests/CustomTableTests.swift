@@ -145,4 +145,74 @@ import Testing
         try scene.succeed("import --db door.db")
         #expect(try scene.database("door.db").values(of: "seats", orderedBy: "id") == scene.database("hall.db").values(of: "seats", orderedBy: "id"))
     }
+
+    @Test func tablesOfEveryMakeTravel() throws {
+        let scene = try Scene()
+        try scene.scratch.write("""
+            {"formatVersion": 1, "datasets": [
+              {"name": "odd", "table": "an \\"odd\\" 'table'; --", "key": "key", "columns": [
+                {"name": "key", "type": "text", "column": "the key"}, {"name": "select", "type": "integer", "optional": true}]},
+              {"name": "strict", "key": "id", "columns": [{"name": "id", "type": "integer"}, {"name": "v", "type": "blob"}]},
+              {"name": "late", "key": "code", "columns": [{"name": "n", "type": "integer"}, {"name": "code", "type": "text"}]}]}
+            """, to: "odd.json")
+        for (name, extra) in [("a.db", ""), ("b.db", ", twice INT AS (\"select\" * 2) STORED")] {
+            try scene.database(name).run("""
+                CREATE TABLE "an ""odd"" 'table'; --"("the key" TEXT NOT NULL, "select" INTEGER\(extra), UNIQUE("the key"));
+                CREATE TABLE strict(id INTEGER PRIMARY KEY, v BLOB NOT NULL) STRICT, WITHOUT ROWID;
+                CREATE TABLE late(n INTEGER NOT NULL CHECK(n >= 0), code TEXT NOT NULL); CREATE UNIQUE INDEX byCode ON late(code);
+                CREATE TABLE audit(what TEXT); CREATE TRIGGER mine AFTER INSERT ON late BEGIN INSERT INTO audit VALUES(new.code); END;
+                """)
+        }
+        try scene.database("a.db").run("""
+            INSERT INTO "an ""odd"" 'table'; --"("the key", "select") VALUES('x', 21), ('y', NULL);
+            INSERT INTO strict VALUES(9, x'00'), (-9, x''); INSERT INTO late VALUES(1, 'b'), (2, 'a');
+            """)
+        try scene.succeed("init --db a.db --cloud cloud --role writer --datasets odd.json")
+        try scene.succeed("export --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --datasets odd.json")
+        try scene.succeed("import --db b.db")
+        func check(at location: SourceLocation = #_sourceLocation) throws {
+            for (table, key) in [("strict", "id"), ("late", "code")] {
+                #expect(try scene.database("b.db").values(of: table, orderedBy: key) == scene.database("a.db").values(of: table, orderedBy: key), sourceLocation: location)
+            }
+        }
+        try check()
+        #expect(try scene.database("b.db").run("SELECT \"the key\", \"select\", twice FROM \"an \"\"odd\"\" 'table'; --\" ORDER BY 1") == "x|21|42\ny||\n")
+        // The reader's own triggers fire; what they write is the reader's.
+        #expect(try scene.database("b.db").run("SELECT group_concat(what) FROM (SELECT what FROM audit ORDER BY what)") == "a,b\n")
+
+        // Three versions later, at once.
+        for sql in ["DELETE FROM strict WHERE id = 9", "UPDATE late SET n = 7 WHERE code = 'a'", "INSERT INTO strict VALUES(1, x'01')"] {
+            try scene.database("a.db").run(sql)
+            try scene.succeed("sync --db a.db")
+        }
+        #expect(try scene.json("import --db b.db")["version"] as? Int == 4)
+        try check()
+        try scene.succeed("verify --all --local --db b.db")
+    }
+
+    @Test func rowsThatCannotTravelAreReplacedAtAReader() throws {
+        let scene = try Scene()
+        try scene.scratch.write(Self.datasets, to: "plant.json")
+        for name in ["plant.db", "office.db"] {
+            try scene.database(name).run("CREATE TABLE readings(id INTEGER PRIMARY KEY, note, level, anything, flag, extra, raw); CREATE TABLE labels(label TEXT PRIMARY KEY, bytes)")
+        }
+        try scene.database("plant.db").run("INSERT INTO readings(id, note) VALUES(1, 'one'), (2, 'two'); INSERT INTO labels VALUES('a', x'00')")
+        try scene.succeed("init --db plant.db --cloud cloud --role writer --datasets plant.json")
+        try scene.succeed("init --db office.db --cloud cloud --role reader --datasets plant.json")
+        try scene.succeed("export --db plant.db")
+        try scene.succeed("import --db office.db")
+        for (number, spoilt) in [
+            "UPDATE readings SET note = CAST(x'ff' AS TEXT)", "UPDATE readings SET level = 9e999, flag = 7, extra = '{'", "INSERT INTO labels VALUES(NULL, x'01'), (NULL, 'x')",
+            "INSERT INTO labels VALUES(x'61', x'01')", "INSERT INTO labels VALUES(CAST(x'ff' AS TEXT), NULL)", "UPDATE labels SET label = x'61'", "DELETE FROM labels; DELETE FROM readings",
+        ].enumerated() {
+            try scene.database("office.db").run(spoilt)
+            try scene.database("plant.db").run("UPDATE readings SET level = \(number); UPDATE labels SET bytes = x'0\(number)'")
+            try scene.succeed("export --db plant.db")
+            try scene.succeed("import --db office.db")
+            for (table, key) in [("readings", "id"), ("labels", "label")] {
+                #expect(try scene.database("office.db").values(of: table, orderedBy: key) == scene.database("plant.db").values(of: table, orderedBy: key), "\(spoilt)")
+            }
+        }
+    }
 }

@@ -20,6 +20,9 @@ package final class LocalDatabase: Sendable {
         guard creating || FileManager.default.fileExists(atPath: path) else {
             throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
         }
+        guard !FileManager.default.fileExists(atPath: path) || FileManager.default.isReadableFile(atPath: path) else {
+            throw LocalStoreError(.permissionDenied, at: path, "the database cannot be read", hint: "check the owner and mode of the file and of its folder")
+        }
         self.path = path
         self.queue = try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(label: "writer"))

@@ -67,8 +67,10 @@ public struct SnapshotInspector: Sendable {
     }
 
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
-        let name = device?.settings.datasets.first { $0.name == dataset }?.recordName ?? dataset + "_data"
-        guard let record = state.record(name) else {
+        // Without a dataset file nobody knows a record's dataset but by the usual name, or by the record's own.
+        let described = device?.settings.datasets.first { $0.name == dataset }?.recordName
+        let names = described.map { [$0] } ?? [dataset + "_data", dataset]
+        guard let record = names.lazy.compactMap({ state.record($0) }).first else {
             let known = state.records.map(\.name).joined(separator: ", ")
             throw SyncError(.nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)", hint: known.isEmpty ? nil : "it has the records \(known)")
         }

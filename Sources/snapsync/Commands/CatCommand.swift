@@ -14,7 +14,7 @@ struct CatCommand: AsyncParsableCommand {
               snapsync cat buckets --version 3 --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The dataset: buckets, notifications, …")
+    @Argument(help: "The dataset: buckets, notifications, … or a record's name, as history shows it.")
     var dataset: String
     @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"))
     var version: Int?

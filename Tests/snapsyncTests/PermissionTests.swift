@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What a user without the right to write, or a disk without room, is told. Root may do everything, so root's tests run as nobody.
+@Suite struct PermissionTests {
+    /// Runs the command as a user who owns nothing here.
+    private func runUnprivileged(_ line: String, in scene: Scene) throws -> ProgramRun {
+        let words = [try BuiltCommand.path()] + line.split(separator: " ").map(String.init)
+        let drop = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        return try ProgramRun((drop + words)[0], Array((drop + words).dropFirst()), in: scene.scratch.path)
+    }
+
+    /// Whether nobody may run the command where it was built.
+    private static let canDrop: Bool = {
+        guard geteuid() == 0 else { return true }
+        guard let path = try? BuiltCommand.path() else { return false }
+        return (try? ProgramRun("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", path, "--version"]))?.status == 0
+    }()
+
+    private func chmod(_ mode: String, _ name: String, in scene: Scene) throws {
+        #expect(try ProgramRun("chmod", ["-R", mode, scene.scratch.path(name)]).status == 0)
+    }
+
+    /// A synced scene where everybody may do everything until something is taken away.
+    private func openScene() throws -> Scene {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.succeed("export --db phone.db")
+        try scene.succeed("generate --db phone.db --mark-read 1 --seed 8")
+        // Out of WAL mode, for a WAL database is written even when it is read.
+        try scene.database("watch.db").run("PRAGMA journal_mode = DELETE")
+        try chmod("a+rwX", "", in: scene)
+        return scene
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func readOnlyDatabaseIsReadAndNotWritten() throws {
+        let scene = try openScene()
+        for (name, line) in [("watch.db", "import --db watch.db"), ("phone.db", "export --db phone.db"), ("watch.db", "detach --db watch.db")] {
+            try chmod("a-w", name, in: scene)
+            let before = try scene.database(name).dump()
+            let run = try runUnprivileged(line, in: scene)
+            Scene.checkRefusal(run, exit: 77, saying: [name, "the database cannot be written", "check the owner and mode"])
+            #expect(try scene.database(name).dump() == before)
+        }
+        #expect(try runUnprivileged("status --db watch.db", in: scene).status == 0)
+        #expect(try runUnprivileged("verify --db watch.db", in: scene).status == 0)
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func unreadableDatabaseIsNotCalledMissing() throws {
+        let scene = try openScene()
+        try chmod("000", "watch.db", in: scene)
+        Scene.checkRefusal(try runUnprivileged("import --db watch.db", in: scene), exit: 77, saying: ["watch.db", "check the owner and mode"])
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func folderThatMayNotBeWrittenHasNoRoomForALock() throws {
+        let scene = try openScene()
+        try scene.scratch.write(scene.scratch.read("watch.db"), to: "locked/watch.db")
+        try chmod("a-w", "locked", in: scene)
+        let run = try runUnprivileged("import --db locked/watch.db", in: scene)
+        Scene.checkRefusal(run, exit: 77, saying: ["locked/watch.db", "check"])
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func cloudThatMayNotBeWrittenIsReadAndNotPublishedTo() throws {
+        let scene = try openScene()
+        try chmod("a-w", "cloud", in: scene)
+        let cloud = try scene.cloudListing()
+        let before = try scene.database("phone.db").dump()
+        Scene.checkRefusal(try runUnprivileged("export --db phone.db", in: scene), exit: 77, saying: ["assets/", "ermission"])
+        #expect(try scene.cloudListing() == cloud)
+        #expect(try scene.database("phone.db").dump() == before)
+        // A reader needs no more than reading; that it cannot report what it has is a notice.
+        let run = try runUnprivileged("import --db watch.db", in: scene)
+        #expect(run.status == 0 && run.text.hasPrefix("imported version 2\n"), "\(run.errorText)")
+        #expect(run.errorText.hasPrefix("snapsync: warning: the device's report was not written"), "\(run.errorText)")
+        #expect(try scene.cloudListing() == cloud)
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func cloudThatMayNotBeReadIsNotCalledDamaged() throws {
+        let scene = try openScene()
+        for name in ["cloud/cloud.json", try scene.newest("commits"), try scene.asset("notifications")] {
+            try chmod("000", name, in: scene)
+            let run = try runUnprivileged("import --db watch.db", in: scene)
+            Scene.checkRefusal(run, exit: 77, saying: [URL(fileURLWithPath: name).lastPathComponent, "ermission"])
+            try chmod("666", name, in: scene)
+        }
+    }
+
+    /// A limit on the size of files stands in for a full disk: `EFBIG` and `ENOSPC` come from the same call.
+    @Test func exportThatFindsNoRoomLeavesNothing() throws {
+        let scene = try Scene.phone(notifications: 2000, buckets: 3)
+        try scene.database("phone.db").run("UPDATE notifications SET title = title || hex(randomblob(100))")
+        let before = try FileListing(of: scene.scratch.path("cloud"), foldersToo: false)
+        let dump = try scene.database("phone.db").dump()
+        let run = try ProgramRun("bash", ["-c", "trap '' XFSZ; ulimit -f 100; exec \"$0\" export --db phone.db", BuiltCommand.path()], in: scene.scratch.path)
+        Scene.checkRefusal(run, exit: 74, saying: ["assets/notifications_data/", "too large"])
+        #expect(try FileListing(of: scene.scratch.path("cloud"), foldersToo: false) == before)
+        #expect(try scene.database("phone.db").dump() == dump)
+        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
+    }
+}
