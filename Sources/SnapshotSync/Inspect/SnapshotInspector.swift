@@ -38,10 +38,11 @@ public struct SnapshotInspector: Sendable {
         let asset = try await open(record)
         let lent = LentWrite(write)
         try await WorkerThreads.run {
-            try lent.write(asset.readMember(asset.index.header).bytes)
+            func write(_ member: ByteBuffer) throws { try withExtendedLifetime(member) { try lent.write(member.bytes) } }
+            try write(asset.readMember(asset.index.header))
             try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.none) { try lent.write($1.raw.bytes) }
             try asset.checkTail()
-            try lent.write(asset.readMember(asset.index.tail).bytes)
+            try write(asset.readMember(asset.index.tail))
         }
     }
 
