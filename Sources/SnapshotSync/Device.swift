@@ -29,7 +29,11 @@ struct Device: Sendable {
     func keepTracking() throws {
         try SyncError.at(.read) {
             guard try !database.read({ try $0.isTracking(settings.datasets) }) else { return }
-            for name in try database.write({ try $0.track(settings.datasets) }) {
+            let mended = try database.write { transaction in
+                for schema in settings.datasets { _ = try transaction.checkTable(of: schema) }
+                return try transaction.track(settings.datasets)
+            }
+            for name in mended {
                 logger.notice("the tracking of \(name) was not as it should be and was put in again; its rows are compared as a whole this time")
             }
         }

@@ -79,11 +79,15 @@ extension SyncError {
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
         case let error as FormatError:
-            self.init(.dataRefused, step: step, at: error.place, error.reason, hint: error.hint)
+            self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
         default:
-            self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+            if let error = LocalStoreError(ofSQLite: error, at: "the database") {
+                self.init(error, step: step)
+            } else {
+                self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+            }
         }
     }
 
@@ -107,6 +111,14 @@ extension SyncError {
         case .permissionDenied: .permissionDenied
         case .notInitialized, .schemaMismatch: .refused
         default: .inputOutput
+        }
+    }
+
+    private static func code(of error: FormatError) -> Code {
+        switch error.code {
+        case .unsupportedVersion, .misuse: .refused
+        case .compression: error.isRetryable ? .tryAgainLater : .inputOutput
+        default: .dataRefused
         }
     }
 }

@@ -21,7 +21,7 @@ struct SnapshotPublisher: Sendable {
         }
         try await device.checkPublisher()
         let token = try await settleIntended()
-        try SyncGuards.refuseUnknownFields(device.database.read { try $0.datasetStates() })
+        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         try device.keepTracking()
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }

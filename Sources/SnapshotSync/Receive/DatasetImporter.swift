@@ -53,6 +53,7 @@ struct DatasetImporter: Sendable {
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
         try asset.checkTail()
+        try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
         return Outcome(
             report: ImportedDataset(
                 name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,

@@ -74,7 +74,7 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try replace(found, local, token: token, view: view) }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
@@ -92,9 +92,7 @@ struct SnapshotReceiver: Sendable {
             for schema in schemas {
                 try SyncError.at(.apply) { try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path) }
             }
-            if local.applied == nil, local.view == nil {
-                try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
-            }
+            try SyncError.at(.apply) { try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path) }
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
