@@ -18,7 +18,7 @@ import Testing
         let scene = try await SyncScene(
             DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example")
         ).filled(rows == 0 ? "" : DatasetSchema.manyRows(rows))
-        _ = try await SyncEngine(database: scene.scratch.path("writer.db")) { _ in scene.cloud }.export()
+        try await scene.export()
         let file = try await scene.asset().fields.dataFile.path
         let expected = try Gzip.decompress(scratch.path("cloud/private/ZentikSyncZone/\(file)"))
         for _ in 0..<20 {
