@@ -89,6 +89,8 @@ package final class LocalDatabase: Sendable {
 package final class LocalTransaction {
     let db: Database
     let path: String
+    /// The numbers of the tracked datasets, as far as they were looked up.
+    var trackingIDs: [String: Int64] = [:]
 
     init(_ db: Database, path: String) {
         self.db = db

@@ -15,7 +15,6 @@ package enum TrackedState: Int, Sendable {
 extension LocalTransaction {
     /// Whether notes of these datasets wait to be folded.
     package func hasNotes(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try db.tableExists("snapsync_log") else { return false }
         return try schemas.contains { schema in
             guard let id = try trackingID(schema) else { return false }
             return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)", arguments: [id]) ?? false

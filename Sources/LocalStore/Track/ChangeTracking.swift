@@ -54,10 +54,11 @@ extension LocalTransaction {
 
     /// Takes triggers, notes and tables out again.
     package func untrack() throws {
+        trackingIDs = [:]
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in Self.trackingTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
     }
 
     /// What is known of a dataset's changes, folded or not.
@@ -128,7 +129,17 @@ extension LocalTransaction {
 
     /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
     func trackingID(_ schema: DatasetSchema) throws -> Int64? {
-        try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name])
+        if let known = trackingIDs[schema.name] { return known }
+        guard try hasTrackingTables(), let id = try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name]) else { return nil }
+        trackingIDs[schema.name] = id
+        return id
+    }
+
+    /// The tables that tracking keeps its notes and changes in.
+    private static let trackingTables = ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"]
+
+    private func hasTrackingTables() throws -> Bool {
+        try Self.trackingTables.allSatisfy { try db.tableExists($0) }
     }
 
     private func installed(_ schema: DatasetSchema) throws -> [(name: String, sql: String)] {
