@@ -63,6 +63,12 @@ extension LocalStoreError {
         }
     }
 
+    /// The same failure in this room's words, if `error` is one of SQLite's.
+    package init?(ofSQLite error: any Error, at place: String) {
+        guard let error = error as? DatabaseError else { return nil }
+        self.init(error, at: place)
+    }
+
     init(_ error: DatabaseError, at place: String) {
         // SQLite's message may hold the text of a statement, never values: the hot statements bind them.
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
@@ -79,7 +85,7 @@ extension LocalStoreError {
             self.init(.permissionDenied, at: place, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
         case .SQLITE_CANTOPEN:
             self.init(.notFound, at: place, "the database cannot be opened", hint: "check that the file and its folder exist and can be read and written")
-        case .SQLITE_CONSTRAINT:
+        case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG:
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
         default:
             self.init(.inputOutput, at: place, "SQLite failed: \(message)")

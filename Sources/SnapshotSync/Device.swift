@@ -26,17 +26,17 @@ struct Device: Sendable {
     }
 
     /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
-    func keepTracking() throws {
-        try SyncError.at(.read) {
-            guard try !database.read({ try $0.isTracking(settings.datasets) }) else { return }
-            let mended = try database.write { transaction in
-                // A table that no longer matches is refused before anything is changed.
-                for schema in settings.datasets { _ = try transaction.checkTable(of: schema) }
-                return try transaction.track(settings.datasets)
-            }
-            for name in mended {
-                logger.notice("the tracking of \(name) was not as it should be and was put in again; its rows are compared as a whole this time")
-            }
+    ///
+    /// - Returns: a sentence for each dataset whose tracking was not as it should be.
+    func keepTracking() throws -> [String] {
+        let isTracking = try database.read { transaction in
+            // A table that is missing or does not fit is the user's to mend, before anything is changed.
+            for schema in settings.datasets { _ = try transaction.checkTable(of: schema) }
+            return try transaction.isTracking(settings.datasets)
+        }
+        if isTracking { return [] }
+        return try database.write { try $0.track(settings.datasets) }.map {
+            "the tracking of \($0) was not as it should be (a migration may have rebuilt the table) and was put in again; all rows were compared"
         }
     }
 

@@ -1,5 +1,5 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 public import Logging
 import SnapshotFormat
 import SnapshotModel
@@ -15,7 +15,7 @@ public import StrictText
 /// Every error is a ``SyncError``; after one, data and change token are as they were.
 public final class SyncEngine: Sendable {
     private let database: LocalDatabase
-    private let cloudOverride: String?
+    private let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     private let now: @Sendable () -> Instant
     private let logger: Logger
 
@@ -25,11 +25,19 @@ public final class SyncEngine: Sendable {
     ///   - database: the SQLite file.
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
     ///   - now: the time, for tests.
-    public init(
+    public convenience init(
         database path: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
+        try self.init(database: path, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID) }
+    }
+
+    /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
+    package init(
+        database path: String, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
+        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+    ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
-        cloudOverride = cloud
+        self.openCloud = openCloud
         self.now = now
         self.logger = logger
     }
@@ -110,7 +118,7 @@ public final class SyncEngine: Sendable {
     private func device() throws -> Device {
         try SyncError.at(.open) {
             let settings = try database.read { try $0.settings() }
-            let cloud = try DirectoryCloud(path: cloudOverride ?? settings.cloud, expecting: settings.cloudUUID)
+            let cloud = try openCloud(settings)
             let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
             return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger)
         }

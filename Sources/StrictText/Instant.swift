@@ -14,6 +14,9 @@ public struct Instant: Hashable, Sendable, Comparable {
         self.microseconds = microseconds
     }
 
+    /// Before every instant that a text can name.
+    package static let distantPast = Instant(microseconds: .min)
+
     public static func < (left: Instant, right: Instant) -> Bool {
         left.microseconds < right.microseconds
     }

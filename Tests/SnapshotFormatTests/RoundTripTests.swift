@@ -48,6 +48,36 @@ import Testing
         #expect(sink.rows == rows)
     }
 
+    @Test func recycledRawBlocksAndMembersGiveTheSameAsset() throws {
+        let schema = try Samples.everyKind()
+        var random = SeededRandom(seed: 100)
+        let rows = Samples.everyKindRows(400, random: &random)
+        let encoder = BlockEncoder(schema: schema, blockEntities: 7)
+        let compressor = try MemberCompressor()
+        let member = CompressedMember()
+        var bytes = Data()
+        let assembly = try SnapshotAssembly(schema: schema, syncTimestamp: Asset.timestamp, blockEntities: 7) { bytes.append(contentsOf: $0) }
+        var seen: Set<ObjectIdentifier> = []
+        func drain() throws {
+            while let block = encoder.popCompleted() {
+                seen.insert(ObjectIdentifier(block))
+                try assembly.append(try compressor.compress(block, isFirst: assembly.recordCount == 0, reusing: member))
+                encoder.recycle(block)
+            }
+        }
+        for row in rows {
+            try give(row, to: encoder)
+            try drain()
+        }
+        encoder.finish()
+        try drain()
+        let index = try assembly.end()
+        let fresh = try Asset.make(schema, rows, blockEntities: 7)
+        #expect(seen.count < index.blocks.count / 2)
+        #expect(index == fresh.index)
+        #expect(bytes == fresh.bytes)
+    }
+
     @Test func aBlockCanBeGivenTwiceAndParsedOnAnotherThread() async throws {
         let schema = try Samples.notes()
         let rows = Samples.noteRows(50, seed: 5)

@@ -20,7 +20,13 @@ package struct SQLiteShell {
     }
 
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.
-    package func dump() throws -> String { try run(".dump") }
+    ///
+    /// What tracks the touched rows is left out: every run may tidy or mend it, whether it succeeds or not.
+    package func dump() throws -> String {
+        let tracking = ["INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_"]
+        return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { line in !tracking.contains { line.hasPrefix($0) } }.joined(separator: "\n")
+    }
 
     /// The text of every table, index, view and trigger.
     package func schema() throws -> String { try run("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name") }

@@ -133,12 +133,13 @@ import Testing
         // The state of a run that was ended between its commit and the note of it.
         let before = try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'applied'")
         try scene.database("phone.db").run("""
-            UPDATE snapsync_state SET key = 'intended' WHERE key = 'applied'; DELETE FROM snapsync_datasets
+            UPDATE snapsync_state SET key = 'intended', value = json_object('version', json(value), 'sequences', json('{}')) WHERE key = 'applied';
+            DELETE FROM snapsync_datasets
             """)
         let cloud = try scene.cloudListing()
         let run = try scene.run("export --db phone.db")
-        #expect(run.status == 0 && run.text == "nothing new since version 1; nothing was written\n")
-        #expect(run.errorText.contains("found version 1, which an earlier run had published without noting it"))
+        #expect(run.status == 0 && run.text.hasPrefix("nothing new since version 1; nothing was written\n"))
+        #expect(run.text.contains("found version 1, which an earlier run had published without noting it"))
         #expect(try scene.cloudListing() == cloud)
         #expect(try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'applied'") == before)
     }

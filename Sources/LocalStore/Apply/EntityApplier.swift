@@ -15,6 +15,9 @@ package final class EntityApplier: EntitySink {
     private let handle: OpaquePointer
     private let connection: OpaquePointer
     private let place: String
+    private let schema: DatasetSchema
+    /// The positions of text columns that would turn a text that reads as a number into one; in most tables none.
+    private let numericColumns: [Int]
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
@@ -24,11 +27,21 @@ package final class EntityApplier: EntitySink {
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection
         place = "\(transaction.path), table \(schema.table)"
+        self.schema = schema
+        var declared: [String: String] = [:]
+        for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [schema.table]) {
+            declared[(row[0] as String).asciiLowercased] = row[1]
+        }
+        numericColumns = schema.columns.indices.filter { index in
+            [.text, .json].contains(schema.columns[index].kind)
+                && ColumnAffinity(declared: declared[schema.columns[index].column.asciiLowercased] ?? "").turnsTextIntoNumbers
+        }
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let handle = self.handle
         var code = SQLITE_OK
+        for index in numericColumns { try refuseNumber(values[index], index) }
         for index in 0..<values.count {
             code |= bind(values[index], to: handle, at: Int32(truncatingIfNeeded: index + 1))
         }
@@ -40,6 +53,19 @@ package final class EntityApplier: EntitySink {
             throw failure(code)
         }
         count += 1
+    }
+
+    private func refuseNumber(_ value: ColumnValue, _ index: Int) throws {
+        let bytes: UnsafeRawBufferPointer
+        switch value {
+        case .text(let text), .json(let text): bytes = text
+        default: return
+        }
+        guard NumericText.isNumber(bytes) else { return }
+        throw LocalStoreError(
+            .badRow, at: "\(place), entity \(count)",
+            "the text of the column \(schema.columns[index].column) reads as a number, and the column's declared type would store it as one",
+            hint: "declare the column TEXT, as it must be at the writer")
     }
 
     @inline(__always)
@@ -69,27 +95,62 @@ package final class EntityApplier: EntitySink {
 extension LocalTransaction {
     /// Deletes every entity of a dataset and returns the applier that takes the new ones.
     package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
-        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
-        return try EntityApplier(self, schema)
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
+            return try EntityApplier(self, schema)
+        }
+    }
+
+    /// Checks that a dataset's table holds exactly `count` entities, now that all were inserted.
+    ///
+    /// A constraint with ON CONFLICT, or an application's trigger, can drop rows without an error.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.badRow`.
+    package func checkCount(of schema: DatasetSchema, is count: Int) throws {
+        let place = "\(path), table \(schema.table)"
+        let found = try LocalStoreError.translating(at: place) { try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0 }
+        guard found == count else {
+            throw LocalStoreError(
+                .badRow, at: place, "\(count) entities were put in, and the table holds \(found); nothing was changed",
+                hint: "look for constraints with ON CONFLICT and for triggers that insert into or delete from this table")
+        }
     }
 
     /// Deletes the entities whose keys lie in a range.
-    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange) throws {
-        let key = schema.key.column.sqlIdentifier
-        let statement = try db.cachedStatement(sql: "DELETE FROM \(schema.table.sqlIdentifier) \(range.condition(on: key))")
-        let handle = statement.sqliteStatement
-        for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
-            guard let key else { continue }
-            let code = key.bind(to: handle, at: position)
-            guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    ///
+    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``keepChange(of:in:)``).
+    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            var condition = range.condition(on: key)
+            if sparingKept, let id = try trackingID(schema) {
+                condition += (condition.isEmpty ? "WHERE " : " AND ")
+                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = 1)"
+            }
+            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
+            let handle = statement.sqliteStatement
+            for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
+                guard let key else { continue }
+                try check(key.bind(to: handle, at: position))
+            }
+            let code = sqlite3_step(handle)
+            defer { sqlite3_reset(handle) }
+            try check(code == SQLITE_DONE ? SQLITE_OK : code)
         }
-        let code = sqlite3_step(handle)
-        sqlite3_reset(handle)
-        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code != SQLITE_OK else { return }
+        throw DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
+    }
+
+    /// Deletes rows whose key is NULL.
+    package func deleteRowsWithoutKey(of schema: DatasetSchema) throws {
+        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) IS NULL")
     }
 
     /// Returns an applier that adds entities to those that are there.
     package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
-        try EntityApplier(self, schema)
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(self, schema) }
     }
 }

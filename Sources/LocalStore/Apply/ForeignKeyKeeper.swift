@@ -38,7 +38,7 @@ package struct ForeignKeyKeeper {
             CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, PRIMARY KEY(key, target)) WITHOUT ROWID;
             DELETE FROM temp.snapsync_dangling;
             """)
-        for key in keys where try db.tableExists(key.parent) {
+        for key in keys where try db.hasTable(key.parent) {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)",
                 arguments: [key.number])
@@ -53,7 +53,7 @@ package struct ForeignKeyKeeper {
         var changed = !keys.isEmpty
         while changed {
             changed = false
-            for key in keys where try db.tableExists(key.parent) {
+            for key in keys where try db.hasTable(key.parent) {
                 try apply(key, db)
                 // Only a cascade makes further rows dangle.
                 if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.lowercased()) { changed = true }
@@ -69,23 +69,29 @@ package struct ForeignKeyKeeper {
         case "CASCADE":
             try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)")
         case "SET NULL":
-            let assignments = key.columns.map { "\($0.child.sqlIdentifier) = NULL" }.joined(separator: ", ")
+            let assignments: String = key.columns.map { "\($0.child.sqlIdentifier) = NULL" }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
         case "SET DEFAULT":
-            let assignments = try key.columns.map { column in
+            let assignments: String = try key.columns.map { column -> String in
                 let value = try String.fetchOne(
                     db, sql: "SELECT dflt_value FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE", arguments: [key.child, column.child])
                 return "\(column.child.sqlIdentifier) = \(value.map { "(\($0))" } ?? "NULL")"
             }.joined(separator: ", ")
             try db.execute(sql: "UPDATE \(child) AS c SET \(assignments) WHERE \(isNew)")
+            // A default may point at nothing, too.
+            try refuse(key, where: isNew, db)
         default:
-            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(child) c WHERE \(isNew)") ?? 0
-            guard count == 0 else {
-                throw LocalStoreError(
-                    .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
-                    "\(count) row\(count == 1 ? "" : "s") would point at rows of \(key.parent) that are not there (\(key.onDelete)); nothing was changed",
-                    hint: "remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
-            }
+            try refuse(key, where: isNew, db)
+        }
+    }
+
+    private func refuse(_ key: ForeignKey, where isNew: String, _ db: Database) throws {
+        let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM \(key.child.sqlIdentifier) c WHERE \(isNew)") ?? 0
+        guard count == 0 else {
+            throw LocalStoreError(
+                .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
+                "\(count) row\(count == 1 ? "" : "s") would point at rows of \(key.parent) that are not there (\(key.onDelete)); nothing was changed",
+                hint: "remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }
 }

@@ -4,7 +4,7 @@ extension LocalTransaction {
     /// Makes the tables of the built-in datasets, where they are not there yet. Returns the names of those it made.
     package func createBuiltInTables() throws -> [String] {
         var made: [String] = []
-        for (table, sql) in Self.builtInTables where try !db.tableExists(table) {
+        for (table, sql) in Self.builtInTables where try !db.hasTable(table) {
             try db.execute(sql: sql)
             made.append(table)
         }

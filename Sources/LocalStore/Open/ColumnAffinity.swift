@@ -1,4 +1,6 @@
-/// What SQLite turns values into that are compared with a column.
+import SnapshotModel
+
+/// What SQLite turns values into that are stored in a column or compared with it.
 ///
 /// Source: "Determination Of Column Affinity" in SQLite's documentation of datatypes.
 enum ColumnAffinity {
@@ -18,5 +20,26 @@ enum ColumnAffinity {
         } else {
             self = .numeric
         }
+    }
+}
+
+extension ColumnAffinity {
+    /// Whether no value of that kind can stay as it is in the column: numbers become text, or integers reals.
+    func spoils(_ kind: ColumnKind) -> Bool {
+        switch kind {
+        case .integer, .boolean: self == .text || self == .real
+        case .real: self == .text
+        case .text, .json, .blob: false
+        }
+    }
+
+    /// Whether text that reads as a number becomes one.
+    var turnsTextIntoNumbers: Bool { self == .integer || self == .real || self == .numeric }
+}
+
+extension String {
+    /// The name as SQLite compares names: only the letters A to Z have a case.
+    var asciiLowercased: String {
+        String(decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -43,6 +43,7 @@ package final class LocalDatabase: Sendable {
         configuration.busyMode = .timeout(10)
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { $0.addInstantFunction() }
         return configuration
     }
 
@@ -61,17 +62,24 @@ package final class LocalDatabase: Sendable {
         try transaction(.immediate, body)
     }
 
-    private func transaction<T>(_ kind: Database.TransactionKind, _ body: (LocalTransaction) throws -> T) throws -> T {
+    /// Runs `body`, which changes nothing, while no other connection can commit.
+    package func holdingWriteLock<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
+        try transaction(.immediate, ending: .rollback, body)
+    }
+
+    private func transaction<T>(
+        _ kind: Database.TransactionKind, ending: Database.TransactionCompletion = .commit, _ body: (LocalTransaction) throws -> T
+    ) throws -> T {
         try LocalStoreError.translating(at: path) {
             try queue.inDatabase { db in
                 var result: T?
                 try db.inTransaction(kind) {
                     let value = try body(LocalTransaction(db, path: path))
                     result = value
-                    return .commit
+                    return ending
                 }
-                // The closure has run, for otherwise `inTransaction` would have thrown.
-                return result.unsafelyUnwrapped
+                guard let result else { throw LocalStoreError(.inputOutput, at: path, "the transaction did not run") }
+                return result
             }
         }
     }

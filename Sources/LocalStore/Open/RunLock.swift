@@ -37,7 +37,14 @@ package final class RunLock {
         }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Unlocked and not only closed: a program that is just being started may hold a copy of the descriptor for a moment.
+        var lock = flock()
+        lock.l_type = Int16(F_UNLCK)
+        lock.l_whence = Int16(SEEK_SET)
+        _ = fcntl(descriptor, Self.setLock, &lock)
+        close(descriptor)
+    }
 
     /// F_OFD_SETLK, which Glibc's module leaves out.
     private static let setLock: Int32 = 37

@@ -38,32 +38,44 @@ extension LocalTransaction {
     ///
     /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
     package func settings() throws -> SyncSettings {
-        guard try db.tableExists("snapsync_settings") else {
+        guard try db.hasTable("snapsync_settings") else {
             throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader")
         }
-        var values: [String: String] = [:]
-        for row in try Row.fetchAll(db, sql: "SELECT key, value FROM snapsync_settings") { values[row[0]] = row[1] }
         func value(_ key: String) throws -> String {
-            guard let value = values[key] else {
-                throw LocalStoreError(.damaged, at: "\(path), snapsync_settings", "the setting '\(key)' is missing", hint: "run snapsync detach and snapsync init again")
+            guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) else {
+                throw damaged("snapsync_settings", "the setting '\(key)' is missing")
             }
+            guard let value = try? row.decode(String.self, atIndex: 0) else { throw damaged("snapsync_settings", "the setting '\(key)' is not text") }
             return value
         }
         guard try value("formatVersion") == "1" else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
         }
         guard let role = SyncRole(rawValue: try value("role")) else {
-            throw LocalStoreError(.damaged, at: "\(path), snapsync_settings", "the role is not known", hint: "run snapsync detach and snapsync init again")
+            throw damaged("snapsync_settings", "the role is not known")
+        }
+        let datasets: [DatasetSchema]
+        do {
+            datasets = try DatasetFile.decode(Data(try value("datasets").utf8))
+        } catch let error as LocalStoreError {
+            throw error
+        } catch {
+            throw damaged("snapsync_settings", "the datasets cannot be read: \(DatasetFile.explain(error))")
         }
         return SyncSettings(
             cloud: try value("cloud"), cloudUUID: try value("cloudUUID"), scope: try value("scope"), zone: try value("zone"),
-            role: role, device: try value("device"), datasets: try DatasetFile.decode(Data(try value("datasets").utf8)),
+            role: role, device: try value("device"), datasets: datasets,
             replacesOwnRows: try value("replacesOwnRows") == "1")
+    }
+
+    /// What somebody else has written into one of the toolkit's tables.
+    func damaged(_ table: String, _ reason: String) -> LocalStoreError {
+        LocalStoreError(.damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
     }
 
     /// Whether `init` has been here.
     package func isInitialized() throws -> Bool {
-        try db.tableExists("snapsync_settings")
+        try db.hasTable("snapsync_settings")
     }
 
     /// Makes the toolkit's tables and writes the settings. The database must not have any yet.

@@ -14,6 +14,18 @@ public struct AppliedVersion: Hashable, Sendable, Codable {
     }
 }
 
+/// A commit that is about to be put in place, and the tracked changes that it has.
+package struct IntendedVersion: Hashable, Sendable, Codable {
+    package let version: AppliedVersion
+    /// The last tracked change that the commit has, by the dataset's name.
+    package let sequences: [String: Int64]
+
+    package init(version: AppliedVersion, sequences: [String: Int64]) {
+        self.version = version
+        self.sequences = sequences
+    }
+}
+
 /// What is known of a dataset's last import or export.
 public struct DatasetState: Hashable, Sendable {
     public let name: String
@@ -39,10 +51,10 @@ extension LocalTransaction {
     package func setApplied(_ version: AppliedVersion) throws { try setState("applied", version) }
 
     /// The commit that a publisher was about to put in place; nil if none is under way.
-    package func intended() throws -> AppliedVersion? { try state("intended") }
+    package func intended() throws -> IntendedVersion? { try state("intended") }
 
     /// Records, or clears, the commit that is about to be put in place.
-    package func setIntended(_ version: AppliedVersion?) throws { try setState("intended", version) }
+    package func setIntended(_ version: IntendedVersion?) throws { try setState("intended", version) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     package func view() throws -> String? { try state("view") }
@@ -59,9 +71,14 @@ extension LocalTransaction {
     /// What is known of each dataset, in the order of names.
     package func datasetStates() throws -> [DatasetState] {
         try Row.fetchAll(db, sql: "SELECT name, syncTimestamp, recordCount, unknownFields FROM snapsync_datasets ORDER BY name").map { row in
-            DatasetState(
-                name: row[0], syncTimestamp: try Instant(parsing: row[1] as String), recordCount: row[2],
-                unknownFields: try StrictJSON.decode([String].self, from: Data((row[3] as String).utf8)))
+            do {
+                return DatasetState(
+                    name: try row.decode(atIndex: 0), syncTimestamp: try Instant(parsing: row.decode(String.self, atIndex: 1)),
+                    recordCount: try row.decode(atIndex: 2),
+                    unknownFields: try StrictJSON.decode([String].self, from: Data(row.decode(String.self, atIndex: 3).utf8)))
+            } catch {
+                throw damaged("snapsync_datasets", "what is known of a dataset cannot be read")
+            }
         }
     }
 
@@ -76,11 +93,11 @@ extension LocalTransaction {
     }
 
     private func state<T: Decodable>(_ key: String) throws -> T? {
-        guard let text = try String.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
+        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
         do {
-            return try StrictJSON.decode(T.self, from: Data(text.utf8))
+            return try StrictJSON.decode(T.self, from: Data(row.decode(String.self, atIndex: 0).utf8))
         } catch {
-            throw LocalStoreError(.damaged, at: "\(path), snapsync_state", "the value of '\(key)' cannot be read", hint: "run snapsync detach and snapsync init again")
+            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
         }
     }
 

@@ -3,8 +3,6 @@ package import SnapshotModel
 
 /// What a dataset's table is like, as far as reading and writing it depend on that.
 package struct TableShape: Sendable {
-    /// Whether a key that is bound to a statement is compared as it is: no affinity of the column turns it into something else.
-    package let hasComparableKey: Bool
     /// Whether reading ranges of keys side by side is worth it: a text key, whose order is not the order of the rows.
     package let hasRangeableKey: Bool
     /// Columns of the table that the dataset does not describe and that are not computed.
@@ -20,6 +18,10 @@ extension LocalTransaction {
         func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
             LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
         }
+        let lowercased = schema.table.asciiLowercased
+        guard !lowercased.hasPrefix("snapsync_"), !lowercased.hasPrefix("sqlite_") else {
+            throw refuse("the table is not an application's own", "name another table in the dataset file")
+        }
         guard let kind = try String.fetchOne(
             db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         else {
@@ -31,24 +33,29 @@ extension LocalTransaction {
         var names: [String] = []
         for row in try Row.fetchAll(db, sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)", arguments: [schema.table]) {
             let name: String = row[0]
-            columns[name.lowercased()] = (row[1], row[2])
+            columns[name.asciiLowercased] = (row[1], row[2])
             if row[2] as Int == 0 { names.append(name) }
         }
         for column in schema.columns {
-            guard let found = columns[column.column.lowercased()] else {
+            guard let found = columns[column.column.asciiLowercased] else {
                 throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
             }
             guard found.hidden == 0 else { throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others") }
+            guard !ColumnAffinity(declared: found.declared).spoils(column.kind) else {
+                throw refuse(
+                    "the column \(column.column) is declared \(found.declared), which cannot hold the type \(column.kind.rawValue)",
+                    "correct the type in the dataset file, or the column's")
+            }
         }
         try checkKey(of: schema, refuse: refuse)
 
         let withoutRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
-        let affinity = ColumnAffinity(declared: columns[schema.key.column.lowercased()]?.declared ?? "")
-        let hasComparableKey = affinity == .blob || (schema.key.kind == .text ? affinity == .text : affinity == .integer || affinity == .numeric)
-        let described = Set(schema.columns.map { $0.column.lowercased() })
+        // With another affinity a text is stored as it is only if it is no number; one connection reads such a table.
+        let affinity = ColumnAffinity(declared: columns[schema.key.column.asciiLowercased]?.declared ?? "")
+        let described = Set(schema.columns.map { $0.column.asciiLowercased })
         return TableShape(
-            hasComparableKey: hasComparableKey, hasRangeableKey: hasComparableKey && schema.key.kind == .text && !withoutRowid,
-            undescribedColumns: names.filter { !described.contains($0.lowercased()) })
+            hasRangeableKey: schema.key.kind == .text && (affinity == .text || affinity == .blob) && !withoutRowid,
+            undescribedColumns: names.filter { !described.contains($0.asciiLowercased) })
     }
 
     /// The key must be unique by itself and ordered by its bytes, or versions would not mean one thing everywhere.
@@ -63,7 +70,7 @@ extension LocalTransaction {
         var collations: [String] = []
         for index in try Row.fetchAll(db, sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0", arguments: [schema.table]) {
             let parts = try Row.fetchAll(db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1", arguments: [index[0] as String])
-            if parts.count == 1, (parts[0][0] as String?)?.lowercased() == key.lowercased() { collations.append(parts[0][1]) }
+            if parts.count == 1, (parts[0][0] as String?)?.asciiLowercased == key.asciiLowercased { collations.append(parts[0][1]) }
         }
         guard !collations.isEmpty else {
             throw refuse("the key column \(key) is not unique by itself", "give it a PRIMARY KEY or a UNIQUE index")

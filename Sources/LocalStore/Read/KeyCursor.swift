@@ -17,6 +17,13 @@ package struct KeyRange: Sendable {
         self.next = next
     }
 
+    /// Whether a key lies in the range.
+    func contains(_ key: EntityKey) -> Bool {
+        if let first, key < first { return false }
+        if let next, !(key < next) { return false }
+        return true
+    }
+
     /// The condition for rows of the range, with the bounds as parameters 1 and 2.
     func condition(on key: String) -> String {
         switch (first, next) {

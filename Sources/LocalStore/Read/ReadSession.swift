@@ -15,16 +15,38 @@ package final class ReadSession: Sendable {
     private let queues: [DatabaseQueue]
     private let path: String
 
-    /// Opens up to `readers` connections on one state.
-    package init(_ database: LocalDatabase, readers: Int) throws {
+    /// Opens up to `readers` connections on one state in which every note of these datasets is folded.
+    ///
+    /// - Parameter schemas: the datasets whose changes are tracked; none are folded if there are none.
+    package init(_ database: LocalDatabase, readers: Int, folding schemas: [DatasetSchema] = []) throws {
         path = database.path
         readerCount = try database.usesWAL() ? max(1, readers) : 1
         let (count, path) = (readerCount, path)
         queues = try LocalStoreError.translating(at: path) {
             try (0..<count).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
         }
-        // While the lock is held nobody commits, so each reader's first look is at the same state.
-        try database.holdingWriteLock(if: readerCount > 1) { try begin() }
+        if readerCount == 1, schemas.isEmpty {
+            try LocalStoreError.translating(at: path) { try begin() }
+        } else {
+            try beginTogether(database, folding: schemas)
+        }
+    }
+
+    private func beginTogether(_ database: LocalDatabase, folding schemas: [DatasetSchema]) throws {
+        // While the lock is held nobody commits, so each reader's first look is at the same state. Folding is a commit of its
+        // own; should a program write in the moment between, there is more to fold.
+        for attempt in 0... {
+            let isSettled = try database.holdingWriteLock { transaction in
+                guard try !transaction.hasNotes(schemas) else { return false }
+                try begin()
+                return true
+            }
+            if isSettled { return }
+            try database.write { try $0.foldNotes(of: schemas) }
+            guard attempt < 100 else {
+                throw LocalStoreError(.busy, at: path, "programs write without a pause", hint: "try again later", isRetryable: true)
+            }
+        }
     }
 
     /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has changed nothing yet.
@@ -59,14 +81,6 @@ package final class ReadSession: Sendable {
     }
 
     deinit { end() }
-}
-
-extension LocalDatabase {
-    /// Runs `body` while no other connection can commit.
-    fileprivate func holdingWriteLock(if condition: Bool, _ body: () throws -> Void) throws {
-        guard condition else { return try LocalStoreError.translating(at: path, body) }
-        try write { _ in try body() }
-    }
 }
 
 /// Reads datasets' rows on one state of the database. Valid only inside the closure that it was lent to.

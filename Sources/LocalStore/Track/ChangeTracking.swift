@@ -7,14 +7,14 @@ package struct TrackedChanges: Sendable, Hashable {
     package let isComplete: Bool
     /// How many entities are noted as touched.
     package let count: Int
-    /// The last note's sequence number, of any dataset; 0 if there is none.
+    /// The last change's sequence number, of any dataset; 0 if there is none.
     package let lastSequence: Int64
 }
 
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try db.tableExists("snapsync_tracking") else { return false }
+        guard try db.hasTable("snapsync_tracking") else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -31,6 +31,11 @@ extension LocalTransaction {
             CREATE TABLE IF NOT EXISTS snapsync_importing(one INTEGER PRIMARY KEY);
             CREATE TABLE IF NOT EXISTS snapsync_log(
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
+            CREATE TABLE IF NOT EXISTS snapsync_changes(
+                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
+            CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
         var mended: [String] = []
         for schema in schemas {
@@ -52,49 +57,68 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in ["snapsync_tracking", "snapsync_importing", "snapsync_log"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
     }
 
-    /// What is known of a dataset's changes.
+    /// What is known of a dataset's changes, folded or not.
     package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try db.tableExists("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
+        guard try db.hasTable("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
         let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         let count = try Int.fetchOne(
             db, sql: """
-                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                WHERE dataset = ? AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                    SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                    WHERE dataset = ?1 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
                 """, arguments: [id]) ?? 0
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
         return TrackedChanges(isComplete: isComplete, count: count, lastSequence: last)
     }
 
-    /// Forgets a dataset's notes up to `sequence`: what they say is in the version that is now the applied one.
+    /// Whether a tracked deletion is not in the applied version yet, with that instant.
+    package func hasNewDeletions(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(
+            db, sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = 2
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
+                """, arguments: [id]) ?? false
+    }
+
+    /// Makes the tracked changes up to `sequence` part of the applied version, which now has them.
     ///
-    /// With nothing later, the changes are known to be complete from here on; that must be true when this is called.
+    /// What was changed later stays tracked. From here on the tracking is complete; that must be true when this is called.
     package func settleChanges(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
-        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
-        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
-        // A sequence number is never given twice: the last one stays, as a note of nothing (dataset 0).
-        if try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0 < last {
-            try db.execute(sql: "INSERT INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last])
-        }
-        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = 0 AND seq < (SELECT max(seq) FROM snapsync_log)")
+        let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
+        for sql in [
+            "DELETE FROM snapsync_tombstones WHERE dataset = :id AND key IN (\(those) AND state < 2)",
+            "DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> 1)",
+            "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = 2",
+            "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = 1",
+        ] { try db.execute(sql: sql, arguments: ["id": id, "seq": sequence]) }
+        try dropChanges(of: schema, upTo: sequence)
+    }
+
+    /// Forgets the tracked changes up to `sequence`: the applied version has the same entities without them.
+    package func dropChanges(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 
     /// Says that a dataset's table is no longer the applied version and its noted changes.
     package func forgetCompleteness(of schema: DatasetSchema) throws {
-        guard try db.tableExists("snapsync_tracking") else { return }
+        guard try db.hasTable("snapsync_tracking") else { return }
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
     }
 
     /// Runs `body` without its changes being noted: they come from a version.
     package func importing<T>(_ body: () throws -> T) throws -> T {
-        guard try db.tableExists("snapsync_importing") else { return try body() }
+        guard try db.hasTable("snapsync_importing") else { return try body() }
         try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
         let result = try body()
         // If `body` throws, the transaction is rolled back, and this mark with it.
@@ -102,7 +126,8 @@ extension LocalTransaction {
         return result
     }
 
-    private func trackingID(_ schema: DatasetSchema) throws -> Int64? {
+    /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
+    func trackingID(_ schema: DatasetSchema) throws -> Int64? {
         try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name])
     }
 

@@ -24,6 +24,11 @@ package final class ByteBuffer: @unchecked Sendable {
     /// The bytes, lent until the buffer is next changed.
     package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
+    /// Lends the bytes to `body` and keeps the buffer alive while it runs: for a buffer that nobody else holds.
+    package func withBytes<T>(_ body: (UnsafeRawBufferPointer) throws -> T) rethrows -> T {
+        try withExtendedLifetime(self) { try body(bytes) }
+    }
+
     /// Forgets the contents and keeps the memory.
     package func clear() { count = 0 }
 

@@ -68,15 +68,13 @@ package final class SnapshotAssembly: @unchecked Sendable {
         try append(entry, bytes, isFirst: number == 0, lastKey: lastKey)
     }
 
-    /// Writes the tail and returns the index.
+    /// Writes the tail, by default one without tombstones and instants, and returns the index.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`; what `write` throws.
-    package func end() throws -> SnapshotIndex {
+    package func end(_ tail: SnapshotTailBuilder = SnapshotTailBuilder()) throws -> SnapshotIndex {
         try requireOpen()
         isEnded = true
-        var text = SnapshotTail.emptyText
-        let compressor = compressor
-        let member = try text.withUTF8 { try compressor.compress(UnsafeRawBufferPointer($0)) }
+        let member = try tail.text().withBytes { try compressor.compress($0) }
         let tail = member.entry.moved(to: byteCount)
         try write(member.bytes)
         byteCount += tail.length

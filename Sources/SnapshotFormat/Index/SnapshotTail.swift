@@ -1,5 +1,5 @@
 package import SnapshotModel
-internal import StrictText
+package import StrictText
 
 /// The tail of a snapshot asset: the array's end, tombstones and instants if there are any, and the container's end.
 ///
@@ -18,17 +18,26 @@ package struct SnapshotTail: Hashable, Sendable {
     ///
     /// - Throws: ``FormatError`` with `.truncated`, `.damaged` or `.outOfOrder`.
     package static func check(_ bytes: UnsafeRawBufferPointer, keyKind: ColumnKind) throws -> SnapshotTail {
+        try read(bytes, keyKind: keyKind, deletion: { _, _ in }, instant: { _, _ in })
+    }
+
+    /// Walks a tail's text as ``check(_:keyKind:)`` does, and hands over each tombstone and each entity's instant, in key order.
+    package static func read(
+        _ bytes: UnsafeRawBufferPointer, keyKind: ColumnKind, deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void
+    ) throws -> SnapshotTail {
         var reader = LiteralReader(bytes, place: "tail")
         try reader.expect("\n]")
         var deletions = 0, instants = 0
-        if reader.accept(",\"deletions\":[") { deletions = try list(&reader, ",\"deletedAt\":", keyKind) }
-        if reader.accept(",\"instants\":[") { instants = try list(&reader, ",\"at\":", keyKind) }
+        if reader.accept(",\"deletions\":[") { deletions = try list(&reader, ",\"deletedAt\":", keyKind, deletion) }
+        if reader.accept(",\"instants\":[") { instants = try list(&reader, ",\"at\":", keyKind, instant) }
         try reader.expect("}\n")
         try reader.expectEnd()
         return SnapshotTail(deletionCount: deletions, instantCount: instants)
     }
 
-    private static func list(_ reader: inout LiteralReader, _ label: StaticString, _ keyKind: ColumnKind) throws -> Int {
+    private static func list(
+        _ reader: inout LiteralReader, _ label: StaticString, _ keyKind: ColumnKind, _ take: (EntityKey, Instant) throws -> Void
+    ) throws -> Int {
         var count = 0
         var last: EntityKey?
         repeat {
@@ -44,7 +53,7 @@ package struct SnapshotTail: Hashable, Sendable {
             }
             last = key
             try reader.expect(label)
-            _ = try reader.instant()
+            try take(key, try reader.instant())
             try reader.expect("}")
             count += 1
         } while reader.accept(",")

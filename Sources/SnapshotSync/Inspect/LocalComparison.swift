@@ -2,29 +2,57 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 
-/// Whether a table holds exactly the entities of one asset, told by hashing its rows block by block.
+/// Whether a table is one asset's version and the changes that were tracked since: the invariant that all of syncing rests on.
+///
+/// Rows are hashed block by block; only a block in whose range something was touched is read, to compare the rest of it.
 struct LocalComparison: Sendable {
     let device: Device
     let schema: DatasetSchema
     let asset: SnapshotAsset
 
-    /// Returns what differs first, in a sentence; nil if nothing does. Reads no block of the asset.
+    /// Returns what differs first, in a sentence; nil if nothing does.
     func firstDifference() throws -> String? {
-        let index = asset.index
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
         defer { session.end() }
         let difference: String? = try SyncError.at(.read) {
-            let (shape, hasRows, hasNullKeys) = try session.withReader(0) { reader in
-                let transaction = reader.transaction
-                return (try transaction.checkTable(of: schema), try transaction.hasRows(schema), try transaction.hasNullKeys(schema))
+            let (hasRows, hasNullKeys) = try session.withReader(0) { reader in
+                _ = try reader.transaction.checkTable(of: schema)
+                return (try reader.transaction.hasRows(schema), try reader.transaction.hasNullKeys(schema))
             }
-            guard shape.hasComparableKey else { return "its key column has a type that changes keys when they are compared; declare it TEXT or INTEGER" }
             if hasNullKeys { return "a row has no key" }
-            if index.blocks.isEmpty { return hasRows ? "it has rows, and the version has none" : nil }
-            return try BlockComparison(schema: schema, index: index, session: session).firstDifference().map { number in
-                "its rows differ from block \(number), \(number == 0 ? "the first" : "which begins at key \(index.blocks[number].firstKey)")"
+            if asset.index.blocks.isEmpty {
+                guard hasRows else { return nil }
+                return try untrackedDifference(KeyRange(number: 0, first: nil, next: nil), [:], session).map { "the version has no entities, and the row \($0) was not tracked" }
             }
+            let differing = try BlockComparison(schema: schema, index: asset.index, session: session).allDifferences()
+            return try firstUntracked(in: differing, session)
         }
         return difference.map { "\(device.database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
+    }
+
+    private func firstUntracked(in blocks: [Int], _ session: ReadSession) throws -> String? {
+        var found: String?
+        try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { number, block in
+            guard found == nil else { return }
+            let version = EntityStates(schema: schema)
+            try block.give(to: version)
+            let range = BlockComparison.range(ofBlock: number, in: asset.index)
+            found = try untrackedDifference(range, version.states, session).map { "the entity \($0) in block \(number) differs and was not tracked" }
+        }
+        return found
+    }
+
+    /// The first key of a range whose row is not the version's entity and was not touched.
+    private func untrackedDifference(_ range: KeyRange, _ version: [EntityKey: EntityState], _ session: ReadSession) throws -> EntityKey? {
+        try session.withReader(0) { reader in
+            let rows = EntityStates(schema: schema)
+            do {
+                try reader.ranges(of: schema).read(range, into: rows)
+            } catch let error as FormatError {
+                throw SyncError(error, step: .encode)
+            }
+            let touched = try reader.transaction.touchedKeys(of: schema, in: range)
+            return Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().first { version[$0]?.hash != rows.states[$0]?.hash }
+        }
     }
 }

@@ -38,10 +38,10 @@ public struct SnapshotInspector: Sendable {
         let asset = try await open(record)
         let lent = LentWrite(write)
         try await WorkerThreads.run {
-            try lent.write(asset.readMember(asset.index.header, name: "header").bytes)
+            try asset.readMember(asset.index.header, name: "header").withBytes { try lent.write($0) }
             try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.none) { try lent.write($1.raw.bytes) }
             try asset.checkTail()
-            try lent.write(asset.readMember(asset.index.tail, name: "tail").bytes)
+            try asset.readMember(asset.index.tail, name: "tail").withBytes { try lent.write($0) }
         }
     }
 

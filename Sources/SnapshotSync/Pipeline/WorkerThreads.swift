@@ -10,24 +10,42 @@ enum WorkerThreads {
     /// Runs `body` on a thread of its own and waits for it without blocking the caller's executor.
     static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
-            start { continuation.resume(with: Result { try body() }) }
+            let work = Work(body)
+            start { continuation.resume(with: Result { try work.run() }) }
         }
     }
 
     /// Runs `body` once for each number from 0 up to `count`, side by side, while `meanwhile` runs on this thread.
     ///
-    /// Returns when all have ended. The bodies must end by themselves when `meanwhile` fails.
+    /// Returns when all have ended and let go of what `body` holds. The bodies must end by themselves when `meanwhile` fails.
     static func run<T>(_ count: Int, _ body: @escaping @Sendable (Int) -> Void, while meanwhile: () throws -> T) rethrows -> T {
         let group = DispatchGroup()
         for number in 0..<count {
             group.enter()
+            let work = Work { body(number) }
             start {
-                body(number)
+                work.run()
                 group.leave()
             }
         }
         defer { group.wait() }
         return try meanwhile()
+    }
+
+    /// What a thread does, once, and forgets before it says that it is done.
+    ///
+    /// A thread outlives its last word by a moment. What it still held then would go on that thread: a statement would be
+    /// finalised beside another thread's use of its connection.
+    private final class Work<T, Failure: Error>: @unchecked Sendable {
+        // SAFETY: made on one thread, then used by the thread that it is given to.
+        private var body: (@Sendable () throws(Failure) -> T)?
+
+        init(_ body: @escaping @Sendable () throws(Failure) -> T) { self.body = body }
+
+        @inline(never) func run() throws(Failure) -> T {
+            guard let body = body.take() else { preconditionFailure("a thread's work is done once") }
+            return try body()
+        }
     }
 
     private static func start(_ body: @escaping @Sendable () -> Void) {

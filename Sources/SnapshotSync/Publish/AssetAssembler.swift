@@ -44,14 +44,16 @@ struct AssetAssembler {
         try assembly?.append(block)
     }
 
-    /// Ends the asset, if there is anything new in it.
-    mutating func finish() throws -> DatasetExporter.Outcome {
-        if assembly == nil, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
+    /// Ends the asset with that tail, if there is anything new in it.
+    ///
+    /// - Parameter hasNewDeletions: whether the tail alone is worth a version.
+    mutating func finish(_ tail: SnapshotTailBuilder, hasNewDeletions: Bool) throws -> DatasetExporter.Outcome {
+        if assembly == nil, !hasNewDeletions, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
             asset.abandon()
             return .unchanged(recordCount: recordCount)
         }
         try begin()
-        guard let index = try assembly?.end() else { return .unchanged(recordCount: recordCount) }
+        guard let index = try assembly?.end(tail) else { return .unchanged(recordCount: recordCount) }
         try asset.setIndex(index.encode())
         let stored = try asset.finish(rawByteCount: index.rawSize)
         return .stored(

@@ -8,7 +8,7 @@ protocol BlockSource: Sendable {
     var workerCount: Int { get }
     /// Runs one worker: hands `take` every run of blocks that falls to it, until there are no more or `take` returns false.
     func run(worker: Int, take: (_ number: Int, _ blocks: [RawBlock]) throws -> Bool) throws
-    /// How many runs there are, once a worker has seen the end.
+    /// How many runs there are, once a worker has seen the end; nil for good after an error, which ends all workers.
     var runCount: Int? { get }
 }
 
@@ -23,6 +23,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     private let session: ReadSession
     private let schema: DatasetSchema
     private var ended: Int?
+    // After an error the cursor would begin anew, and another worker would take what it then says for the dataset's end.
     let workerCount: Int
 
     /// Uses the connections 1, 2, … of `session`; `cursor` belongs to connection 0, which the caller holds.
@@ -56,7 +57,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
         try turns.take {
             guard ended == nil else { return nil }
             let range = try cursor.next { cutter.cuts(beforeTextKey: $0) }
-            ended = range == nil ? cursor.count : (range!.next == nil ? range!.number + 1 : nil)
+            if range?.next == nil { ended = cursor.count }
             return range
         }
     }
@@ -70,6 +71,7 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
     private let encoder: BlockEncoder
     private var count = 0
     private var ended = false
+    // After an error the encoder ends somewhere in an entity, and the rows would go on behind the bad one.
     let workerCount: Int
 
     init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, workerCount: Int) {
@@ -99,7 +101,7 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
                     encoder.finish()
                     ended = true
                 }
-            }
+                }
         }
     }
 }

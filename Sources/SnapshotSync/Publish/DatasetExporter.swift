@@ -40,7 +40,7 @@ struct DatasetExporter: Sendable {
             let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
             return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable) }) {
                 do {
-                    return try assemble(queue, blockEntities, reusable, asset)
+                    return try assemble(queue, blockEntities, reusable, asset, reader.transaction)
                 } catch {
                     queue.fail(error)
                     throw error
@@ -72,7 +72,7 @@ struct DatasetExporter: Sendable {
     }
 
     // The ordered side: nothing is written while all blocks are the last snapshot's, in its order.
-    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter) throws -> Outcome {
+    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
         while let pieces = try queue.take() {
             for piece in pieces {
@@ -85,7 +85,17 @@ struct DatasetExporter: Sendable {
             }
             progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: self.previous?.index.recordCount))
         }
-        return try SyncError.at(.store) { try writer.finish() }
+        let tail = try SyncError.at(.read) { try makeTail(transaction) }
+        let hasNewDeletions = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) }
+        return try SyncError.at(.store) { try writer.finish(tail, hasNewDeletions: hasNewDeletions) }
+    }
+
+    /// The tombstones and instants that go with the rows of this state.
+    private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
+        var tail = SnapshotTailBuilder()
+        try transaction.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+        try transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+        return tail
     }
 
     private func makeSource(_ reader: DatasetReader, blockEntities: Int) throws -> any BlockSource {
@@ -97,7 +107,7 @@ struct DatasetExporter: Sendable {
 
     /// The last snapshot's choice as long as it serves; else one by the size of the first entities.
     private func chooseBlockEntities(_ reader: DatasetReader) throws -> Int {
-        if let index = previous?.index, BlockSizing.keeps(index) { return index.blockEntities }
+        if let index = previous?.index { return BlockSizing.blockEntities(after: index) }
         let probe = BlockSizeProbe(schema: schema)
         let rows = try reader.rows(of: schema)
         return try SyncError.at(.encode) {

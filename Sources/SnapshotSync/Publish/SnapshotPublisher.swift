@@ -20,15 +20,16 @@ struct SnapshotPublisher: Sendable {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
         try await device.checkPublisher()
-        let token = try await settleIntended()
+        var warnings: [String] = []
+        let token = try await settleIntended(&warnings)
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
-        try device.keepTracking()
+        warnings += try SyncError.at(.read) { try device.keepTracking() }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
         if try SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
-            return try await nothingNew(token, settled: [])
+            return try await nothingNew(token, settled: [], warnings)
         }
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
         defer { session.end() }
         var exported: [Exported] = []
         var settled: [Settled] = []
@@ -36,16 +37,16 @@ struct SnapshotPublisher: Sendable {
             let syncTimestamp = self.syncTimestamp(after: state)
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
-                let (untouched, changes) = try SyncError.at(.read) {
-                    try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema)) }
+                let (untouched, sequence) = try SyncError.at(.read) {
+                    try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
                 }
                 if untouched { continue }
-                settled.append(Settled(schema: schema, sequence: changes.lastSequence))
+                settled.append(Settled(schema: schema, sequence: sequence))
                 if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
             session.end()
-            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled) }
-            return try await announce(exported, settled, after: token)
+            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
+            return try await announce(exported, settled, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
@@ -79,18 +80,25 @@ struct SnapshotPublisher: Sendable {
     }
 
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
-    private func settleIntended() async throws -> ChangeToken? {
+    private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
         let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
         let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
         guard let newest = changes.token, newest != applied?.token else { return applied?.token }
-        guard let first = changes.commits.first, changes.commits.count == 1, first.token == intended?.token else {
+        guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)",
                 applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
                 hint: "run snapsync import first")
         }
-        try SyncError.at(.apply) { try device.database.write { try $0.record(AppliedVersion(newest), states(of: first)) } }
-        device.logger.notice("found version \(newest.number), which an earlier run had published without noting it")
+        try SyncError.at(.apply) {
+            try device.database.write { transaction in
+                try transaction.record(AppliedVersion(newest), states(of: first))
+                for schema in device.settings.datasets {
+                    if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
+                }
+            }
+        }
+        warnings.append("found version \(newest.number), which an earlier run had published without noting it")
         return newest
     }
 
@@ -142,13 +150,15 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?) async throws -> ExportReport {
+    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
         let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
-        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(AppliedVersion(commit.token)) } }
+        // Should this run end between the commit and the note of it, the next one finds what the commit settled.
+        let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
+        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences)) } }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
 
         try SyncError.at(.announce) {
@@ -156,7 +166,11 @@ struct SnapshotPublisher: Sendable {
                 try transaction.record(
                     AppliedVersion(published),
                     exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
-                for one in settled { try transaction.settleChanges(of: one.schema, upTo: one.sequence) }
+                for one in settled {
+                    // A dataset whose entities are the last version's was touched without being changed.
+                    let isWritten = exported.contains { $0.schema.name == one.schema.name }
+                    if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                }
                 try transaction.setLastSuccess(device.now())
             }
         }
@@ -165,17 +179,17 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: exported.compactMap { AssetLimits.warning($0.report) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) })
     }
 
-    private func nothingNew(_ token: ChangeToken?, settled: [Settled]) async throws -> ExportReport {
+    private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
-                for one in settled { try transaction.settleChanges(of: one.schema, upTo: one.sequence) }
+                for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 try transaction.setLastSuccess(device.now())
             }
         }
-        return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: [])
+        return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)
     }
 }
 

@@ -27,9 +27,9 @@ struct BlockComparison: Sendable {
         return try (sampled + differing(of: all.filter { !seen.contains($0) })).sorted()
     }
 
-    /// The first block that differs, or nil.
-    func firstDifference() throws -> Int? {
-        try differing(of: Array(index.blocks.indices)).first
+    /// The numbers of all blocks that differ, however many.
+    func allDifferences() throws -> [Int] {
+        try differing(of: Array(index.blocks.indices))
     }
 
     /// The keys that belong to a block's range: from its first key up to the next block's.

@@ -18,47 +18,106 @@ struct DatasetImporter: Sendable {
         let unknownFields: [String]
     }
 
-    /// The blocks to fetch, found before anything is changed; nil means the whole version.
+    /// How the version is applied, decided before anything is changed.
+    enum Plan: Sendable {
+        /// Everything is deleted and the version inserted: nothing here is to be kept.
+        case whole
+        /// These blocks are fetched and replace what lies in their ranges of keys, except where a change made here wins.
+        case blocks([Int])
+    }
+
+    /// Compares the rows that are here with the version.
     ///
     /// Call inside the import's transaction: nobody else can commit then, so the rows that are hashed are those that are replaced.
-    func plan(_ transaction: LocalTransaction) throws -> [Int]? {
-        guard !asset.index.blocks.isEmpty, asset.index.describes(schema) else { return nil }
-        let (isReadable, hasRows) = try SyncError.at(.read) {
-            (try transaction.checkTable(of: schema).hasComparableKey && !transaction.hasNullKeys(schema), try transaction.hasRows(schema))
-        }
-        guard isReadable, hasRows else { return nil }
+    func plan(_ transaction: LocalTransaction) throws -> Plan {
+        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.hasRows(schema), try transaction.hasTrackedChanges(of: schema)) }
+        guard hasRows || hasChanges else { return .whole }
+        let all = Array(asset.index.blocks.indices)
+        guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
         return try SyncError.at(.read) {
             let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
             // In the rollback-journal modes an open reader would keep the import from committing.
             defer { session.end() }
-            return try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks()
+            if let differing = try BlockComparison(schema: schema, index: asset.index, session: session).differingBlocks() { return .blocks(differing) }
+            return hasChanges ? .blocks(all) : .whole
         }
     }
 
-    /// Replaces what `plan` says.
-    func apply(_ plan: [Int]?, in transaction: LocalTransaction) throws -> Outcome {
-        let applier = try SyncError.at(.apply) {
-            plan == nil ? try transaction.replaceAll(of: schema) : try transaction.inserting(into: schema)
+    /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
+    func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
+        try takeTail(in: transaction)
+        let index = asset.index
+        let outcome: Outcome
+        switch plan {
+        case .whole:
+            let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: schema) }
+            outcome = try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
+        case .blocks(let numbers):
+            let merge = BlockMerge(schema: schema, transaction: transaction)
+            let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
+            if hasChanges { try decide(numbers, merge, transaction) }
+            try clear(numbers, sparingKept: hasChanges, transaction)
+            let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
+            outcome = try insert(numbers, applier) { block, range in
+                if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
+            }
         }
-        let index = asset.index, isWhole = plan == nil
-        let blocks = plan ?? Array(index.blocks.indices)
-        let expected = blocks.reduce(0) { $0 + index.blocks[$1].count }
-        if !isWhole {
+        try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
+        return outcome
+    }
+
+    /// The ranges of keys that blocks stand for; a version without entities has one, which is everything.
+    private func ranges(of blocks: [Int]) -> [KeyRange] {
+        asset.index.blocks.isEmpty ? [KeyRange(number: 0, first: nil, next: nil)] : blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
+    }
+
+    private func decide(_ blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
+        if asset.index.blocks.isEmpty { return try SyncError.at(.apply) { for range in ranges(of: []) { try merge.decide(nil, in: range) } } }
+        let touched = try SyncError.at(.apply) {
+            try blocks.filter { try !transaction.trackedChanges(of: schema, in: BlockComparison.range(ofBlock: $0, in: asset.index)).isEmpty }
+        }
+        try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
+            try SyncError.at(.apply) { try merge.decide(block, in: BlockComparison.range(ofBlock: number, in: asset.index)) }
+        }
+    }
+
+    private func clear(_ blocks: [Int], sparingKept: Bool, _ transaction: LocalTransaction) throws {
+        try SyncError.at(.apply) {
+            // No version has an entity without a key, and no range of keys holds one.
+            try transaction.deleteRowsWithoutKey(of: schema)
             // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
-            try SyncError.at(.apply) { for number in blocks { try transaction.deleteEntities(of: schema, in: BlockComparison.range(ofBlock: number, in: index)) } }
+            for range in ranges(of: blocks) { try transaction.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
         }
+    }
+
+    private func insert(_ blocks: [Int], _ applier: EntityApplier, _ give: (EntityBlock, KeyRange) throws -> Void) throws -> Outcome {
+        let index = asset.index
+        let expected = blocks.reduce(0) { $0 + index.blocks[$1].count }
         var unknown: Set<String> = []
-        try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { _, block in
+        try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) { try block.give(to: applier) }
+            try SyncError.at(.apply) { try give(block, BlockComparison.range(ofBlock: number, in: index)) }
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
-        try asset.checkTail()
         return Outcome(
             report: ImportedDataset(
                 name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,
                 size: blocks.reduce(index.header.length + index.tail.length) { $0 + index.blocks[$1].member.length },
                 blocks: index.blocks.count, blocksFetched: blocks.count),
             unknownFields: unknown.sorted())
+    }
+
+    private func takeTail(in transaction: LocalTransaction) throws {
+        let tail = try asset.readMember(asset.index.tail, name: "tail")
+        try SyncError.at(.apply) { try transaction.clearTail(of: schema) }
+        _ = try SyncError.at(.verify) {
+            try tail.withBytes { bytes in
+                try SnapshotTail.read(bytes, keyKind: asset.index.keyKind) { key, instant in
+                    try transaction.addTombstone(of: key, at: instant, in: schema)
+                } instant: { key, instant in
+                    try transaction.addInstant(instant, of: key, in: schema)
+                }
+            }
+        }
     }
 }

@@ -39,6 +39,7 @@ struct FileImporter: Sendable {
         // At a writer the file's rows are a change of its own, noted and published like any other.
         let dataset = try database.write { transaction in
             guard role == .reader else { return try apply(container, from: path, view: nil, in: transaction) }
+            try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
             return try transaction.importing { try apply(container, from: path, view: view, in: transaction) }
         }
         return ImportReport(

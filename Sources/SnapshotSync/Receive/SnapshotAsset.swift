@@ -36,7 +36,7 @@ struct SnapshotAsset: Sendable {
             throw SyncError(.dataRefused, step: .verify, at: place, "the block index does not fit the record and the file", hint: Self.hint)
         }
         let header = try readMember(index.header, name: "header")
-        let head = try step(.verify) { try SnapshotHeader.parse(header.bytes) }
+        let head = try step(.verify) { try header.withBytes { try SnapshotHeader.parse($0) } }
         guard head.dataset == index.dataset, head.syncTimestamp == fields.syncTimestamp else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset's head names another dataset or time than the record", hint: Self.hint)
         }
@@ -46,7 +46,7 @@ struct SnapshotAsset: Sendable {
     func readMember(_ entry: MemberEntry, name: String) throws -> ByteBuffer {
         let compressed = try fetch(entry, into: ByteBuffer())
         let raw = ByteBuffer()
-        try step(.verify) { try MemberReader().inflate(compressed.bytes, entry: entry, name: name, into: raw) }
+        try step(.verify) { try compressed.withBytes { try MemberReader().inflate($0, entry: entry, name: name, into: raw) } }
         return raw
     }
 
@@ -63,7 +63,7 @@ struct SnapshotAsset: Sendable {
     @discardableResult
     func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
-        return try step(.verify) { try SnapshotTail.check(tail.bytes, keyKind: index.keyKind) }
+        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
     }
 
     /// Runs `body`; an error of the format comes out with the dataset and the version.

@@ -15,17 +15,18 @@ struct SnapshotReceiver: Sendable {
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     func importNewest() async throws -> ImportReport {
+        let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState()
         let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: local.applied?.token, in: device.zone) }
         guard let newest = changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil {
+        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
             try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
-            return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: [])
+            return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        let report = try await apply(state, local, token: newest, view: nil)
+        let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
         await device.report(newest)
         return report
     }
@@ -35,18 +36,26 @@ struct SnapshotReceiver: Sendable {
         guard device.settings.role == .reader else {
             throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a writer; an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
         }
+        let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState()
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
-        return try await apply(state, local, token: nil, view: "version \(number)")
+        return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
 
     private struct Local: Sendable {
         let applied: AppliedVersion?
         let view: String?
+        /// The datasets whose rows may differ from the applied version without a note of it.
+        let untracked: Set<String>
     }
 
     private func localState() throws -> Local {
-        try SyncError.at(.read) { try device.database.read { Local(applied: try $0.applied(), view: try $0.view()) } }
+        try SyncError.at(.read) {
+            try device.database.read { transaction in
+                let untracked = try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete }
+                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)))
+            }
+        }
     }
 
     private struct Incoming: Sendable {
@@ -54,9 +63,9 @@ struct SnapshotReceiver: Sendable {
         let asset: SnapshotAsset
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?) async throws -> ImportReport {
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, warnings mended: [String]) async throws -> ImportReport {
         var incoming: [Incoming] = []
-        var warnings: [String] = []
+        var warnings = mended
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
@@ -66,7 +75,7 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
             }
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            let isHere = view == nil && local.view == nil && !local.untracked.contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
         }
@@ -83,7 +92,6 @@ struct SnapshotReceiver: Sendable {
 
     private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
-        try device.keepTracking()
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
             guard try transaction.applied() == local.applied, try transaction.view() == local.view else {
@@ -95,6 +103,8 @@ struct SnapshotReceiver: Sendable {
             if local.applied == nil, local.view == nil {
                 try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             }
+            if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
+            try transaction.foldNotes(of: device.settings.datasets)
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
@@ -104,11 +114,7 @@ struct SnapshotReceiver: Sendable {
                 try keeper.settle()
                 return replaced
             }
-            for schema in schemas {
-                // Nobody else can write while this transaction lasts, so what is noted until now was there before and is replaced.
-                try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
-                if view != nil { try transaction.forgetCompleteness(of: schema) }
-            }
+            if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
             if let token { try transaction.setApplied(AppliedVersion(token)) }
             try transaction.setView(view)
             for (one, done) in zip(incoming, replaced) {

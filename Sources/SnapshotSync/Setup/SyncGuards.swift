@@ -29,4 +29,16 @@ enum SyncGuards {
             "the entities that were imported have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
             hint: "update the dataset file or snapsync on this device")
     }
+
+    /// A view replaces rows, and changes that are in no version yet would be gone with them.
+    static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], at database: String) throws {
+        for schema in schemas {
+            let count = try transaction.trackedChanges(of: schema).count
+            guard count > 0 else { continue }
+            throw SyncError(
+                .refused, step: .apply, at: "\(database), table \(schema.table)",
+                "\(count) \(count == 1 ? "entity was" : "entities were") changed here and \(count == 1 ? "is" : "are") in no version yet; showing something else would lose \(count == 1 ? "it" : "them")",
+                hint: "look at the version with snapsync cat, or import it into another database")
+        }
+    }
 }

@@ -39,13 +39,15 @@ extension ExportReport {
     /// What was written where.
     var lines: [String] {
         guard published else {
-            return [version.map { "nothing new since version \($0); nothing was written" } ?? "nothing to publish"]
+            return [version.map { "nothing new since version \($0); nothing was written" } ?? "nothing to publish"] + notes
         }
         return ["published version \(version ?? 0)"]
             + written.map { one in
                 let reused = one.blocksReused > 0 ? ", \(one.blocksReused) of \(one.blocks) blocks as they were" : ""
                 return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }
-            + unchanged.map { "  \($0): unchanged" } + warnings.map { "  warning: \($0)" }
+            + unchanged.map { "  \($0): unchanged" } + notes
     }
+
+    private var notes: [String] { warnings.map { "  warning: \($0)" } }
 }

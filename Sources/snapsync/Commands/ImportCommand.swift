@@ -58,7 +58,7 @@ extension ImportReport {
     var lines: [String] {
         guard applied else {
             if let view { return ["showing \(view); sync leaves it, snapsync import ends it"] }
-            return ["version \(version ?? 0) is here already; nothing was changed"]
+            return ["version \(version ?? 0) is here already; nothing was changed"] + notes
         }
         let source = version.map { "version \($0)" } ?? "the file"
         return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
@@ -66,6 +66,8 @@ extension ImportReport {
                 let part = one.blocksFetched == one.blocks ? "" : " (\(one.blocksFetched ?? 0) of \(one.blocks ?? 0) blocks differed)"
                 return "  \(one.name): \(Format.entities(one.recordCount)) of \(one.syncTimestamp), from \(Format.bytes(one.size))\(part)"
             }
-            + warnings.map { "  warning: \($0)" }
+            + notes
     }
+
+    private var notes: [String] { warnings.map { "  warning: \($0)" } }
 }

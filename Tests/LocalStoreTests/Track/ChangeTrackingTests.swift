@@ -32,7 +32,10 @@ import Testing
     }
 
     private func settle() throws {
-        try database.write { try $0.settleChanges(of: schema, upTo: $0.trackedChanges(of: schema).lastSequence) }
+        try database.write { transaction in
+            try transaction.foldNotes(of: [schema])
+            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
+        }
     }
 
     private func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
@@ -44,6 +47,7 @@ import Testing
         try application.read { db in
             try Set(String.fetchAll(db, sql: """
                 SELECT key FROM snapsync_log l WHERE dataset > 0 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
+                UNION SELECT key FROM snapsync_changes
                 """))
         }
     }
@@ -134,6 +138,7 @@ import Testing
     @Test func settlingForgetsOnlyWhatWasRead() throws {
         try run("DELETE FROM \"my things\" WHERE id = 'a'")
         let sequence = try changes().lastSequence
+        try database.write { try $0.foldNotes(of: [schema]) }
         try run("DELETE FROM \"my things\" WHERE id = 'b'")
         try database.write { try $0.settleChanges(of: schema, upTo: sequence) }
         #expect(try touched() == ["b"])

@@ -1,0 +1,79 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+extension LocalTransaction {
+    /// The tombstones that the next version has, in key order: the applied version's and those of tracked deletions.
+    package func forEachTombstone(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
+        guard let id = try trackingID(schema) else { return }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        try forEach(
+            """
+            SELECT key, at FROM (
+                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 2 UNION ALL
+                SELECT key, at FROM snapsync_tombstones b WHERE dataset = ?1
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
+            WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key) ORDER BY key
+            """, id, body)
+    }
+
+    /// The instants that the next version has besides the entities' own timestamps, in key order.
+    package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
+        guard let id = try trackingID(schema) else { return }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        try forEach(
+            """
+            SELECT key, at FROM (
+                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 1 UNION ALL
+                SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
+            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key) ORDER BY key
+            """, id, body)
+    }
+
+    /// Forgets the applied version's tombstones and instants, for another version's are coming.
+    package func clearTail(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
+    }
+
+    /// Takes a tombstone of the version that is being applied.
+    package func addTombstone(of key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.cachedStatement(sql: "INSERT INTO snapsync_tombstones VALUES(?, ?, ?)").execute(arguments: [id, key.databaseValue, instant.microseconds])
+    }
+
+    /// Takes an entity's instant of the version that is being applied.
+    package func addInstant(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.cachedStatement(sql: "INSERT INTO snapsync_instants VALUES(?, ?, ?)").execute(arguments: [id, key.databaseValue, instant.microseconds])
+    }
+
+    private func forEach(_ sql: String, _ id: Int64, _ body: (EntityKey, Instant) throws -> Void) throws {
+        let rows = try Row.fetchCursor(db, sql: sql, arguments: [id])
+        while let row = try rows.next() {
+            guard let key = EntityKey(row[0] as DatabaseValue) else { continue }
+            try body(key, Instant(microseconds: row[1]))
+        }
+    }
+}
+
+extension EntityKey {
+    /// The key that a column holds; nil for what can be none.
+    init?(_ value: DatabaseValue) {
+        switch value.storage {
+        case .string(let text): self = .text(Array(text.utf8))
+        case .int64(let integer): self = .integer(integer)
+        default: return nil
+        }
+    }
+
+    /// The key as a statement's argument.
+    var databaseValue: DatabaseValue {
+        switch self {
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
+        case .integer(let value): value.databaseValue
+        }
+    }
+}

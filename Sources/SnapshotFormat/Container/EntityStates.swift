@@ -1,0 +1,51 @@
+package import SnapshotModel
+package import StrictText
+
+/// What last write wins looks at in one entity.
+package struct EntityState: Sendable, Hashable {
+    /// The entity's own timestamp, if it has one that is an instant.
+    package let timestamp: Instant?
+    /// SHA-256 of the entity's canonical JSON.
+    package let hash: ContentHash
+}
+
+/// Takes entities and keeps the states of those that are asked for.
+///
+/// Memory: the states that are kept, and one entity.
+package final class EntityStates: EntitySink {
+    /// The states, by key.
+    package private(set) var states: [EntityKey: EntityState] = [:]
+    private let plan: SchemaPlan
+    private let encoder: EntityEncoder
+    private let timestampIndex: Int?
+    private let buffer = ByteBuffer()
+    private let isWanted: (EntityKey) -> Bool
+
+    /// Keeps the states of entities whose key `isWanted`.
+    package init(schema: DatasetSchema, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
+        plan = SchemaPlan(schema)
+        encoder = EntityEncoder(plan)
+        timestampIndex = schema.timestampIndex
+        self.isWanted = isWanted
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        let key: EntityKey
+        switch values[plan.keyIndex] {
+        case .text(let bytes): key = .text(Array(bytes))
+        case .integer(let value): key = .integer(value)
+        default: return
+        }
+        guard isWanted(key) else { return }
+        buffer.clear()
+        try encoder.encode(values, into: buffer)
+        var timestamp: Instant?
+        if let timestampIndex, case .text(let bytes) = values[timestampIndex] { timestamp = try? Instant(parsing: bytes) }
+        states[key] = EntityState(timestamp: timestamp, hash: ContentHash(of: buffer.bytes))
+    }
+}
+
+extension ContentHash: Comparable {
+    /// The order of the hashes' bytes, which is the order of their hexadecimal digits.
+    package static func < (left: ContentHash, right: ContentHash) -> Bool { left.description < right.description }
+}

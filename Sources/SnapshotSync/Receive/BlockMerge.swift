@@ -1,0 +1,63 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Decides, entity by entity, between the changes that were made here and a version: last write wins.
+///
+/// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whoever syncs first. A change of an
+/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes.
+struct BlockMerge {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+
+    /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
+    func decide(_ block: EntityBlock?, in range: KeyRange) throws {
+        let changes = try transaction.trackedChanges(of: schema, in: range)
+        let wanted = Set(changes.map(\.key))
+        let version = EntityStates(schema: schema) { wanted.contains($0) }
+        try block?.give(to: version)
+        for change in changes where try wins(change, over: version.states[change.key]) { try transaction.keepChange(of: change.key, in: schema) }
+    }
+
+    /// Inserts a block's entities, except those whose changes were kept.
+    func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
+        let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))
+        try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+    }
+
+    private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+        if let entity {
+            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
+            if change.instant != instant { return change.instant > instant }
+            if change.isDeletion { return true }
+            let here = EntityStates(schema: schema)
+            try transaction.giveRow(change.key, of: schema, to: here)
+            // All equal: the same change, which need not be tracked any longer.
+            return here.states[change.key].map { $0.hash > entity.hash } ?? false
+        }
+        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return change.instant > deleted }
+        return true
+    }
+}
+
+/// Gives entities on, except those whose rows stay as they are.
+private final class SparingSink: EntitySink {
+    private let sink: any EntitySink
+    private let keyIndex: Int
+    private let spared: Set<EntityKey>
+
+    init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
+        self.sink = sink
+        self.keyIndex = keyIndex
+        self.spared = spared
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        switch values[keyIndex] {
+        case .text(let bytes) where spared.contains(.text(Array(bytes))): return
+        case .integer(let value) where spared.contains(.integer(value)): return
+        default: try sink.take(values)
+        }
+    }
+}

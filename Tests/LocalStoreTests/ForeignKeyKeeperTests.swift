@@ -1,0 +1,205 @@
+import LocalStore
+import SnapshotModel
+import TestSupport
+import Testing
+
+@Suite struct ForeignKeyKeeperTests {
+    private let items = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', '1'), ('b', '2'), ('c', '3');"
+    /// What the version holds: `a` as it was, `b` changed, `c` gone, `d` new.
+    private let version: [[Cell]] = [[.text("a"), .text("1")], [.text("b"), .text("new")], [.text("d"), .text("4")]]
+
+    /// Imports the version into a database made of `items` and more SQL, and returns what a query then finds.
+    private func imported(_ sql: String, then query: String, wal: Bool = true) throws -> String {
+        let scene = try LocalScene(items + sql, wal: wal)
+        try scene.replace(namedItems(), by: version)
+        #expect(try scene.rows(of: namedItems()) == version)
+        return try scene.app.run(query)
+    }
+
+    /// Tries the same import, which must be refused and change nothing.
+    private func refused(_ sql: String) throws -> LocalStoreError {
+        let scene = try LocalScene(items + sql)
+        let before = try scene.app.dump()
+        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: version) }
+        #expect(try scene.app.dump() == before)
+        // Nothing of the failed attempt is in the way of the next.
+        try scene.replace(namedItems(), by: [[.text("a"), .text("1")], [.text("b"), .text("2")], [.text("c"), .text("new")]])
+        return error
+    }
+
+    @Test func aCascadeTakesTheChildrenOfParentsThatAreGoneAndNoOthers() throws {
+        let left = try imported(
+            """
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE, text);
+            INSERT INTO notes VALUES(1, 'a', 'x'), (2, 'b', 'y'), (3, 'c', 'z'), (4, 'c', 'z'), (5, NULL, 'free');
+            """, then: "SELECT * FROM notes ORDER BY n")
+        #expect(left == "1|a|x\n2|b|y\n5||free\n")
+    }
+
+    @Test func cascadesGoOnThroughTablesAndThroughATableItself() throws {
+        let left = try imported(
+            """
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE);
+            CREATE TABLE tags(n INTEGER PRIMARY KEY, note INTEGER REFERENCES notes ON DELETE CASCADE, above INTEGER REFERENCES tags(n) ON DELETE CASCADE);
+            CREATE TABLE marks(tag INTEGER REFERENCES tags(n) ON DELETE SET NULL, name);
+            INSERT INTO notes VALUES(1, 'a'), (2, 'c');
+            INSERT INTO tags VALUES(1, 1, NULL), (2, 2, NULL), (3, 1, 2), (4, NULL, 3), (5, NULL, 1), (6, NULL, 5);
+            INSERT INTO marks VALUES(1, 'one'), (4, 'four'), (6, 'six'), (2, 'two');
+            """, then: "SELECT n FROM notes; SELECT n FROM tags ORDER BY n; SELECT * FROM marks ORDER BY name")
+        #expect(left == "1\n1\n5\n6\n|four\n1|one\n6|six\n|two\n")
+    }
+
+    @Test func setNullAndSetDefaultClearOnlyWhatPointsAtNothing() throws {
+        let left = try imported(
+            """
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE SET NULL,
+                other TEXT DEFAULT 'a' REFERENCES items(id) ON DELETE SET DEFAULT, third TEXT REFERENCES items(id) ON DELETE SET DEFAULT);
+            INSERT INTO notes VALUES(1, 'a', 'b', 'b'), (2, 'c', 'c', 'c');
+            """, then: "SELECT * FROM notes ORDER BY n")
+        #expect(left == "1|a|b|b\n2||a|\n")
+    }
+
+    @Test func aDefaultThatPointsAtNothingIsRefused() throws {
+        let error = try refused("""
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT DEFAULT 'none' REFERENCES items(id) ON DELETE SET DEFAULT);
+            INSERT INTO notes VALUES(1, 'c');
+            """)
+        #expect(error.code == .foreignKeyViolated)
+    }
+
+    @Test func setNullOfAColumnThatMustNotBeNullIsRefused() throws {
+        let error = try refused("""
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT NOT NULL REFERENCES items(id) ON DELETE SET NULL); INSERT INTO notes VALUES(1, 'c');
+            """)
+        #expect(error.code == .badRow)
+    }
+
+    @Test(arguments: ["ON DELETE RESTRICT", "ON DELETE NO ACTION", "", "DEFERRABLE INITIALLY DEFERRED", "ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED"])
+    func aKeyThatForbidsItRefusesTheImport(action: String) throws {
+        let error = try refused("""
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) \(action), text);
+            INSERT INTO notes VALUES(1, 'a', 'secret'), (2, 'c', 'secret'), (3, 'c', 'secret');
+            """)
+        #expect(error.code == .foreignKeyViolated)
+        #expect(error.place.hasSuffix("table notes"))
+        #expect(error.reason.contains("2 rows"))
+        #expect(!error.description.contains("secret"))
+    }
+
+    @Test func aCascadeThatMeetsARestrictionIsUndone() throws {
+        let error = try refused("""
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE);
+            CREATE TABLE tags(note INTEGER REFERENCES notes(n) ON DELETE RESTRICT);
+            INSERT INTO notes VALUES(1, 'c'); INSERT INTO tags VALUES(1);
+            """)
+        #expect(error.place.hasSuffix("table tags"))
+    }
+
+    @Test func whatDangledBeforeIsLeftAlone() throws {
+        let left = try imported(
+            """
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE);
+            CREATE TABLE links(item TEXT REFERENCES items(id) ON DELETE RESTRICT);
+            INSERT INTO notes VALUES(1, 'lost'), (2, 'c'); INSERT INTO links VALUES('lost');
+            """, then: "SELECT * FROM notes; SELECT * FROM links")
+        #expect(left == "1|lost\nlost\n")
+    }
+
+    @Test func compositeKeysPointOnlyWhenAllTheirPartsAreThere() throws {
+        let left = try imported(
+            """
+            CREATE UNIQUE INDEX both ON items(id, name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT, name TEXT, FOREIGN KEY(item, name) REFERENCES items(id, name) ON DELETE CASCADE);
+            INSERT INTO notes VALUES(1, 'a', '1'), (2, 'b', '2'), (3, 'c', '3'), (4, 'c', NULL), (5, 'x', 'y');
+            """, then: "SELECT n FROM notes ORDER BY n")
+        // b is another name now, so the pair is gone.
+        #expect(left == "1\n4\n5\n")
+    }
+
+    @Test func aParentKeyMayBeAnotherColumn() throws {
+        let left = try imported(
+            """
+            CREATE UNIQUE INDEX names ON items(name);
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, name TEXT REFERENCES items(name) ON DELETE CASCADE);
+            INSERT INTO notes VALUES(1, '1'), (2, '2'), (3, '3');
+            """, then: "SELECT n FROM notes ORDER BY n")
+        #expect(left == "1\n")
+    }
+
+    @Test func aKeyOfTheDatasetIntoAnApplicationsTableIsChecked() throws {
+        let scene = try LocalScene("""
+            CREATE TABLE kinds(name TEXT PRIMARY KEY); INSERT INTO kinds VALUES('1'), ('2');
+            CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT REFERENCES kinds(name) ON DELETE CASCADE); INSERT INTO items VALUES('a', '1'), ('old', 'lost');
+            """)
+        try scene.replace(namedItems(), by: [[.text("a"), .text("2")], [.text("b"), .null], [.text("old"), .text("lost")]])
+        let error = try #require(throws: LocalStoreError.self) { try scene.replace(namedItems(), by: [[.text("a"), .text("3")]]) }
+        #expect(error.code == .foreignKeyViolated)
+        #expect(try scene.app.run("SELECT count(*) FROM items") == "3\n")
+    }
+
+    @Test func keysWithinAndBetweenDatasetsAreTheVersionsOwnMatter() throws {
+        let scene = try LocalScene(items + """
+            CREATE TABLE parts(id TEXT PRIMARY KEY, name TEXT REFERENCES items(id) ON DELETE RESTRICT, FOREIGN KEY(name) REFERENCES parts(id) ON DELETE CASCADE);
+            INSERT INTO parts VALUES('p', 'c');
+            """)
+        let parts = try DatasetSchema(
+            name: "parts", table: "parts", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+        try scene.replace(namedItems(), by: version, datasets: [namedItems(), parts])
+        #expect(try scene.app.run("SELECT * FROM parts") == "p|c\n")
+    }
+
+    @Test func namesOfTablesAreComparedWithoutCase() throws {
+        let left = try imported(
+            "CREATE TABLE Notes(n INTEGER PRIMARY KEY, Item TEXT REFERENCES ITEMS(ID) ON DELETE CASCADE); INSERT INTO notes VALUES(1, 'a'), (2, 'c');",
+            then: "SELECT n FROM notes")
+        #expect(left == "1\n")
+    }
+
+    @Test func oddNamesAndKeysIntoNowhereAreNoObstacle() throws {
+        let left = try imported(
+            """
+            CREATE TABLE "no""tes; --"("the item" TEXT REFERENCES items(id) ON DELETE CASCADE, ghost TEXT REFERENCES missing(id) ON DELETE CASCADE);
+            INSERT INTO "no""tes; --" VALUES('a', 'g'), ('c', 'g');
+            """, then: "SELECT * FROM \"no\"\"tes; --\"")
+        #expect(left == "a|g\n")
+    }
+
+    @Test(arguments: [false, true]) func theApplicationsOwnTriggersAndTheJournalModeDoNotMatter(wal: Bool) throws {
+        let left = try imported(
+            """
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE); CREATE TABLE gone(n);
+            CREATE TRIGGER t AFTER DELETE ON notes BEGIN INSERT INTO gone VALUES(old.n); END;
+            INSERT INTO notes VALUES(1, 'a'), (2, 'c');
+            """, then: "SELECT n FROM gone", wal: wal)
+        #expect(left == "2\n")
+    }
+
+    @Test(arguments: UInt64(1)...40) func anImportDoesToChildrenWhatDeletingTheMissingParentsWould(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let actions = ["CASCADE", "SET NULL", "SET DEFAULT"].shuffled(using: &random)
+        let names = (0..<12).map { "k\($0)" }
+        let before = names.filter { _ in random.happens(percent: 60) }, after = names.filter { _ in random.happens(percent: 60) }
+        var sql = """
+            CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT);
+            CREATE TABLE one(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE \(actions[0]), up INTEGER REFERENCES one(n) ON DELETE CASCADE);
+            CREATE TABLE two(n INTEGER PRIMARY KEY, one INTEGER REFERENCES one(n) ON DELETE CASCADE, item TEXT REFERENCES items(id) ON DELETE \(actions[1]));
+            CREATE TABLE three(n INTEGER PRIMARY KEY, two INTEGER REFERENCES two(n) ON DELETE SET NULL, item TEXT REFERENCES items(id) ON DELETE \(actions[2]));
+            """
+        func pick(_ names: [String]) -> String { names.isEmpty || random.happens(percent: 20) ? "NULL" : "'\(names[random.below(names.count)])'" }
+        for name in before { sql += "INSERT INTO items VALUES('\(name)', NULL);" }
+        for n in 1...20 { sql += "INSERT INTO one VALUES(\(n), \(pick(before)), \(n > 1 && random.happens(percent: 50) ? String(1 + random.below(n - 1)) : "NULL"));" }
+        for n in 1...20 { sql += "INSERT INTO two VALUES(\(n), \(1 + random.below(20)), \(pick(before)));" }
+        for n in 1...20 { sql += "INSERT INTO three VALUES(\(n), \(1 + random.below(20)), \(pick(before)));" }
+
+        let ours = try LocalScene(sql), sqlites = try LocalScene(sql)
+        try ours.replace(namedItems(), by: after.map { [.text($0), .null] })
+        let gone = before.filter { !after.contains($0) }.map { "'\($0)'" }.joined(separator: ", ")
+        let added = after.filter { !before.contains($0) }.map { "INSERT INTO items VALUES('\($0)', NULL);" }.joined()
+        try sqlites.app.run("PRAGMA foreign_keys = ON; DELETE FROM items WHERE id IN (\(gone)); \(added)")
+        for table in ["items", "one", "two", "three"] {
+            let query = "SELECT * FROM \(table) ORDER BY 1"
+            #expect(try ours.app.run(query) == sqlites.app.run(query), "\(table)")
+        }
+        #expect(try ours.app.run("PRAGMA foreign_key_check") == "")
+    }
+}

@@ -1,0 +1,92 @@
+import LocalStore
+import SnapshotModel
+import TestSupport
+import Testing
+
+@Suite struct ReadSessionTests {
+    private let table = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', 'old'), ('b', 'old')"
+    private let old: [[Cell]] = [[.text("a"), .text("old")], [.text("b"), .text("old")]]
+    private let new: [[Cell]] = [[.text("a"), .text("new")], [.text("c"), .text("new")]]
+    private let change = "BEGIN; DELETE FROM items WHERE id = 'b'; UPDATE items SET name = 'new'; INSERT INTO items VALUES('c', 'new'); COMMIT;"
+
+    @Test func allReadersSeeOneStateWhileAnotherProgramCommits() throws {
+        let scene = try LocalScene(table)
+        let schema = try namedItems()
+        let session = try ReadSession(scene.database, readers: 4)
+        #expect(session.readerCount == 4)
+        try scene.app.run(change)
+        for number in 0..<4 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
+        #expect(try scene.rows(of: schema) == new)
+        session.end()
+    }
+
+    @Test func aRollbackJournalGetsOneReader() throws {
+        let scene = try LocalScene(table, wal: false)
+        let session = try ReadSession(scene.database, readers: 4)
+        defer { session.end() }
+        #expect(session.readerCount == 1)
+        #expect(try session.withReader(0) { try $0.allRows(of: namedItems()) } == old)
+    }
+
+    @Test func thereIsAtLeastOneReader() throws {
+        let scene = try LocalScene(table)
+        #expect(try ReadSession(scene.database, readers: 0).readerCount == 1)
+    }
+
+    @Test(arguments: [false, true]) func nothingIsHeldOnceASessionHasEnded(wal: Bool) throws {
+        let scene = try LocalScene(table, wal: wal)
+        let schema = try namedItems()
+        let session = try ReadSession(scene.database, readers: 2)
+        _ = try session.withReader(0) { reader in
+            // A reader that was left in the middle of its rows.
+            let rows = try reader.rows(of: schema)
+            return try rows.next(into: RowCollector())
+        }
+        session.end()
+        session.end()
+        // SQLite says "locked" at once if a reader is left.
+        try scene.app.run("PRAGMA busy_timeout = 0; \(change)")
+        #expect(try scene.rows(of: schema) == new)
+        if wal { #expect(try scene.app.run("PRAGMA busy_timeout = 0; PRAGMA wal_checkpoint(TRUNCATE)").hasSuffix("0|0|0\n")) }
+    }
+
+    @Test func aSessionThatIsForgottenHoldsNothing() throws {
+        let scene = try LocalScene(table, wal: false)
+        do { _ = try ReadSession(scene.database, readers: 1) }
+        try scene.app.run("PRAGMA busy_timeout = 0; \(change)")
+    }
+
+    @Test(arguments: [false, true]) func insideAnImportTheReadersSeeWhatWasCommittedBeforeIt(wal: Bool) throws {
+        let scene = try LocalScene(table, wal: wal)
+        let schema = try namedItems()
+        try scene.database.write { transaction in
+            let session = try ReadSession(insideWriteOf: scene.database, readers: 3)
+            for number in 0..<3 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
+            session.end()
+            try new.give(to: transaction.replaceAll(of: schema))
+        }
+        #expect(try scene.rows(of: schema) == new)
+    }
+
+    @Test func readersOfTheDatabaseSeeTheOldRowsUntilAnImportCommits() throws {
+        let scene = try LocalScene(table)
+        let schema = try namedItems()
+        try scene.database.write { transaction in
+            let applier = try transaction.replaceAll(of: schema)
+            #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
+            try new.give(to: applier)
+            #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
+        }
+        #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|new\nc|new\n")
+    }
+
+    @Test func aReaderReadsWhatTheTransactionOfItsStateNotes() throws {
+        let scene = try LocalScene(table)
+        try scene.database.write { try $0.initialize(.example) }
+        let session = try ReadSession(scene.database, readers: 2)
+        defer { session.end() }
+        try scene.database.write { try $0.setApplied(AppliedVersion(number: 1, hash: "00")) }
+        #expect(try session.withReader(1) { try $0.transaction.applied() } == nil)
+        #expect(try scene.database.read { try $0.applied() }?.number == 1)
+    }
+}

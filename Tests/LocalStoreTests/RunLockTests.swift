@@ -1,0 +1,83 @@
+import Foundation
+import LocalStore
+import TestSupport
+import Testing
+
+@Suite struct RunLockTests {
+    @Test func aSecondHolderInTheSameProcessIsRefused() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path("app.db")
+        do {
+            let lock = try RunLock(database: path)
+            let error = try #require(throws: LocalStoreError.self) { try RunLock(database: path) }
+            #expect(error.code == .running)
+            #expect(error.isRetryable)
+            // Another database's lock is another one.
+            _ = try RunLock(database: scratch.path("other.db"))
+            withExtendedLifetime(lock) {}
+        }
+        _ = try RunLock(database: path)
+    }
+
+    @Test(arguments: [false, true]) func aHolderInAnotherProcessKeepsUsOutUntilItEnds(isKilled: Bool) throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path("app.db")
+        let holder = try LockHolder(lockFile: RunLock.path(for: path))
+        #expect(throws: LocalStoreError.self) { try RunLock(database: path) }
+        try holder.end(isKilled: isKilled)
+        _ = try RunLock(database: path)
+    }
+
+    @Test func ourLockKeepsAnotherProcessOut() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path("app.db")
+        let lock = try RunLock(database: path)
+        #expect(throws: LockHolder.NotHeld.self) { try LockHolder(lockFile: RunLock.path(for: path)) }
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func aFolderThatIsNotThereIsNoLock() throws {
+        let scratch = try ScratchDirectory()
+        let error = try #require(throws: LocalStoreError.self) { try RunLock(database: scratch.path("none/app.db")) }
+        #expect(error.code == .inputOutput)
+    }
+}
+
+/// Another process that takes the lock with its own system call, says so, and holds it until it is ended.
+private final class LockHolder {
+    struct NotHeld: Error {}
+    private let scratch: ScratchDirectory
+    private let program: RunningProgram
+
+    /// Both sides talk through pipes with names: opening one waits for the other side.
+    private static let script = """
+        import fcntl, os, signal, struct, sys
+        fd = os.open(sys.argv[1], os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.fcntl(fd, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))
+            answer = 'held'
+        except OSError:
+            answer = 'refused'
+        with open('answer', 'w') as out: out.write(answer)
+        if answer == 'held':
+            with open('order') as orders: order = orders.read()
+            if order == 'die': os.kill(os.getpid(), signal.SIGKILL)
+        """
+
+    init(lockFile: String) throws {
+        scratch = try ScratchDirectory()
+        for name in ["answer", "order"] { mkfifo(scratch.path(name), 0o600) }
+        program = try RunningProgram("python3", ["-c", Self.script, lockFile], in: scratch.path)
+        guard try FileHandle(forReadingAtPath: scratch.path("answer"))?.readToEnd() == Data("held".utf8) else {
+            _ = try program.wait()
+            throw NotHeld()
+        }
+    }
+
+    func end(isKilled: Bool) throws {
+        let order = try #require(FileHandle(forWritingAtPath: scratch.path("order")))
+        try order.write(contentsOf: Data((isKilled ? "die" : "end").utf8))
+        try order.close()
+        #expect(try program.wait().status == (isKilled ? -SIGKILL : 0))
+    }
+}

@@ -1,0 +1,100 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+@testable import SnapshotSync
+import TestSupport
+import Testing
+
+/// A worker that meets a bad row tells the others a moment later; until then they must find nothing more.
+@Suite struct BlockSourceTests {
+    private let scratch: ScratchDirectory
+    private let database: LocalDatabase
+    private let schema: DatasetSchema
+
+    init() throws {
+        scratch = try ScratchDirectory()
+        schema = try .everyKind()
+        try SQLiteShell("app.db", in: scratch.path).run("""
+            PRAGMA journal_mode = wal; \(DatasetSchema.everyKindTable()); \(DatasetSchema.manyRows(300))
+            """)
+        database = try LocalDatabase(path: scratch.path("app.db"))
+    }
+
+    private func run(_ sql: String) throws { try SQLiteShell("app.db", in: scratch.path).run(sql) }
+
+    private func expectFailureForGood(_ source: any BlockSource) throws {
+        let error = try #require(throws: (any Error).self) { try source.run(worker: 0) { _, _ in true } }
+        #expect((error as? LocalStoreError)?.code == .badRow || (error as? FormatError)?.code == .badRow)
+        for worker in [1, 0] {
+            #expect(throws: (any Error).self) {
+                try source.run(worker: worker) { number, blocks in
+                    Issue.record("run \(number) of \(blocks.count) blocks came after the error")
+                    return true
+                }
+            }
+        }
+        #expect(source.runCount == nil)
+    }
+
+    @Test(arguments: [0, 150, 299]) func aRowSourceThatMeetsABadRowGivesNothingMore(position: Int) throws {
+        try run("UPDATE things SET tags = 'no JSON' WHERE id = (SELECT id FROM things ORDER BY id LIMIT 1 OFFSET \(position))")
+        let session = try ReadSession(database, readers: 1)
+        defer { session.end() }
+        try session.withReader(0) { reader in
+            let source = RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 1000, workerCount: 2)
+            try expectFailureForGood(source)
+        }
+    }
+
+    @Test(arguments: ["NULL", "x'00'"]) func aRangeSourceThatMeetsABadKeyGivesNothingMore(key: String) throws {
+        try run("INSERT INTO things(id) VALUES(\(key))")
+        let session = try ReadSession(database, readers: 3)
+        defer { session.end() }
+        try session.withReader(0) { reader in
+            let source = RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 1000)
+            try expectFailureForGood(source)
+        }
+    }
+
+    @Test func bothSourcesGiveTheSameBlocks() throws {
+        let session = try ReadSession(database, readers: 3)
+        defer { session.end() }
+        try session.withReader(0) { reader in
+            let sources: [any BlockSource] = [
+                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 20, workerCount: 2),
+                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 20),
+            ]
+            let blocks = try sources.map { source in
+                #expect(source.runCount == nil)
+                var runs: [Int: [[UInt8]]] = [:]
+                try source.run(worker: 0) { number, blocks in
+                    runs[number] = blocks.map { Array($0.bytes) }
+                    return true
+                }
+                #expect(source.runCount == runs.count)
+                return runs.sorted { $0.key < $1.key }.flatMap(\.value)
+            }
+            #expect(blocks[0] == blocks[1])
+            #expect(blocks[0].count > 5)
+        }
+    }
+
+    @Test func anEmptyTableHasNoRuns() throws {
+        try run("DELETE FROM things")
+        let session = try ReadSession(database, readers: 3)
+        defer { session.end() }
+        try session.withReader(0) { reader in
+            let sources: [any BlockSource] = [
+                RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: 20, workerCount: 2),
+                RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: 20),
+            ]
+            for source in sources {
+                try source.run(worker: 1) { _, _ in
+                    Issue.record("a run came out of an empty table")
+                    return true
+                }
+                #expect(source.runCount == 0)
+            }
+        }
+    }
+}
