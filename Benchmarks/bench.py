@@ -120,9 +120,10 @@ class Bench:
             pairs = []
             for number in range(self.rounds):
                 self.remove("reader.db", "reader.db-wal", "reader.db-shm", "restored.db")
-                self.ours("init", "--db", "reader.db", "--cloud", "cloud", "--role", "reader", "--device", f"reader-{number}", "--create", "--replace")
                 if isFilled:
                     self.ours("generate", "--db", "reader.db", "--notifications", str(count), "--buckets", "200", "--seed", "99")
+                    self.theirs("sqlite3 reader.db 'PRAGMA journal_mode=WAL'")
+                self.ours("init", "--db", "reader.db", "--cloud", "cloud", "--role", "reader", "--device", f"reader-{number}", "--create", "--replace")
                 ours = self.ours("import", "--db", "reader.db")
                 pairs.append((ours, self.theirs("zcat dump.sql.gz | sqlite3 restored.db")))
             self.add(count, job, pairs, name, read, self.size("dump.sql.gz"))

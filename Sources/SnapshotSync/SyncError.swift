@@ -83,7 +83,11 @@ extension SyncError {
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
         default:
-            self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+            if let error = LocalStoreError(ofSQLite: error, at: "the database") {
+                self.init(error, step: step)
+            } else {
+                self.init(.inputOutput, step: step, at: "snapsync", "\(error)")
+            }
         }
     }
 
@@ -94,8 +98,8 @@ extension SyncError {
 
     private static func code(of error: FormatError) -> Code {
         switch error.code {
-        case .unsupportedVersion: .refused
-        case .compression, .misuse: .inputOutput
+        case .unsupportedVersion, .misuse: .refused
+        case .compression: error.isRetryable ? .tryAgainLater : .inputOutput
         default: .dataRefused
         }
     }

@@ -36,6 +36,24 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
+    /// As a program that this process is about to start has it, between fork and exec.
+    @Test func aCopyOfTheDescriptorHoldsNoLockOnceItsOwnerHasLetGo() throws {
+        let scratch = try ScratchDirectory()
+        let path = scratch.path("app.db")
+        var copies: [Int32] = []
+        defer { copies.forEach { close($0) } }
+        do {
+            let lock = try RunLock(database: path)
+            for name in try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
+                guard (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == RunLock.path(for: path) else { continue }
+                copies.append(dup(try #require(Int32(name))))
+            }
+            withExtendedLifetime(lock) {}
+        }
+        #expect(!copies.isEmpty)
+        _ = try RunLock(database: path)
+    }
+
     @Test func aFolderThatIsNotThereIsNoLock() throws {
         let scratch = try ScratchDirectory()
         let error = try #require(throws: LocalStoreError.self) { try RunLock(database: scratch.path("none/app.db")) }

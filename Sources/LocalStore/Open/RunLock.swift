@@ -24,10 +24,7 @@ package final class RunLock {
                 errno == EACCES || errno == EROFS ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(String(cString: strerror(errno)))",
                 hint: "check that the database's folder can be written")
         }
-        var lock = flock()
-        lock.l_type = Int16(F_WRLCK)
-        lock.l_whence = Int16(SEEK_SET)
-        guard fcntl(descriptor, Self.setLock, &lock) == 0 else {
+        guard Self.set(Int16(F_WRLCK), descriptor) == 0 else {
             let code = errno
             close(descriptor)
             if code == EAGAIN || code == EACCES {
@@ -38,12 +35,16 @@ package final class RunLock {
     }
 
     deinit {
-        // Unlocked and not only closed: a program that is just being started may hold a copy of the descriptor for a moment.
-        var lock = flock()
-        lock.l_type = Int16(F_UNLCK)
-        lock.l_whence = Int16(SEEK_SET)
-        _ = fcntl(descriptor, Self.setLock, &lock)
+        // Closing is not enough: a program that this one is just starting has the descriptor, too, until its exec closes it.
+        _ = Self.set(Int16(F_UNLCK), descriptor)
         close(descriptor)
+    }
+
+    private static func set(_ type: Int16, _ descriptor: Int32) -> Int32 {
+        var lock = flock()
+        lock.l_type = type
+        lock.l_whence = Int16(SEEK_SET)
+        return fcntl(descriptor, setLock, &lock)
     }
 
     /// F_OFD_SETLK, which Glibc's module leaves out.

@@ -52,6 +52,7 @@ struct DatasetImporter: Sendable {
         case .whole:
             let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: schema) }
             outcome = try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
+            try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
         case .blocks(let numbers):
             let merge = BlockMerge(schema: schema, transaction: transaction)
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
@@ -61,6 +62,7 @@ struct DatasetImporter: Sendable {
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
+            if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
         return outcome

@@ -73,6 +73,7 @@ struct FileImporter: Sendable {
         return try SyncError.at(.apply) {
             // An empty dataset replaces what is there, too.
             if applier == nil { applier = try begin(schema) }
+            try transaction.checkCount(of: schema, is: applier?.count ?? 0)
             try keeper?.settle()
             let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: applier?.count ?? 0, unknownFields: unknown.sorted())
             if role != nil { try note(state, view: view, path, in: transaction) }

@@ -100,9 +100,7 @@ struct SnapshotReceiver: Sendable {
             for schema in schemas {
                 try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
-            if local.applied == nil, local.view == nil {
-                try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
-            }
+            try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }

@@ -1,9 +1,9 @@
 import StrictText
 import Synchronization
 
-/// A clock that goes on by a second at each look.
+/// A clock that goes on by a second at each look, from the present on: clouds refuse one that is a day off their own.
 final class TestClock: Sendable {
-    private let microseconds = Mutex<Int64>(1_900_000_000_000_000)
+    private let microseconds = Mutex(Instant.now.microseconds)
 
     /// The time, in the form that engine and cloud take.
     var now: @Sendable () -> Instant {
