@@ -14,7 +14,7 @@ package struct TrackedChange: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether anything is tracked; notes must have been folded.
     package func hasTrackedChanges(of schema: DatasetSchema) throws -> Bool {
-        guard try db.tableExists("snapsync_changes"), let id = try trackingID(schema) else { return false }
+        guard try hasTrackingTables(), let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
     }
 
@@ -36,7 +36,7 @@ extension LocalTransaction {
 
     /// The keys in a range that were touched since the applied version, folded or not.
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
-        guard try db.tableExists("snapsync_tracking"), let id = try trackingID(schema) else { return [] }
+        guard try hasTrackingTables(), let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
         let notes = try Row.fetchCursor(db, sql: "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?", arguments: [id])
         while let note = try notes.next() {
