@@ -6,8 +6,8 @@ import Testing
 
 /// After every export and import the reader's table is the writer's, whatever happened to either.
 @Suite struct RandomHistoryTests {
-    @Test(arguments: UInt64(1)...220) func theReadersTableIsTheWriters(seed: UInt64) async throws {
-        try await run(seed: seed, isLarge: false, rounds: 4)
+    @Test(arguments: UInt64(1)...200) func theReadersTableIsTheWriters(seed: UInt64) async throws {
+        try await run(seed: seed, isLarge: false, rounds: 3)
     }
 
     @Test(arguments: UInt64(1001)...1008) func theReadersLargeTableIsTheWriters(seed: UInt64) async throws {
