@@ -102,7 +102,7 @@ extension CommitDocument {
         for record in saved {
             if let fault = record.record(tag: "").fault(at: number) { return fault }
         }
-        if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty || number == 1 {
+        if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty {
             return "a commit that deletes or makes the zone does something else too"
         }
         return nil
