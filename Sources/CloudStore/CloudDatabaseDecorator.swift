@@ -14,6 +14,8 @@ public protocol CloudDatabaseDecorator: CloudDatabase {
 extension CloudDatabaseDecorator {
     public func identity() async throws -> CloudIdentity { try await wrapped.identity() }
 
+    public func accountStatus() async -> AccountStatus { await wrapped.accountStatus() }
+
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
         try await wrapped.createZone(zone, creator: creator, publishers: publishers)
     }

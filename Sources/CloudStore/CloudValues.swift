@@ -133,8 +133,8 @@ public struct CommitDraft: Sendable {
     public var clock: Instant
     /// What the publisher was explicitly allowed to do: `shrink:notifications_data`.
     public var approvals: [String]
-    /// Set by the commit that deletes the zone itself or makes it anew; such a commit saves nothing.
-    package var zoneEvent: ZoneEvent?
+    /// What the commit does to the zone itself, deletes it or makes it anew; such a commit saves and deletes no record.
+    public var zoneEvent: ZoneEvent?
 
     public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
         self.device = device

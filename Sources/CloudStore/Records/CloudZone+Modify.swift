@@ -46,9 +46,7 @@ extension CloudZone {
                 try await clock.sleep(for: retry.delay(after: loss))
             }
         }
-        throw CloudError(
-            .zoneBusy, at: "\(id)", "other devices published first, \(retry.attempts) times in a row", hint: "try again in a moment",
-            isRetryable: true, retryAfter: retry.longestDelay)
+        throw retry.exhausted(at: id)
     }
 
     /// Publishes; where the outcome is not known, the same bytes are published again, which either finds them there or places them.

@@ -8,7 +8,7 @@ public import StrictText
 ///     food = try await zone.save(food)
 ///
 /// Works on every ``CloudDatabase``. It keeps what it has read in memory and reads on from there, each time anew: nothing that it
-/// answers is older than the call. Throws ``CloudError``, or `CancellationError` when its task is cancelled.
+/// answers is older than the call, and a zone that was put back to an older state is refused (`rolledBack`). Throws ``CloudError``, or `CancellationError` when its task is cancelled.
 public actor CloudZone {
     /// Which zone.
     public nonisolated let id: ZoneID

@@ -22,6 +22,13 @@ public struct RetryPolicy: Sendable {
         self.chance = chance
     }
 
+    /// The error when all attempts have lost.
+    func exhausted(at zone: ZoneID) -> CloudError {
+        CloudError(
+            .zoneBusy, at: "\(zone)", "other devices published first, \(attempts) times in a row", hint: "try again in a moment",
+            isRetryable: true, retryAfter: longestDelay)
+    }
+
     /// The wait after so many lost races, from 1.
     func delay(after losses: Int) -> Duration {
         let whole = min(longestDelay, firstDelay * (1 << min(max(losses, 1) - 1, 20)))

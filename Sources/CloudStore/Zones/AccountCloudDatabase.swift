@@ -10,6 +10,11 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         self.account = account
     }
 
+    /// The account's state; where that is fine, the cloud's.
+    public func accountStatus() async -> AccountStatus {
+        account.status == .available ? await wrapped.accountStatus() : account.status
+    }
+
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
         try verify("\(zone)")
         return try await wrapped.createZone(zone, creator: creator, publishers: publishers)

@@ -49,9 +49,11 @@ extension CloudDatabase {
             do {
                 _ = try await publish(try await prepare(draft, after: try await token(), in: zone))
                 return
-            } catch let error as CloudError where error.code == .serverRecordChanged && loss < retry.attempts {
+            } catch let error as CloudError where error.code == .serverRecordChanged {
+                guard loss < retry.attempts else { break }
                 try await clock.sleep(for: retry.delay(after: loss))
             }
         }
+        throw retry.exhausted(at: zone)
     }
 }

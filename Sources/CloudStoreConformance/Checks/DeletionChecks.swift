@@ -46,6 +46,18 @@ extension ConformanceCheck {
             let error = try await trial.expect(.userDeletedZone, "a first visit") { _ = try await trial.cloud.changes(since: nil, in: Trial.zone) }
             try trial.expect(error.zoneDeletion?.reason, is: .encryptedDataReset, "the reason")
         },
+        ConformanceCheck("aZoneMadeAnewIsReadFromEveryCheckpoint") { trial in
+            for count in 13...18 {
+                let id = ZoneID("Zone\(count)"), zone = CloudZone(id, of: trial.cloud, as: "writer")
+                _ = try await trial.cloud.createZone(id, creator: "writer", publishers: .many)
+                for number in 1...count { try await zone.save(trial.item(Int64(number)), savePolicy: .allKeys) }
+                try await trial.cloud.deleteZone(id, by: "writer")
+                try await trial.cloud.recreateZone(id, by: "writer")
+                for number in 1...3 { try await zone.save(trial.item(Int64(number), name: "new\(number)")) }
+                let names = try await CloudZone(id, of: trial.cloud, as: "reader").changes(since: nil).changed.map(\.name)
+                try trial.expect(names, is: ["new1", "new2", "new3"], "the records after \(count) commits, a deletion and a new beginning")
+            }
+        },
         ConformanceCheck("onlyAPublisherDeletesAZone") { trial in
             let zone = try await trial.makeZone(.one)
             try await zone.save(trial.item(1))

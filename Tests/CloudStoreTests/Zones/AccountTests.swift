@@ -21,6 +21,8 @@ struct AccountTests {
         let zone = CloudZone(.standard, of: cloud, as: "writer")
         var record = try await zone.record("item")
         account.set(status)
+        #expect(await cloud.accountStatus() == status)
+        #expect(await LimitedCloudDatabase(wrapping: cloud, limits: .standard).accountStatus() == status)
         await expectCloudError(code) { try await zone.record("item") }
         record.fields["x"] = .integer(1)
         await expectCloudError(code) { try await zone.save(record) }
