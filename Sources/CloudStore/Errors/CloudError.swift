@@ -14,9 +14,11 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let badContainer = Code(name: "badContainer")
         /// The cloud's format is newer than this program.
         public static let incompatibleVersion = Code(name: "incompatibleVersion")
+        /// There is no such zone.
         public static let zoneNotFound = Code(name: "zoneNotFound")
         /// The zone was deleted, and the error says why: ``CloudError/zoneDeletion``.
         public static let userDeletedZone = Code(name: "userDeletedZone")
+        /// The record, the version or the asset is not there.
         public static let unknownItem = Code(name: "unknownItem")
         /// Another device has taken the commit's number, or saved the record since it was fetched.
         public static let serverRecordChanged = Code(name: "serverRecordChanged")
@@ -30,7 +32,9 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let damaged = Code(name: "damaged")
         /// The device may not publish here.
         public static let notAuthorized = Code(name: "notAuthorized")
+        /// The user lacks a right.
         public static let permissionFailure = Code(name: "permissionFailure")
+        /// There is no room.
         public static let quotaExceeded = Code(name: "quotaExceeded")
         /// A clock is outside 2000 to 2100, or a day off the directory's own.
         public static let clockUnusable = Code(name: "clockUnusable")

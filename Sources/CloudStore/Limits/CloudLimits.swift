@@ -19,9 +19,12 @@ public struct CloudLimits: Hashable, Sendable {
 
     /// So many requests in each window of so long.
     public struct Rate: Hashable, Sendable {
+        /// How many; from 1.
         public var requests: Int
+        /// How long the window is, which slides.
         public var window: Duration
 
+        /// A rate; fewer than one request is taken as one.
         public init(requests: Int, window: Duration) {
             self.requests = max(1, requests)
             self.window = window

@@ -2,6 +2,7 @@ import StrictText
 
 /// A cloud with limits: what is too much is refused before anything is written, and everything that was there stays.
 public struct LimitedCloudDatabase: CloudDatabaseDecorator {
+    /// The cloud behind the limits.
     public let wrapped: any CloudDatabase
     /// What is allowed.
     public let limits: CloudLimits

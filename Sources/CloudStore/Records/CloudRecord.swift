@@ -9,8 +9,11 @@ public import StrictText
 /// A fetched record remembers what it was when it was fetched: that is how a save knows which keys changed, and what the
 /// common ancestor of a conflict is. Two records are equal if type, name, fields and change tag are.
 public struct CloudRecord: Sendable {
+    /// What kind of thing it is: a letter, then up to 63 letters, digits and `_`. Never changes.
     public let type: String
+    /// Names the record in its zone, whatever its type.
     public let name: String
+    /// The values, by name.
     public var fields: [String: CloudValue]
     /// Set by the cloud: the number of the commit that last saved the record, in decimal; nil before that.
     public internal(set) var changeTag: String?

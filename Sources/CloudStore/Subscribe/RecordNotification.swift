@@ -11,6 +11,7 @@ public struct RecordNotification: Hashable, Sendable {
 
     /// The subscription that wanted to know.
     public let subscription: String
+    /// What happened.
     public let kind: Kind
     /// The record's type; nil where it is about the zone.
     public let recordType: String?

@@ -19,7 +19,9 @@ public struct RecordSubscription: Hashable, Sendable {
 
     /// Tells a device's subscriptions apart.
     public let id: String
+    /// Which records it is about.
     public let target: Target
+    /// What has to happen to them.
     public let events: Set<Event>
 
     /// A subscription; by default to everything in the zone.

@@ -1,5 +1,6 @@
 /// A cloud that needs an account, as CloudKit does: without one, private zones are closed, and public ones can only be read.
 public struct AccountCloudDatabase: CloudDatabaseDecorator {
+    /// The cloud behind the account.
     public let wrapped: any CloudDatabase
     /// The account whose state counts, at every call.
     public let account: CloudAccount
