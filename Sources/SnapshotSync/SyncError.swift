@@ -108,9 +108,10 @@ extension SyncError {
         switch error.code {
         case .cloudUnavailable: .cloudUnavailable
         case .notACloud, .zoneNotFound, .unknownItem: .nothingThere
+        case .userDeletedZone, .limitExceeded, .notAuthenticated: .refused
         case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
         case .rolledBack, .damaged: .dataRefused
-        case .pending, .serverRecordChanged: .tryAgainLater
+        case .pending, .serverRecordChanged, .zoneBusy, .requestRateLimited: .tryAgainLater
         case .permissionFailure: .permissionDenied
         default: .inputOutput
         }

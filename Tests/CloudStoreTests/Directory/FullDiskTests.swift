@@ -50,7 +50,7 @@ private final class TinyDisk {
         #expect(try await cloud.records(in: .standard).token == token)
 
         // The commit itself does not fit: fill the disk to the last byte first.
-        let filler = open("\(disk.scratch.path)/filler", O_WRONLY | O_CREAT, 0o600)
+        let filler = open("\(disk.scratch.path)/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         while block.withUnsafeBytes({ write(filler, $0.baseAddress, 4096) }) > 0 {}
         close(filler)
         let commit = try await cloud.prepare(CommitDraft(device: "writer", saving: [record], clock: .now), after: token, in: .standard)
