@@ -85,12 +85,12 @@ import Testing
         "INSERT INTO things(id) VALUES(NULL)", "INSERT INTO things(id) VALUES(x'ff')", "DELETE FROM things", "UPDATE things SET tags = 'no JSON' WHERE count = 9",
         "UPDATE things SET tags = ' ' || tags WHERE count = 9",
     ])
-    func aRowThatIsNotTheVersionsIsFound(sql: String) async throws {
+    func aRowThatIsNotTheVersionsAndNotTrackedIsFound(sql: String) async throws {
         let scene = try await scene(6000)
         try await scene.importNewest()
         let inspector = try await scene.engine("reader.db").inspector()
         #expect(try await inspector.verify(local: true).localMatches == true)
-        try scene.reader.run(sql)
+        try scene.reader.runUntracked(sql)
         let report = try await inspector.verify(local: true)
         #expect(report.localMatches == false)
         #expect(report.problems.count == 1)
