@@ -13,6 +13,7 @@ let package = Package(
     name: "SnapshotSync",
     products: [
         .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore"]),
+        .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
     dependencies: [
@@ -60,6 +61,8 @@ let package = Package(
             ],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
             swiftSettings: house),
+        // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
+        .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
         // The engine: the only room that sees both sides.
         .target(
             name: "SnapshotSync",
@@ -88,7 +91,8 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
-        .testTarget(name: "CloudStoreTests", dependencies: ["CloudStore", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "CloudStoreTests", dependencies: ["CloudStore", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: ["SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport"],

@@ -13,6 +13,8 @@ public import Foundation
 public protocol CloudDatabase: Sendable {
     /// Who the cloud is. Throws `cloudUnavailable` if it is not there, `badContainer` if another stands in its place.
     func identity() async throws -> CloudIdentity
+    /// Whether the user's cloud can be used. A backend that knows of no accounts leaves this to the default, which asks who it is.
+    func accountStatus() async -> AccountStatus
 
     /// Creates a zone, or returns the one that is there.
     func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo

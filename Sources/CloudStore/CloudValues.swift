@@ -72,17 +72,6 @@ public struct ChangeToken: Hashable, Sendable, Codable {
     }
 }
 
-/// A field's value.
-public enum CloudValue: Hashable, Sendable {
-    case string(String)
-    case integer(Int64)
-    case double(Double)
-    case boolean(Bool)
-    case date(Instant)
-    case asset(CloudAsset)
-    case list([CloudValue])
-}
-
 /// Where an immutable asset lies and how to know it again.
 public struct CloudAsset: Hashable, Sendable, Codable {
     /// Beneath the zone's directory: `assets/notifications_data/00000000000000000013-0a1b2c3d.json.gz`.
@@ -132,22 +121,6 @@ public enum AssetKind: Sendable {
     case changes
 }
 
-/// What the cloud stores: a type, a name, fields, and a tag that changes with every save.
-public struct CloudRecord: Hashable, Sendable {
-    public let type: String
-    public let name: String
-    public var fields: [String: CloudValue]
-    /// Set by the cloud: the number of the commit that last saved the record, in decimal; nil before that.
-    public internal(set) var changeTag: String?
-
-    public init(type: String, name: String, fields: [String: CloudValue]) {
-        self.type = type
-        self.name = name
-        self.fields = fields
-        self.changeTag = nil
-    }
-}
-
 /// What a commit is to change.
 public struct CommitDraft: Sendable {
     /// The device that publishes.
@@ -160,6 +133,8 @@ public struct CommitDraft: Sendable {
     public var clock: Instant
     /// What the publisher was explicitly allowed to do: `shrink:notifications_data`.
     public var approvals: [String]
+    /// What the commit does to the zone itself, deletes it or makes it anew; such a commit saves and deletes no record.
+    public var zoneEvent: ZoneEvent?
 
     public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
         self.device = device
@@ -175,9 +150,11 @@ public struct PreparedCommit: Sendable {
     public let zone: ZoneID
     /// The token that the zone will have.
     public let token: ChangeToken
-    package let bytes: [UInt8]
+    /// What the backend that prepared the commit puts in place; its hash is the token's.
+    public let bytes: [UInt8]
 
-    package init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) {
+    /// Made by a backend's `prepare`.
+    public init(zone: ZoneID, token: ChangeToken, bytes: [UInt8]) {
         self.zone = zone
         self.token = token
         self.bytes = bytes
@@ -197,10 +174,12 @@ public struct Commit: Hashable, Sendable {
     public let saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
+    /// Why the commit deletes the zone itself; nil for all other commits.
+    public let zoneDeletion: ZoneDeletion?
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
-        saved: [CloudRecord], deleted: [String], approvals: [String]
+        saved: [CloudRecord], deleted: [String], approvals: [String], zoneDeletion: ZoneDeletion? = nil
     ) {
         self.token = token
         self.parent = parent
@@ -210,6 +189,7 @@ public struct Commit: Hashable, Sendable {
         self.saved = saved
         self.deleted = deleted
         self.approvals = approvals
+        self.zoneDeletion = zoneDeletion
     }
 }
 

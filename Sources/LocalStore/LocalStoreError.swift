@@ -87,8 +87,10 @@ extension LocalStoreError {
             self.init(.notFound, at: place, "the database cannot be opened", hint: "check that the file and its folder exist and can be read and written")
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG:
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
+        case .SQLITE_IOERR:
+            self.init(.inputOutput, at: place, "the disk could not be read or written (\(message)); nothing was changed", hint: "check the disk and its room, then run the same command again")
         default:
-            self.init(.inputOutput, at: place, "SQLite failed: \(message)")
+            self.init(.inputOutput, at: place, "SQLite failed: \(message)", hint: "check the database with: sqlite3 FILE 'PRAGMA integrity_check'")
         }
     }
 }

@@ -47,7 +47,7 @@ import Testing
             for role in ["writer --zone Z\(number)", "reader"] {
                 try scene.refuse(
                     "init --db bad\(number).db --cloud cloud --role \(role) --datasets rooms.json", exit: 78, saying: ["bad\(number).db"] + says,
-                    watching: ["bad\(number).db"])
+                    watching: ["bad\(number).db"], asJSONToo: false)
             }
         }
         #expect(try scene.run("init --db bad0.db --cloud cloud --role reader --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
@@ -57,8 +57,8 @@ import Testing
         for (sql, says) in Self.mismatches where !sql.contains("PRAGMA") {
             let scene = try syncedScene()
             for name in ["a.db", "b.db"] { try scene.database(name).run("DROP TABLE rooms; \(sql)") }
-            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"])
-            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"])
+            try scene.refuse("export --db a.db", exit: 78, saying: says, watching: ["a.db"], asJSONToo: false)
+            try scene.refuse("import --db b.db --version 1", exit: 78, saying: says, watching: ["b.db"], asJSONToo: false)
         }
     }
 

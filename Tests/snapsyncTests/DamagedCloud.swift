@@ -33,7 +33,7 @@ struct DamagedCloud {
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try scene.scratch.copy(scene.scratch.path("good"), to: "cloud")
         try spoil(scene.scratch)
-        if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], at: location) }
+        if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], asJSONToo: false, at: location) }
         guard verifies else { return }
         let run = try scene.run("verify --cloud cloud")
         #expect(run.status == 65, "verify: \(run.text) \(run.errorText)", sourceLocation: location)

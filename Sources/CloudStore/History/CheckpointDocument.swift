@@ -11,6 +11,8 @@ struct CheckpointDocument: Codable {
     /// That of commit `number`.
     let timestamp: Instant
     let zone: String
+    /// If the zone was deleted and not made anew since.
+    let zoneDeletion: ZoneDeletionDocument?
 
     static let sealName = "checkpoint"
     /// The largest checkpoint file, in bytes.
@@ -25,7 +27,8 @@ extension CommitLog {
         guard let token, let timestamp else { return nil }
         let document = CheckpointDocument(
             cloud: history.cloud, commit: token.hash, number: token.number,
-            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description)
+            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
+            zoneDeletion: deletion.map(ZoneDeletionDocument.init))
         return try SealedDocument.encode(document, named: CheckpointDocument.sealName)
     }
 
@@ -52,6 +55,6 @@ extension CommitLog {
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: SealedDocument.damageHint) }
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: reference, live: records)
+            checkpoint: reference, live: records, deletion: try document.zoneDeletion?.deletion(at: place))
     }
 }

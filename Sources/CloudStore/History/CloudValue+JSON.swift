@@ -1,9 +1,9 @@
+import Foundation
 import StrictText
 
 /// A field's value as JSON: `{"type":"integer","value":5}`.
 ///
-/// Types of format version 1: string, integer, double, boolean, date (RFC 3339), asset, list. `bytes` (base64) and
-/// `reference` are reserved. A reader that meets a type it does not know refuses the commit with `incompatibleVersion`:
+/// Types of format version 1: string, integer, double, boolean, date (RFC 3339), bytes (base64), reference, asset, list. A reader that meets a type it does not know refuses the commit with `incompatibleVersion`:
 /// what it cannot understand it can neither show nor save again whole.
 struct ValueDocument: Codable {
     let value: CloudValue
@@ -24,6 +24,8 @@ struct ValueDocument: Codable {
         case "double": value = .double(try container.decode(Double.self, forKey: .value))
         case "boolean": value = .boolean(try container.decode(Bool.self, forKey: .value))
         case "date": value = .date(try container.decode(Instant.self, forKey: .value))
+        case "bytes": value = .bytes(try container.decode(Data.self, forKey: .value))
+        case "reference": value = .reference(try container.decode(RecordReference.self, forKey: .value))
         case "asset": value = .asset(try container.decode(CloudAsset.self, forKey: .value))
         case "list": value = .list(try container.decode([ValueDocument].self, forKey: .value).map(\.value))
         default:
@@ -40,6 +42,8 @@ struct ValueDocument: Codable {
         case .double(let number): try container.write("double", number)
         case .boolean(let flag): try container.write("boolean", flag)
         case .date(let instant): try container.write("date", instant)
+        case .bytes(let data): try container.write("bytes", data)
+        case .reference(let reference): try container.write("reference", reference)
         case .asset(let asset): try container.write("asset", asset)
         case .list(let values): try container.write("list", values.map(ValueDocument.init))
         }

@@ -9,19 +9,21 @@ struct CommitComposer {
     ///
     /// - Parameter checkpoint: the newest checkpoint that is there; naming it makes it count.
     /// - Parameter nonce: 16 hexadecimal digits.
-    /// - Throws: ``CloudError`` with `.invalidArguments`, `.notAuthorized` or `.clockUnusable`.
+    /// - Throws: ``CloudError`` with `.invalidArguments`, `.limitExceeded`, `.notAuthorized` or `.clockUnusable`.
     func compose(_ draft: CommitDraft, after log: CommitLog, checkpoint: CheckpointReference?, nonce: String) throws -> PreparedCommit {
         let number = log.nextNumber
         try verify(draft, number: number)
         let document = CommitDocument(
             approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
             zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device, messages: .init(), nonce: nonce,
-            number: number, parent: log.token?.hash, requires: nil, saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
-            timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp))
+            number: number, parent: log.token?.hash, requires: draft.zoneEvent.map { _ in [ZoneEventDocument.requirement] },
+            saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
+            timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
+            zoneEvent: draft.zoneEvent.map(ZoneEventDocument.init))
         let bytes = try SealedDocument.encode(document, named: CommitDocument.sealName)
         guard bytes.count <= CommitDocument.byteLimit else {
             throw CloudError(
-                .invalidArguments, at: "draft", "the commit would be \(bytes.count) bytes, the limit is \(CommitDocument.byteLimit)",
+                .limitExceeded, at: "draft", "the commit would be \(bytes.count) bytes, the limit is \(CommitDocument.byteLimit)",
                 hint: "save fewer records at once")
         }
         return PreparedCommit(zone: history.zone, token: ChangeToken(number: number, hash: ContentHash.of(bytes)), bytes: bytes)
@@ -32,7 +34,9 @@ struct CommitComposer {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
         try CommitClock.verify(draft.clock)
-        guard !draft.saving.isEmpty || !draft.deleting.isEmpty else { throw invalid("the commit would change nothing") }
+        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty) else {
+            throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
+        }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }

@@ -23,10 +23,12 @@ struct CommitDocument: Codable {
     let number: Int
     /// The SHA-256 of the parent commit's file; absent in commit 1.
     let parent: String?
-    /// What a reader must know to read on from here; absent in version 1.
+    /// What a reader must know to read on from here; absent where version 1 as it began suffices.
     let requires: [String]?
     let saved: [RecordDocument]
     let timestamp: Instant
+    /// What the commit does to the zone itself; then `requires` names ``ZoneEventDocument/requirement``.
+    let zoneEvent: ZoneEventDocument?
 
     static let sealName = "commit"
     /// The largest commit file, in bytes.
@@ -43,6 +45,7 @@ struct CheckpointReference: Codable, Hashable {
 struct VerifiedCommit {
     let commit: Commit
     let checkpoint: CheckpointReference?
+    let zoneEvent: ZoneEvent?
 
     /// Decodes and checks the file of commit `number`; whether it follows from its parent is for ``CommitLog``.
     ///
@@ -58,18 +61,22 @@ struct VerifiedCommit {
             throw VerifiedCommit.unknown(required, at: place) ?? error
         }
         if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }
+        if let error = document.zoneEvent?.unknown(at: place) { throw error }
         if let fault = document.fault(number: number, of: history) {
             throw CloudError(.damaged, at: place, fault, hint: SealedDocument.damageHint)
         }
         checkpoint = document.checkpoint
+        zoneEvent = document.zoneEvent?.event
+        let event = RecordEvent(at: document.timestamp, device: document.device)
         commit = Commit(
             token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
-            clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number)) },
-            deleted: document.deleted, approvals: document.approvals)
+            clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
+            deleted: document.deleted, approvals: document.approvals,
+            zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
     }
 
     private static func unknown(_ required: [String]?, at place: String) -> CloudError? {
-        guard let required, !required.isEmpty else { return nil }
+        guard let required, !Set(required).isSubset(of: [ZoneEventDocument.requirement]) else { return nil }
         return CloudError(
             .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
     }
@@ -94,6 +101,9 @@ extension CommitDocument {
         guard Set(names).count == names.count else { return "a record stands in the commit twice" }
         for record in saved {
             if let fault = record.record(tag: "").fault(at: number) { return fault }
+        }
+        if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty {
+            return "a commit that deletes or makes the zone does something else too"
         }
         return nil
     }

@@ -13,6 +13,8 @@ struct CommitLog {
     private(set) var token: ChangeToken?
     /// The last commit's timestamp.
     private(set) var timestamp: Instant?
+    /// Why the zone was deleted, if the last commit deleted it or none since has made it anew.
+    private(set) var deletion: ZoneDeletion?
     /// The newest checkpoint that the last commit knows.
     private(set) var checkpoint: CheckpointReference?
     private var live: [String: CloudRecord]
@@ -25,10 +27,15 @@ struct CommitLog {
     /// A log that goes on from a known commit whose records are not asked for.
     init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
-            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:])
+            history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:],
+            deletion: commit.commit.zoneDeletion)
     }
 
-    init(history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: [String: CloudRecord]) {
+    init(
+        history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: [String: CloudRecord],
+        deletion: ZoneDeletion? = nil
+    ) {
+        self.deletion = deletion
         self.history = history
         self.token = token
         self.timestamp = timestamp
@@ -54,7 +61,11 @@ struct CommitLog {
     mutating func append(_ bytes: [UInt8]) throws(CloudError) -> Commit {
         let next = try VerifiedCommit(bytes, number: nextNumber, of: history)
         try verifyLink(to: next)
-        for record in next.commit.saved { live[record.name] = record }
+        if next.zoneEvent != nil {
+            live = [:]
+            deletion = next.commit.zoneDeletion
+        }
+        for record in next.commit.saved { live[record.name] = record.following(live[record.name]) }
         for name in next.commit.deleted { live[name] = nil }
         token = next.commit.token
         timestamp = next.commit.timestamp
@@ -68,6 +79,11 @@ struct CommitLog {
             throw CloudError(
                 .damaged, at: place, "the commit was made after another parent than the one that is there",
                 hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+        }
+        guard (deletion == nil) == (next.zoneEvent != .created) else {
+            throw CloudError(
+                .damaged, at: place, deletion == nil ? "the commit makes a zone that is there" : "the commit goes on in a zone that was deleted",
+                hint: SealedDocument.damageHint)
         }
         guard next.commit.timestamp == CommitClock.timestamp(clock: next.commit.clock, after: timestamp) else {
             throw CloudError(.damaged, at: place, "the commit's time does not follow from its parent's", hint: SealedDocument.damageHint)

@@ -13,6 +13,10 @@ struct HistoryPublisher<Store: HistoryStore> {
     /// Makes the commit that would follow `token`; writes the checkpoint that is due before it.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
         let log = try token.map { CommitLog(after: try reader.verified($0), of: history) } ?? CommitLog(of: history)
+        if let deletion = log.deletion, draft.zoneEvent != .created { throw deletion.error(in: history.zone) }
+        if log.deletion == nil, draft.zoneEvent == .created {
+            throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
+        }
         try composer.verify(draft, number: log.nextNumber)
         try verifyAssets(of: draft)
         return try composer.compose(draft, after: log, checkpoint: try checkpoint(after: log), nonce: nonces.hex(16))

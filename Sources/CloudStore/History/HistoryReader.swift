@@ -14,13 +14,16 @@ struct HistoryReader<Source: HistorySource> {
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         var log = CommitLog(after: try verified(token), of: history)
         let commits = try found.map { try log.append($0) }
+        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
 
     /// The live records as of commit `number` (nil: the newest), in a zone that is not behind `token`.
     func state(at number: Int?, notBefore token: ChangeToken?) throws -> ZoneState {
         if let token { try verifyNotBehind(token) }
-        return try log(at: number).state
+        let log = try log(at: number)
+        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        return log.state
     }
 
     /// The zone folded up to commit `number` (nil: the newest).
@@ -89,9 +92,11 @@ struct HistoryReader<Source: HistorySource> {
 
     private func firstVisit() throws -> ZoneChanges {
         var commits: [Commit] = []
-        return try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
-            ZoneChanges(base: base, commits: commits, token: log.token)
+        let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
+            (log.deletion, ZoneChanges(base: base, commits: commits, token: log.token))
         }
+        if let deletion { throw deletion.error(in: history.zone) }
+        return changes
     }
 
     /// Lists once, starts at the newest checkpoint that counts, and folds up to the newest commit.

@@ -1,6 +1,9 @@
-/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`, in a checkpoint with its `changeTag` besides.
+/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`, in a checkpoint with its `changeTag`, `created` and `modified` besides.
 struct RecordDocument: Codable {
     let changeTag: String?
+    /// In a checkpoint; absent in those that were written before records had it.
+    let created: RecordEvent?
+    let modified: RecordEvent?
     let fields: [String: ValueDocument]
     let name: String
     let type: String
@@ -8,16 +11,21 @@ struct RecordDocument: Codable {
     /// A record to be saved, or, with its tag, one that is there.
     init(_ record: CloudRecord, tagged: Bool) {
         changeTag = tagged ? record.changeTag : nil
+        created = tagged ? record.creation : nil
+        modified = tagged ? record.modification : nil
         fields = record.fields.mapValues(ValueDocument.init)
         name = record.name
         type = record.type
     }
 
     /// The record, tagged with the number of the commit that saved it.
-    func record(tag: String) -> CloudRecord {
-        var record = CloudRecord(type: type, name: name, fields: fields.mapValues(\.value))
-        record.changeTag = tag
-        return record
+    ///
+    /// - Parameter commit: the device and timestamp of the commit that the document stands in; nil for one of a checkpoint,
+    ///   which alone speaks of such things itself.
+    func record(tag: String, savedBy commit: RecordEvent? = nil) -> CloudRecord {
+        CloudRecord(
+            type: type, name: name, fields: fields.mapValues(\.value), changeTag: tag, creation: commit == nil ? created : nil,
+            modification: commit ?? modified)
     }
 }
 
@@ -33,6 +41,14 @@ extension CloudRecord {
         for (field, value) in fields {
             guard CloudNames.isIdentifier(field) else { return "a field's name in record \(name) is not allowed" }
             if let fault = CloudRecord.fault(in: value, depth: 0) { return "field \(field) of record \(name): \(fault)" }
+        }
+        for reference in fields.values.flatMap(\.references) where !CloudNames.isName(reference.record) {
+            return "record \(name) refers to a name that is not allowed"
+        }
+        for event in [creation, modification].compactMap(\.self) {
+            guard CloudNames.isName(event.device), CommitClock.representable.contains(event.at) else {
+                return "record \(name) was made by a device or at a time that is not possible"
+            }
         }
         for asset in assets {
             guard let path = AssetPath(asset.path), path.record == name, path.number <= number else {

@@ -52,7 +52,9 @@ package enum SealedDocument {
 extension CloudError {
     /// The same error at another place.
     package func moved(to place: String) -> CloudError {
-        CloudError(code, at: place, reason, hint: hint, isRetryable: isRetryable)
+        CloudError(
+            code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
+            conflict: conflict, zoneDeletion: zoneDeletion)
     }
 }
 

@@ -14,7 +14,7 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try db.hasTable("snapsync_tracking") else { return false }
+        guard try hasTrackingTables() else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -26,6 +26,7 @@ extension LocalTransaction {
     ///
     /// - Returns: the names of the datasets whose triggers were not as they should be.
     package func track(_ schemas: [DatasetSchema]) throws -> [String] {
+        let isWhole = try hasTrackingTables()
         try db.execute(sql: """
             CREATE TABLE IF NOT EXISTS snapsync_tracking(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL);
             CREATE TABLE IF NOT EXISTS snapsync_importing(one INTEGER PRIMARY KEY);
@@ -43,7 +44,7 @@ extension LocalTransaction {
             guard let id = try trackingID(schema) else { continue }
             let wanted = try ChangeTriggers(db, schema, id: id)?.statements.sorted { $0.name < $1.name } ?? []
             let found = try installed(schema)
-            if wanted.elementsEqual(found, by: { $0.name == $1.name && $0.sql == $1.sql }) { continue }
+            if isWhole, wanted.elementsEqual(found, by: { $0.name == $1.name && $0.sql == $1.sql }) { continue }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted { try db.execute(sql: trigger.sql) }
             try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
@@ -63,7 +64,7 @@ extension LocalTransaction {
 
     /// What is known of a dataset's changes, folded or not.
     package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try db.hasTable("snapsync_tracking"), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
+        guard try hasTrackingTables(), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
         let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
@@ -127,19 +128,19 @@ extension LocalTransaction {
         return result
     }
 
+    private static let trackingTables = ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"]
+
+    /// Whether all tables of the tracking are there; an earlier snapsync had fewer of them.
+    func hasTrackingTables() throws -> Bool {
+        try Self.trackingTables.allSatisfy { try db.hasTable($0) }
+    }
+
     /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
     func trackingID(_ schema: DatasetSchema) throws -> Int64? {
         if let known = trackingIDs[schema.name] { return known }
         guard try hasTrackingTables(), let id = try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name]) else { return nil }
         trackingIDs[schema.name] = id
         return id
-    }
-
-    /// The tables that tracking keeps its notes and changes in.
-    private static let trackingTables = ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"]
-
-    private func hasTrackingTables() throws -> Bool {
-        try Self.trackingTables.allSatisfy { try db.tableExists($0) }
     }
 
     private func installed(_ schema: DatasetSchema) throws -> [(name: String, sql: String)] {

@@ -9,12 +9,14 @@ package struct EntityState: Sendable, Hashable {
     package let hash: ContentHash
 }
 
-/// Takes entities and keeps the states of those that are asked for.
+/// Takes entities and keeps the states of those that are asked for. A row that cannot be an entity has the hash of nothing.
 ///
 /// Memory: the states that are kept, and one entity.
 package final class EntityStates: EntitySink {
     /// The states, by key.
     package private(set) var states: [EntityKey: EntityState] = [:]
+    /// How many rows had a key of another type than the dataset's: no version can hold them.
+    package private(set) var misfitCount = 0
     private let plan: SchemaPlan
     private let encoder: EntityEncoder
     private let timestampIndex: Int?
@@ -32,13 +34,20 @@ package final class EntityStates: EntitySink {
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         let key: EntityKey
         switch values[plan.keyIndex] {
-        case .text(let bytes): key = .text(Array(bytes))
-        case .integer(let value): key = .integer(value)
-        default: return
+        case .text(let bytes) where plan.hasTextKey: key = .text(Array(bytes))
+        case .integer(let value) where !plan.hasTextKey: key = .integer(value)
+        default:
+            misfitCount += 1
+            return
         }
         guard isWanted(key) else { return }
         buffer.clear()
-        try encoder.encode(values, into: buffer)
+        do {
+            try encoder.encode(values, into: buffer)
+        } catch is FormatError {
+            // A row that no version can hold: like no entity, for what it has is not one.
+            buffer.clear()
+        }
         var timestamp: Instant?
         if let timestampIndex, case .text(let bytes) = values[timestampIndex] { timestamp = try? Instant(parsing: bytes) }
         states[key] = EntityState(timestamp: timestamp, hash: ContentHash(of: buffer.bytes))

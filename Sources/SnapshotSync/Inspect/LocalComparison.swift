@@ -42,17 +42,14 @@ struct LocalComparison: Sendable {
         return found
     }
 
-    /// The first key of a range whose row is not the version's entity and was not touched.
-    private func untrackedDifference(_ range: KeyRange, _ version: [EntityKey: EntityState], _ session: ReadSession) throws -> EntityKey? {
+    /// The first key of a range, in words, whose row is not the version's entity and was not touched.
+    private func untrackedDifference(_ range: KeyRange, _ version: [EntityKey: EntityState], _ session: ReadSession) throws -> String? {
         try session.withReader(0) { reader in
             let rows = EntityStates(schema: schema)
-            do {
-                try reader.ranges(of: schema).read(range, into: rows)
-            } catch let error as FormatError {
-                throw SyncError(error, step: .encode)
-            }
+            try reader.ranges(of: schema).read(range, into: rows)
             let touched = try reader.transaction.touchedKeys(of: schema, in: range)
-            return Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().first { version[$0]?.hash != rows.states[$0]?.hash }
+            return Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().first { version[$0]?.hash != rows.states[$0]?.hash }?.description
+                ?? (rows.misfitCount > 0 ? "whose key is not of type \(schema.key.kind.rawValue)" : nil)
         }
     }
 }

@@ -56,7 +56,11 @@ import Testing
                     assert commit['checkpoint']['number'] == 16
                     assert commit['checkpoint']['sha256'] == sha(open(os.path.join(zone, 'checkpoints', '%020d.json' % 16), 'rb').read())
                 else: assert 'checkpoint' not in commit
-                for record in commit['saved']: live[record['name']] = dict(record, changeTag=str(number))
+                for record in commit['saved']:
+                    assert sorted(record) == ['fields', 'name', 'type']
+                    event = {'at': commit['timestamp'], 'by': commit['device']}
+                    created = live.get(record['name'], {'created': event})['created']
+                    live[record['name']] = dict(record, changeTag=str(number), created=created, modified=event)
                 parent, time = sha(raw), commit['timestamp']
                 if number == 16:
                     _, checkpoint = sealed(os.path.join(zone, 'checkpoints', '%020d.json' % 16), 'checkpoint')

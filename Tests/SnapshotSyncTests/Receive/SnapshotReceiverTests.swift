@@ -61,11 +61,14 @@ import Testing
         #expect(try scene.differences() == "")
     }
 
-    @Test func whatWasChangedWithoutANoteIsReplaced() async throws {
+    @Test func whatWasChangedBehindTheTrackingsBackIsReplaced() async throws {
         let scene = try await scene(8000)
         try await scene.export()
         try await scene.importNewest()
-        try scene.reader.runUntracked("DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000; INSERT INTO things(id) VALUES('mine'), ('~mine'), (x'00'), (NULL)")
+        try scene.reader.run("""
+            INSERT INTO snapsync_importing VALUES(1); DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000;
+            INSERT INTO things(id) VALUES('mine'), ('~mine'), (x'00'), (NULL); DELETE FROM snapsync_importing
+            """)
         try scene.writer.run("UPDATE things SET size = 5 WHERE count = 12")
         try await scene.export()
         try await scene.importNewest()
@@ -97,15 +100,19 @@ import Testing
     @Test func rowsOfOnesOwnAreReplacedOnlyWhereThatWasAskedFor() async throws {
         let scene = try await scene()
         try await scene.export()
-        try scene.reader.runUntracked("INSERT INTO things(id) VALUES('mine')")
+        try scene.reader.run("INSERT INTO things(id) VALUES('mine')")
         let error = try await refused(scene)
         #expect(error.code == .refused)
         #expect(try #require(error.hint).contains("--replace"))
 
         let asked = try await self.scene(replacesOwnRows: true)
         try await asked.export()
-        try asked.reader.runUntracked("INSERT INTO things(id) VALUES('mine')")
+        // What was there before init is replaced; what was made after it is a change of this device and stays.
+        try asked.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('before'); DELETE FROM snapsync_importing")
+        try asked.reader.run("INSERT INTO things(id) VALUES('mine')")
         try await asked.importNewest()
+        #expect(try asked.reader.run("SELECT id FROM things WHERE id IN ('before', 'mine')") == "mine\n")
+        try asked.reader.run("DELETE FROM things WHERE id = 'mine'")
         #expect(try asked.differences() == "")
     }
 
@@ -114,7 +121,7 @@ import Testing
         let plain = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"
         let schema = try DatasetSchema(name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         let scene = try await SyncScene("\(plain); \(DatasetSchema.everyKindTable())", datasets: [schema, .everyKind()])
-        try scene.reader.runUntracked("INSERT INTO things(id) VALUES('mine')")
+        try scene.reader.run("INSERT INTO things(id) VALUES('mine')")
         // So far the zone has only the other dataset.
         try scene.writer.run("INSERT INTO plain VALUES('a', 'b')")
         try scene.writer.run("UPDATE snapsync_settings SET value = json_remove(value, '$.datasets[1]') WHERE key = 'datasets'")
@@ -259,7 +266,12 @@ import Testing
         ("CREATE TRIGGER no AFTER INSERT ON things WHEN NEW.count = 4000 BEGIN DELETE FROM things WHERE id = NEW.id; END", .dataRefused),
         ("CREATE TRIGGER no BEFORE INSERT ON things WHEN NEW.count = 4000 BEGIN SELECT raise(IGNORE); END", .dataRefused),
         ("CREATE UNIQUE INDEX one ON things(done)", .dataRefused),
-        ("CREATE TABLE children(thing TEXT REFERENCES things(id)); INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing; INSERT INTO children VALUES('mine')", .dataRefused),
+        (
+            """
+            CREATE TABLE children(thing TEXT REFERENCES things(id)); INSERT INTO children VALUES('mine');
+            INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing
+            """, .dataRefused
+        ),
         ("DROP TABLE things", .refused),
         ("DROP TABLE things; CREATE TABLE things(id TEXT, changed, count, size, tags, image, done)", .refused),
         ("DROP TABLE things; CREATE TABLE things(id TEXT PRIMARY KEY, changed, count TEXT, size, tags, image, done)", .refused),

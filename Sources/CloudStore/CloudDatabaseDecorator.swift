@@ -1,0 +1,58 @@
+/// A ``CloudDatabase`` that stands before another one and changes some of what it does: limits, accounts, faults for tests.
+///
+///     struct SlowCloud: CloudDatabaseDecorator {
+///         let wrapped: any CloudDatabase
+///         func publish(_ commit: PreparedCommit) async throws -> ChangeToken { … }
+///     }
+///
+/// What a decorator does not implement goes to the wrapped cloud as it is.
+public protocol CloudDatabaseDecorator: CloudDatabase {
+    /// The cloud that does the work.
+    var wrapped: any CloudDatabase { get }
+}
+
+extension CloudDatabaseDecorator {
+    public func identity() async throws -> CloudIdentity { try await wrapped.identity() }
+
+    public func accountStatus() async -> AccountStatus { await wrapped.accountStatus() }
+
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await wrapped.createZone(zone, creator: creator, publishers: publishers)
+    }
+
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await wrapped.zone(zone) }
+
+    public func zones() async throws -> [ZoneInfo] { try await wrapped.zones() }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try await wrapped.changes(since: token, in: zone)
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try await wrapped.records(in: zone, at: number, notBefore: token)
+    }
+
+    public func history(in zone: ZoneID) async throws -> [Commit] { try await wrapped.history(in: zone) }
+
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try await wrapped.prepare(draft, after: token, in: zone)
+    }
+
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken { try await wrapped.publish(commit) }
+
+    public func newAsset(
+        for record: String, number: Int, kind: AssetKind, in zone: ZoneID
+    ) async throws -> sending any AssetWriter {
+        try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone)
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try await wrapped.openAsset(asset, in: zone)
+    }
+
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async { await wrapped.discard(assets, in: zone) }
+
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await wrapped.report(report, in: zone) }
+
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await wrapped.deviceReports(in: zone) }
+}

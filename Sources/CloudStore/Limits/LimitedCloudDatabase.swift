@@ -1,0 +1,111 @@
+import StrictText
+
+/// A cloud with limits: what is too much is refused before anything is written, and everything that was there stays.
+public struct LimitedCloudDatabase: CloudDatabaseDecorator {
+    public let wrapped: any CloudDatabase
+    /// What is allowed.
+    public let limits: CloudLimits
+    private let window: RequestWindow?
+
+    /// Puts limits before a cloud.
+    ///
+    /// - Parameter elapsed: a clock that only goes forward, from any beginning; for the rate.
+    public init(wrapping cloud: any CloudDatabase, limits: CloudLimits, elapsed: (@Sendable () -> Duration)? = nil) {
+        wrapped = cloud
+        self.limits = limits
+        let start = ContinuousClock.now
+        window = limits.rate.map { RequestWindow($0, elapsed: elapsed ?? { ContinuousClock.now - start }) }
+    }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try window?.admit(at: "\(zone)")
+        return try await wrapped.changes(since: token, in: zone)
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try window?.admit(at: "\(zone)")
+        return try await wrapped.records(in: zone, at: number, notBefore: token)
+    }
+
+    public func history(in zone: ZoneID) async throws -> [Commit] {
+        try window?.admit(at: "\(zone)")
+        return try await wrapped.history(in: zone)
+    }
+
+    /// Prepares a commit that is within the limits.
+    ///
+    /// - Throws: ``CloudError`` with `.limitExceeded`, `.quotaExceeded` or `.requestRateLimited`.
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try window?.admit(at: "\(zone)")
+        try verify(draft, in: zone)
+        try await verifyQuota(of: draft, in: zone)
+        return try await wrapped.prepare(draft, after: token, in: zone)
+    }
+
+    // Publishing is the second half of a request that was admitted: to refuse it would make a lost race of it.
+
+    public func newAsset(
+        for record: String, number: Int, kind: AssetKind, in zone: ZoneID
+    ) async throws -> sending any AssetWriter {
+        try window?.admit(at: "\(zone)")
+        return LimitedAssetWriter(
+            try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone), limit: limits.bytesPerAsset ?? .max,
+            place: "\(zone)/\(record)")
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try window?.admit(at: "\(zone)")
+        return try await wrapped.openAsset(asset, in: zone)
+    }
+
+    private func verify(_ draft: CommitDraft, in zone: ZoneID) throws {
+        let items = draft.saving.count + draft.deleting.count
+        if let limit = limits.itemsPerRequest, items > limit {
+            throw exceeded("\(items) records in one request, the limit is \(limit)", at: "\(zone)", "split the request")
+        }
+        if let limit = limits.bytesPerAsset, draft.saving.contains(where: { $0.assets.contains { $0.byteCount > limit } }) {
+            throw exceeded("an asset has more than \(limit) bytes", at: "\(zone)", "split the asset")
+        }
+        guard limits.bytesPerRecord != nil || limits.bytesPerRequest != nil else { return }
+        let sizes = try draft.saving.map { try $0.byteCount() }
+        if let limit = limits.bytesPerRecord, let size = sizes.max(), size > limit {
+            throw exceeded("a record has \(size) bytes, the limit is \(limit)", at: "\(zone)", "put what is large into an asset")
+        }
+        let sum = sizes.reduce(0, +)
+        if let limit = limits.bytesPerRequest, sum > limit {
+            throw exceeded("\(sum) bytes in one request, the limit is \(limit)", at: "\(zone)", "split the request")
+        }
+    }
+
+    /// Reads every zone whole: a quota costs time, and is exact.
+    private func verifyQuota(of draft: CommitDraft, in zone: ZoneID) async throws {
+        guard let quota = limits.quota, !draft.saving.isEmpty else { return }
+        let replaced = Set(draft.saving.map(\.name) + draft.deleting)
+        var sum = try draft.saving.reduce(0) { $0 + (try $1.byteCount()) + $1.assetByteCount }
+        var before = 0
+        for info in try await wrapped.liveZones() {
+            for record in try await wrapped.records(in: info.id).records {
+                let size = try record.byteCount() + record.assetByteCount
+                before += size
+                if info.id != zone || !replaced.contains(record.name) { sum += size }
+            }
+        }
+        // What makes the data smaller is welcome even where there is too much already.
+        guard sum > quota, sum > before else { return }
+        throw CloudError(
+            .quotaExceeded, at: "\(zone)", "the cloud would hold \(sum) bytes, the quota is \(quota)",
+            hint: "make room, then try again; nothing was lost")
+    }
+
+    private func exceeded(_ reason: String, at place: String, _ hint: String) -> CloudError {
+        CloudError(.limitExceeded, at: place, reason, hint: hint)
+    }
+}
+
+extension CloudRecord {
+    /// The record's size as JSON, in bytes, without its assets' content.
+    fileprivate func byteCount() throws -> Int { try StrictJSON.encode(RecordDocument(self, tagged: false)).count }
+
+    /// The size of the record's assets and their indexes, in bytes.
+    fileprivate var assetByteCount: Int { assets.reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) } }
+}

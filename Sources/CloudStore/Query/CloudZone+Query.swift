@@ -1,0 +1,47 @@
+extension CloudZone {
+    /// The first records that the query wants, as of now.
+    ///
+    ///     var page = try await zone.records(matching: query, limit: 50)
+    ///     while let cursor = page.cursor { page = try await zone.records(continuing: cursor, limit: 50) }
+    ///
+    /// - Parameter limit: at most so many, from 1; nil returns all.
+    /// - Parameter desiredKeys: the fields to return; nil returns all, an empty array none.
+    /// - Throws: ``CloudError`` with `.invalidArguments` for a field that no record of the type has, a limit below 1, or names that no
+    ///   record could have. A type of which there is no record gives an empty page.
+    public func records(matching query: RecordQuery, desiredKeys: [String]? = nil, limit: Int? = nil) async throws -> QueryPage {
+        try await page(query, desiredKeys, after: nil, limit: limit)
+    }
+
+    /// The next records of a query. Each page is as of now: a record that nobody touches in between comes exactly once.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments` for a cursor of another cloud or zone.
+    public func records(continuing cursor: QueryCursor, limit: Int? = nil) async throws -> QueryPage {
+        guard try await cursor.cloud == cloud.identity().uuid, cursor.zone == id else {
+            throw CloudError(.invalidArguments, at: "\(id)", "the cursor is one of another cloud or zone", hint: "begin the query anew here")
+        }
+        return try await page(cursor.query, cursor.desiredKeys, after: cursor.after, limit: limit)
+    }
+
+    private func page(
+        _ query: RecordQuery, _ desiredKeys: [String]?, after: RecordQuery.Position?, limit: Int?
+    ) async throws -> QueryPage {
+        try query.verify()
+        if let limit, limit < 1 { throw CloudError(.invalidArguments, at: "query", "a limit is 1 or more", hint: "leave it out to get all") }
+        let candidates = try await refreshed().records.values.filter { $0.type == query.type }
+        // A later page must not fail because the last record with that field has gone in the meantime.
+        if after == nil { try query.verify(against: candidates) }
+        var found: [(record: CloudRecord, position: RecordQuery.Position)] = []
+        for record in candidates where query.predicate.matches(record) {
+            let position = query.position(of: record)
+            if after.map({ query.precedes($0, position) }) ?? true { found.append((record, position)) }
+        }
+        found.sort { query.precedes($0.position, $1.position) }
+        let page = found.prefix(limit ?? found.count), keys = desiredKeys.map(Set.init)
+        var cursor: QueryCursor?
+        if page.count < found.count, let last = page.last {
+            cursor = QueryCursor(
+                cloud: try await cloud.identity().uuid, zone: id, query: query, desiredKeys: desiredKeys, after: last.position)
+        }
+        return QueryPage(records: page.map { $0.record.only(keys) }, cursor: cursor)
+    }
+}

@@ -1,0 +1,97 @@
+/// A search for records of one type.
+///
+///     RecordQuery("Food", where: .compare("calories", .atMost, .integer(200)), sortedBy: [RecordSort("calories")])
+public struct RecordQuery: Hashable, Sendable {
+    /// The records' type.
+    public var type: String
+    /// Which of them.
+    public var predicate: RecordPredicate
+    /// In what order; equal ones, and all without a sort, by name.
+    public var sort: [RecordSort]
+
+    /// A search for all records of a type, or for those that meet a predicate.
+    public init(_ type: String, where predicate: RecordPredicate = .all, sortedBy sort: [RecordSort] = []) {
+        self.type = type
+        self.predicate = predicate
+        self.sort = sort
+    }
+
+    /// Whether the record is one that the query wants.
+    public func matches(_ record: CloudRecord) -> Bool {
+        record.type == type && predicate.matches(record)
+    }
+}
+
+/// One key of an order. Records that lack it come first, or last in a descending order.
+public struct RecordSort: Hashable, Sendable {
+    /// By what.
+    public var key: RecordKey
+    /// From small to large.
+    public var isAscending: Bool
+
+    /// An order by one key.
+    public init(_ key: RecordKey, ascending: Bool = true) {
+        self.key = key
+        isAscending = ascending
+    }
+}
+
+extension RecordQuery {
+    /// Where a record stands in the query's order: its value for each key, and its name, which no two share.
+    struct Position: Hashable, Sendable {
+        let values: [CloudValue?]
+        let name: String
+    }
+
+    func position(of record: CloudRecord) -> Position {
+        Position(values: sort.map { $0.key.value(in: record) }, name: record.name)
+    }
+
+    /// Whether `left` comes before `right`.
+    func precedes(_ left: Position, _ right: Position) -> Bool {
+        for (index, key) in sort.enumerated() {
+            let order = RecordQuery.order(left.values[index], right.values[index])
+            guard order != .equal else { continue }
+            return (order == .less) == key.isAscending
+        }
+        return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
+    }
+
+    private static func order(_ left: CloudValue?, _ right: CloudValue?) -> ValueOrder {
+        switch (left, right) {
+        case (nil, nil): .equal
+        case (nil, _): .less
+        case (_, nil): .greater
+        case (let left?, let right?): left.sortOrder(right)
+        }
+    }
+
+    /// Refuses a query that no cloud could answer.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`; names are not repeated unless they are plain.
+    func verify() throws(CloudError) {
+        guard CloudNames.isIdentifier(type) else { throw CloudError(.invalidArguments, at: "query", "the record type's name is not allowed") }
+        guard predicate.depth() <= RecordPredicate.depthLimit else {
+            throw CloudError(.invalidArguments, at: "query", "the predicate is nested more than \(RecordPredicate.depthLimit) deep")
+        }
+        guard fields.allSatisfy(CloudNames.isIdentifier) else { throw CloudError(.invalidArguments, at: "query", "a field's name is not allowed") }
+    }
+
+    /// Refuses a field that no record of the type has; where there is no such record at all, nobody can tell.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`.
+    func verify(against records: [CloudRecord]) throws(CloudError) {
+        guard !records.isEmpty else { return }
+        var unknown = fields
+        for record in records where !unknown.isEmpty { unknown.subtract(record.fields.keys) }
+        guard let field = unknown.min() else { return }
+        throw CloudError(
+            .invalidArguments, at: "query", "no record of type \(type) has a field \(field)", hint: "check the field's name")
+    }
+
+    private var fields: Set<String> {
+        sort.reduce(into: predicate.fields) { fields, sort in
+            if case .field(let name) = sort.key { fields.insert(name) }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+extension CloudZone {
+    /// Saves and deletes records in one commit, and says what became of each.
+    ///
+    /// Where another device publishes first, the request is checked against the new state and built anew, with backoff. An unknown
+    /// outcome is settled, never repeated blindly: nothing is saved twice.
+    ///
+    /// - Parameter atomically: true: one record that fails fails all, the innocent with `batchRequestFailed`. False: the others are saved.
+    /// - Returns: each record's result. Look at them, or call ``ModifyResults/get()``: failed records do not throw by themselves.
+    /// - Throws: ``CloudError`` for what concerns the request as a whole: `.invalidArguments` (a record twice), `.limitExceeded`,
+    ///   `.requestRateLimited`, `.quotaExceeded`, `.zoneNotFound`, `.userDeletedZone`, `.notAuthorized`, `.zoneBusy` and others.
+    public func modify(
+        saving: [CloudRecord], deleting: [String] = [], savePolicy: RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+    ) async throws -> ModifyResults {
+        let request = ModifyRequest(saving: saving, deleting: deleting, savePolicy: savePolicy, isAtomic: atomically, zone: id)
+        try request.verify()
+        return try await inTurn { try await self.carryOut(request) }
+    }
+
+    /// Saves one record and returns it with its new tag.
+    ///
+    /// - Throws: the record's own error, not wrapped; else as ``modify(saving:deleting:savePolicy:atomically:)``.
+    @discardableResult
+    public func save(_ record: CloudRecord, savePolicy: RecordSavePolicy = .ifServerRecordUnchanged) async throws -> CloudRecord {
+        let results = try await modify(saving: [record], savePolicy: savePolicy)
+        guard let saved = results.saveResults.first else { throw CloudError(.unknownItem, at: "\(id)", "the save has no result") }
+        return try saved.result.get()
+    }
+
+    /// Deletes one record, and whatever refers to it with `deleteSelf`. A name that is not there is no error.
+    public func delete(_ name: String) async throws {
+        if let failure = try await modify(saving: [], deleting: [name]).failure { throw failure.cause }
+    }
+
+    private func carryOut(_ request: ModifyRequest) async throws -> ModifyResults {
+        for loss in 1...retry.attempts {
+            try Task.checkCancellation()
+            let view = try await refreshed()
+            let plan = ModifyPlan(request, on: view, faults: try await assetFaults(of: request, on: view))
+            guard !plan.isEmpty else { return results(of: request, plan, saved: [], token: nil) }
+            let draft = CommitDraft(device: device, saving: Array(plan.saving.values), deleting: Array(plan.deleting), clock: now())
+            do {
+                let token = try await settle(try await cloud.prepare(draft, after: view.token, in: id))
+                return results(of: request, plan, saved: await saved(plan, on: view, at: token), token: token)
+            } catch let error as CloudError where error.code == .serverRecordChanged || error.code == .changeTokenExpired {
+                guard loss < retry.attempts else { break }
+                try await clock.sleep(for: retry.delay(after: loss))
+            }
+        }
+        throw retry.exhausted(at: id)
+    }
+
+    /// Publishes; where the outcome is not known, the same bytes are published again, which either finds them there or places them.
+    private func settle(_ commit: PreparedCommit) async throws -> ChangeToken {
+        var failures = 0
+        while true {
+            do {
+                return try await cloud.publish(commit)
+            } catch let error as CloudError where error.code == .inputOutput && error.isRetryable && failures < 3 {
+                failures += 1
+                try await clock.sleep(for: retry.delay(after: failures))
+            }
+        }
+    }
+
+    /// The records as that commit saved them. Reading it back may fail; the commit is there all the same.
+    private func saved(_ plan: ModifyPlan, on view: ZoneView, at token: ChangeToken) async -> [CloudRecord] {
+        let read = try? await advanced()
+        if let saved = read?.saved[token.number] { return saved }
+        // Another call of this handle may have read it first, and a later commit may have saved the record again since.
+        return plan.saving.values.map { record in
+            if let live = read?.view.records[record.name], live.changeTag == String(token.number) { return live }
+            return CloudRecord(
+                type: record.type, name: record.name, fields: record.fields, changeTag: String(token.number),
+                creation: view.records[record.name]?.creation, modification: nil)
+        }
+    }
+
+    /// The records that newly name an asset that is not there, or not as they say.
+    private func assetFaults(of request: ModifyRequest, on view: ZoneView) async throws -> [String: CloudError] {
+        var faults: [String: CloudError] = [:]
+        for record in request.saving {
+            let known = Set(view.records[record.name]?.assets ?? [])
+            // What is not an asset's path at all is for the plan to refuse.
+            for asset in record.assets where !known.contains(asset) && AssetPath(asset.path)?.record == record.name {
+                do {
+                    _ = try await cloud.openAsset(asset, in: id)
+                } catch let error as CloudError where error.code == .pending || error.code == .damaged {
+                    faults[record.name] = CloudError(
+                        error.code == .pending ? .assetFileNotFound : .assetFileModified, at: request.place(record.name),
+                        error.code == .pending ? "an asset of the record is not there" : "an asset of the record is there in another size",
+                        hint: "write the asset again, then save")
+                }
+            }
+        }
+        return faults
+    }
+
+    private func results(of request: ModifyRequest, _ plan: ModifyPlan, saved: [CloudRecord], token: ChangeToken?) -> ModifyResults {
+        let saved = Dictionary(saved.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        return ModifyResults(
+            saveResults: request.saving.map { record in
+                if let error = plan.failures[record.name] { return (record.name, .failure(error)) }
+                guard let found = saved[record.name] else {
+                    return (record.name, .failure(CloudError(.unknownItem, at: request.place(record.name), "the commit does not hold the record")))
+                }
+                return (record.name, .success(found))
+            },
+            deleteResults: request.deleting.map { name in (name, plan.failures[name].map { .failure($0) } ?? .success(())) },
+            token: token, zone: id)
+    }
+}

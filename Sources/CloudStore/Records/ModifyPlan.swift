@@ -1,0 +1,83 @@
+/// What one request becomes on one state of a zone: the records to save, the names to delete, and what is refused.
+///
+/// A value made from values: a lost race makes a new plan on the new state.
+struct ModifyPlan: Sendable {
+    /// The records to save, merged with what the cloud has.
+    private(set) var saving: [String: CloudRecord] = [:]
+    /// The names to delete that are there, with those that a `deleteSelf` reference takes along.
+    private(set) var deleting: Set<String> = []
+    /// What is refused, by the record's name.
+    private(set) var failures: [String: CloudError]
+
+    private let request: ModifyRequest
+    private let live: [String: CloudRecord]
+
+    /// Plans a request.
+    ///
+    /// - Parameter faults: what is known to be wrong with records already, by name: an asset that is not there.
+    init(_ request: ModifyRequest, on view: ZoneView, faults: [String: CloudError] = [:]) {
+        self.request = request
+        live = view.records
+        failures = faults
+        merge(number: view.nextNumber)
+        repeat { deleting = doomed() } while refuseDanglingReferences()
+        guard request.isAtomic, !failures.isEmpty else { return }
+        // All or nothing: the innocent say so, each for itself.
+        for name in request.saving.map(\.name) + request.deleting where failures[name] == nil {
+            failures[name] = CloudError(
+                .batchRequestFailed, at: request.place(name), "another record of the atomic request failed", hint: "correct that one, then save all again")
+        }
+        saving = [:]
+        deleting = []
+    }
+
+    /// Whether there is nothing to publish.
+    var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }
+
+    private mutating func merge(number: Int) {
+        for name in request.deleting where !CloudNames.isName(name) {
+            failures[name] = CloudError(.invalidArguments, at: request.place(name), "the name is not allowed")
+        }
+        for client in request.saving where failures[client.name] == nil {
+            let place = request.place(client.name)
+            do throws(CloudError) {
+                let record = try request.savePolicy.merge(client, into: live[client.name], at: place)
+                if let fault = record.fault(at: number) { throw CloudError(.invalidArguments, at: place, fault, hint: "correct the record") }
+                saving[client.name] = record
+            } catch {
+                failures[client.name] = error
+            }
+        }
+    }
+
+    /// The names that go: those asked for, and transitively whatever refers to them with `deleteSelf` after the saves.
+    private func doomed() -> Set<String> {
+        var doomed = Set(request.deleting.filter { live[$0] != nil })
+        guard !doomed.isEmpty else { return [] }
+        var holders: [String: [String]] = [:]
+        // A record that this request saves is refused rather than deleted unasked; see below.
+        for record in live.values where saving[record.name] == nil {
+            for reference in record.references(.deleteSelf) { holders[reference.record, default: []].append(record.name) }
+        }
+        var open = Array(doomed)
+        while let name = open.popLast() {
+            for holder in holders[name] ?? [] where doomed.insert(holder).inserted { open.append(holder) }
+        }
+        return doomed
+    }
+
+    /// Refuses what would refer with `deleteSelf` to something that will not be there; whether there was such a thing.
+    private mutating func refuseDanglingReferences() -> Bool {
+        var found = false
+        for record in saving.values {
+            let targets = record.references(.deleteSelf).map(\.record)
+            guard !targets.allSatisfy({ saving[$0] != nil || (live[$0] != nil && !deleting.contains($0)) }) else { continue }
+            failures[record.name] = CloudError(
+                .referenceViolation, at: request.place(record.name), "the record refers to one that is not there",
+                hint: "save the target first or in the same request")
+            saving[record.name] = nil
+            found = true
+        }
+        return found
+    }
+}

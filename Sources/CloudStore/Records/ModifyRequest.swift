@@ -1,0 +1,23 @@
+/// What a caller asks a zone to change.
+struct ModifyRequest: Sendable {
+    var saving: [CloudRecord]
+    var deleting: [String]
+    var savePolicy: RecordSavePolicy
+    var isAtomic: Bool
+    let zone: ZoneID
+
+    /// A record's place in messages; a name that may not be printed is left out.
+    func place(_ record: String) -> String {
+        CloudNames.isName(record) ? "\(zone)/\(record)" : "\(zone)"
+    }
+
+    /// Refuses a request that says two things of one record.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments`.
+    func verify() throws(CloudError) {
+        let names = saving.map(\.name) + deleting
+        guard Set(names).count == names.count else {
+            throw CloudError(.invalidArguments, at: "\(zone)", "a record is saved or deleted twice in one request", hint: "name each record once")
+        }
+    }
+}

@@ -1,0 +1,88 @@
+/// A cloud that needs an account, as CloudKit does: without one, private zones are closed, and public ones can only be read.
+public struct AccountCloudDatabase: CloudDatabaseDecorator {
+    public let wrapped: any CloudDatabase
+    /// The account whose state counts, at every call.
+    public let account: CloudAccount
+
+    /// Puts an account before a cloud.
+    public init(wrapping cloud: any CloudDatabase, account: CloudAccount) {
+        wrapped = cloud
+        self.account = account
+    }
+
+    /// The account's state; where that is fine, the cloud's.
+    public func accountStatus() async -> AccountStatus {
+        account.status == .available ? await wrapped.accountStatus() : account.status
+    }
+
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try verify("\(zone)")
+        return try await wrapped.createZone(zone, creator: creator, publishers: publishers)
+    }
+
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo {
+        try verifyReading(zone)
+        return try await wrapped.zone(zone)
+    }
+
+    /// The zones that can be read in the account's state.
+    public func zones() async throws -> [ZoneInfo] {
+        let isOpen = account.status == .available
+        return try await wrapped.zones().filter { isOpen || $0.id.scope == .public }
+    }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try verifyReading(zone)
+        return try await wrapped.changes(since: token, in: zone)
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try verifyReading(zone)
+        return try await wrapped.records(in: zone, at: number, notBefore: token)
+    }
+
+    public func history(in zone: ZoneID) async throws -> [Commit] {
+        try verifyReading(zone)
+        return try await wrapped.history(in: zone)
+    }
+
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try verify("\(zone)")
+        return try await wrapped.prepare(draft, after: token, in: zone)
+    }
+
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try verify("\(commit.zone)")
+        return try await wrapped.publish(commit)
+    }
+
+    public func newAsset(
+        for record: String, number: Int, kind: AssetKind, in zone: ZoneID
+    ) async throws -> sending any AssetWriter {
+        try verify("\(zone)")
+        return try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone)
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try verifyReading(zone)
+        return try await wrapped.openAsset(asset, in: zone)
+    }
+
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.report(report, in: zone)
+    }
+
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
+        try verifyReading(zone)
+        return try await wrapped.deviceReports(in: zone)
+    }
+
+    private func verify(_ place: String) throws {
+        if let error = account.status.error(at: place) { throw error }
+    }
+
+    private func verifyReading(_ zone: ZoneID) throws {
+        if zone.scope == .private { try verify("\(zone)") }
+    }
+}

@@ -1,0 +1,36 @@
+import CloudStore
+
+extension ConformanceCheck {
+    /// Fetching by name, in whole or in part.
+    static let fetching: [ConformanceCheck] = [
+        ConformanceCheck("recordsAreFetchedByName") { trial in
+            let zone = try await trial.makeZone()
+            try await zone.modify(saving: (0..<5).map { trial.item($0, name: "r\($0)") }).get()
+            let found = try await zone.records(["r1", "r3", "nobody", "../../etc/passwd"])
+            try trial.expect(try found["r3"]?.get().fields["count"], is: .integer(3), "a record")
+            for name in ["nobody", "../../etc/passwd"] {
+                guard case .failure(let error) = found[name] else { return try trial.expect(false, "a record that is not there was found") }
+                try trial.expect(error.code, is: .unknownItem, "a record that is not there")
+            }
+            try await trial.expect(.unknownItem, "a single record") { _ = try await zone.record("nobody") }
+        },
+        ConformanceCheck("desiredKeysAreAllThatComes") { trial in
+            let zone = try await trial.makeZone()
+            try await zone.save(CloudRecord(type: "Item", name: "item", fields: ["a": .integer(1), "b": .integer(2)]))
+            try trial.expect(try await zone.record("item", desiredKeys: ["b", "zzz"]).fields, is: ["b": .integer(2)], "one field")
+            let bare = try await zone.record("item", desiredKeys: [])
+            try trial.expect(bare.fields.isEmpty && bare.changeTag != nil && bare.creation != nil, "no field, and all else")
+        },
+        ConformanceCheck("aFetchSeesWhatWasSavedBeforeIt") { trial in
+            let zone = try await trial.makeZone(), reader = trial.device("reader")
+            var record = try await zone.save(trial.item(0))
+            for number in 1...20 {
+                record.fields["count"] = .integer(Int64(number))
+                record = try await zone.save(record)
+                try trial.expect(try await reader.record("item").fields["count"], is: .integer(Int64(number)), "the record at once")
+            }
+            try await zone.delete("item")
+            try await trial.expect(.unknownItem, "a deleted record") { _ = try await reader.record("item") }
+        },
+    ]
+}

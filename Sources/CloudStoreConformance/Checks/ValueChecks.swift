@@ -1,0 +1,38 @@
+import CloudStore
+import Foundation
+import StrictText
+
+extension ConformanceCheck {
+    /// Field values come back as they were.
+    static let values: [ConformanceCheck] = [
+        ConformanceCheck("everyTypeOfValueComesBack") { trial in
+            let zone = try await trial.makeZone()
+            let fields: [String: CloudValue] = [
+                "empty": .string(""), "text": .string("é e\u{301} 👩‍👧 \u{202e}abc \u{0}\u{1f}\u{7f}\u{2028} '; DROP TABLE \"\\/\n"),
+                "small": .integer(.min), "large": .integer(.max), "odd": .integer(1 << 53 + 1), "tenth": .double(0.1), "huge": .double(1e300),
+                "tiny": .double(-.leastNonzeroMagnitude), "four": .double(4), "yes": .boolean(true), "no": .boolean(false),
+                "micro": .date(Instant(microseconds: 1_700_000_000_123_457)), "early": .date(Instant(microseconds: -62_135_596_800_000_000)),
+                "none": .bytes(Data()), "bytes": .bytes(Data((0...255).map { UInt8($0) })), "weak": .reference(RecordReference(to: "nobody")),
+                "strong": .reference(RecordReference(to: "item", action: .deleteSelf)), "emptyList": .list([]),
+                "list": .list([.list([.integer(1), .bytes(Data([0]))]), .string("x"), .reference(RecordReference(to: "nobody"))]),
+            ]
+            try await zone.save(CloudRecord(type: "Item", name: "item", fields: fields))
+            let found = try await trial.device("reader").record("item").fields
+            for (key, value) in fields { try trial.expect(found[key], is: value, "the field \(key)") }
+            try trial.expect(found.count, is: fields.count, "the number of fields")
+        },
+        ConformanceCheck("valuesSurviveACheckpoint") { trial in
+            let zone = try await trial.makeZone()
+            let fields: [String: CloudValue] = [
+                "bytes": .bytes(Data([0, 255])), "to": .reference(RecordReference(to: "kept", action: .deleteSelf)), "micro": .date(Instant(microseconds: 1)),
+                "tenth": .double(0.1),
+            ]
+            try await zone.save(CloudRecord(type: "Item", name: "kept", fields: fields))
+            for number in 1...40 { try await zone.save(trial.item(Int64(number)), savePolicy: .allKeys) }
+            let record = try await trial.device("reader").record("kept")
+            try trial.expect(record.fields, is: fields, "the fields")
+            try trial.expect(record.changeTag, is: "1", "the change tag")
+            try trial.expect(record.creation?.device, is: "writer", "the creator")
+        },
+    ]
+}

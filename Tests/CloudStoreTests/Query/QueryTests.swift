@@ -1,0 +1,69 @@
+import CloudStore
+import Foundation
+import StrictText
+import Testing
+
+struct QueryTests {
+    private func record(_ name: String, _ value: CloudValue) -> CloudRecord {
+        CloudRecord(type: "Item", name: name, fields: ["value": value])
+    }
+
+    private func zone(_ records: [CloudRecord]) async throws -> CloudZone {
+        let cloud = MemoryCloudDatabase()
+        _ = try await cloud.createZone(.standard, creator: "writer", publishers: .one)
+        let zone = CloudZone(.standard, of: cloud, as: "writer")
+        try await zone.modify(saving: records).get()
+        return zone
+    }
+
+    /// Where a conversion of the integer to a double would round.
+    @Test func integersAndDoublesCompareByTheirExactValues() {
+        let cases: [(Int64, RecordPredicate.Comparison, Double, Bool)] = [
+            (1 << 53 + 1, .greaterThan, 0x1p53, true), (1 << 53 + 1, .equal, 0x1p53, false), (.max, .lessThan, 0x1p63, true),
+            (.max, .equal, 0x1p63, false), (.min, .equal, -0x1p63, true), (.min, .greaterThan, -0x1.0000000000001p63, true), (0, .equal, -0.0, true),
+            (-1, .lessThan, -0.5, true), (-1, .greaterThan, -1.5, true), (5, .atMost, 5, true), (5, .atLeast, 5.5, false),
+            (1, .lessThan, .infinity, true), (1, .equal, .nan, false), (1, .lessThan, .nan, false), (1, .atLeast, .nan, false),
+        ]
+        for (integer, comparison, double, holds) in cases {
+            let found = RecordPredicate.compare("value", comparison, .double(double)).matches(record("r", .integer(integer)))
+            #expect(found == holds, "\(integer) \(comparison) \(double)")
+        }
+        #expect(!RecordPredicate.compare("value", .atLeast, .double(.nan)).matches(record("r", .double(1))))
+    }
+
+    @Test func stringsCompareByTheirBytes() {
+        let composed = record("r", .string("\u{e9}"))
+        #expect(!RecordPredicate.compare("value", .equal, .string("e\u{301}")).matches(composed))
+        #expect(RecordPredicate.compare("value", .greaterThan, .string("z")).matches(composed))
+    }
+
+    @Test func recordsOfMixedTypesHaveOneOrder() async throws {
+        let values: [CloudValue] = [
+            .boolean(false), .boolean(true), .integer(-1), .double(0.5), .integer(1), .date(Instant(microseconds: 0)), .string(""), .string("a"),
+            .bytes(Data([1])), .reference(RecordReference(to: "x")), .list([]), .list([.integer(1)]),
+        ]
+        let shuffled = values.enumerated().map { record("r\(($0.offset * 7) % values.count)-\($0.offset)", $0.element) }
+        let zone = try await zone(shuffled)
+        let up = try await zone.records(matching: RecordQuery("Item", sortedBy: [RecordSort("value")])).records.map { $0.fields["value"] }
+        #expect(up == values)
+        let down = try await zone.records(matching: RecordQuery("Item", sortedBy: [RecordSort("value", ascending: false)])).records
+        #expect(down.map { $0.fields["value"] } == values.reversed())
+    }
+
+    @Test func aCursorOfAnotherCloudIsRefused() async throws {
+        let records = (0..<5).map { record("r\($0)", .integer($0)) }
+        let one = try await zone(records), other = try await zone(records)
+        let cursor = try #require(try await one.records(matching: RecordQuery("Item"), limit: 2).cursor)
+        await expectCloudError(.invalidArguments) { try await other.records(continuing: cursor) }
+        #expect(try await one.records(continuing: cursor).records.map(\.name) == ["r2", "r3", "r4"])
+    }
+
+    @Test func predicatesNestedTooDeepAreRefused() async throws {
+        let zone = try await zone([record("r", .integer(1))])
+        var predicate = RecordPredicate.all
+        for _ in 0..<31 { predicate = .not(predicate) }
+        #expect(try await zone.records(matching: RecordQuery("Item", where: predicate)).records.isEmpty)
+        for _ in 0..<40 { predicate = .and([predicate]) }
+        await expectCloudError(.invalidArguments) { try await zone.records(matching: RecordQuery("Item", where: predicate)) }
+    }
+}
