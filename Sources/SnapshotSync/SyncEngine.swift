@@ -63,9 +63,11 @@ public final class SyncEngine: Sendable {
 
     /// Publishes a version, if anything is new. Writers only.
     ///
-    /// - Parameter level: zlib's level, 1 (fastest) to 9 (smallest).
-    public func export(level: Int = 1, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await locked { try await SnapshotPublisher(device: device(), level: level, progress: progress).run() }
+    /// - Parameters:
+    ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
+    ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
+    public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
+        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
     }
 
     /// Imports the newest version, if it is not here yet.

@@ -85,7 +85,7 @@ package final class MemberReader: @unchecked Sendable {
     }
 
     private static func fault(_ code: FormatError.Code, _ name: String, _ reason: String) -> FormatError {
-        FormatError(code, at: name, reason, hint: "fetch the asset again; else have the writer export anew")
+        FormatError(code, at: name, reason, hint: "fetch the asset again; else have the writer run: snapsync export --full")
     }
 
     private static func memoryFault(_ status: Int32) -> FormatError {

@@ -8,7 +8,7 @@ extension SnapshotReader {
         if let byteCount, byteCount != index.size {
             throw FormatError(
                 byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
-                hint: "fetch the asset again; else have the writer export anew")
+                hint: "fetch the asset again; else have the writer run: snapsync export --full")
         }
         let cutter = BlockCutter(blockEntities: index.blockEntities)
         let block = EntityBlock()

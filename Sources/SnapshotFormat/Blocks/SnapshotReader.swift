@@ -85,6 +85,6 @@ package final class SnapshotReader {
 
     private static func rawFault(_ place: String) -> FormatError {
         FormatError(
-            .hashMismatch, at: place, "its JSON does not match the raw hash in the index", hint: "have the writer export anew")
+            .hashMismatch, at: place, "its JSON does not match the raw hash in the index", hint: "have the writer run: snapsync export --full")
     }
 }

@@ -123,6 +123,6 @@ struct LiteralReader {
     private func cut() -> FormatError { FormatError(.truncated, at: place, "it ends at byte \(bytes.count), in the middle") }
 
     func damage(_ reason: String) -> FormatError {
-        FormatError(.damaged, at: "\(place), byte \(position)", reason, hint: "fetch the file again; else have the writer export anew")
+        FormatError(.damaged, at: "\(place), byte \(position)", reason, hint: "fetch the file again; else have the writer run: snapsync export --full")
     }
 }

@@ -113,6 +113,6 @@ extension SnapshotIndex {
     }
 
     static func fault(_ place: String, _ reason: String) -> FormatError {
-        FormatError(.damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer export anew")
+        FormatError(.damaged, at: "block index, \(place)", reason, hint: "fetch the index again; else have the writer run: snapsync export --full")
     }
 }

@@ -11,6 +11,8 @@ import StrictText
 struct SnapshotPublisher: Sendable {
     let device: Device
     let level: Int
+    /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
+    let isFull: Bool
     let progress: ProgressHandler?
 
     /// Publishes a version if anything is new.
@@ -26,7 +28,7 @@ struct SnapshotPublisher: Sendable {
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
-        if try SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
+        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
@@ -40,7 +42,7 @@ struct SnapshotPublisher: Sendable {
                 let (untouched, sequence) = try SyncError.at(.read) {
                     try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
                 }
-                if untouched { continue }
+                if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
                 if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
@@ -139,7 +141,7 @@ struct SnapshotPublisher: Sendable {
 
     /// The last snapshot, if it can be read; one that cannot costs time, not data.
     private func openPrevious(_ schema: DatasetSchema, _ record: CloudRecord?) async throws -> PreviousSnapshot? {
-        guard let record, let fields = SnapshotFields(record) else { return nil }
+        guard !isFull, let record, let fields = SnapshotFields(record) else { return nil }
         do {
             let reader = try await device.cloud.openAsset(fields.dataFile, in: device.zone)
             guard let data = try reader.index() else { return nil }

@@ -77,5 +77,5 @@ struct SnapshotAsset: Sendable {
         }
     }
 
-    static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run snapsync export again"
+    static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run: snapsync export --full"
 }

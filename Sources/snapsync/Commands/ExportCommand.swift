@@ -12,11 +12,14 @@ struct ExportCommand: AsyncParsableCommand {
             EXAMPLES
               snapsync export --db phone.db
               snapsync export --db phone.db --level 6 --json
+              snapsync export --db phone.db --full
             """)
 
     @OptionGroup var database: DatabaseOptions
     @Option(name: .long, help: ArgumentHelp("zlib's level, 1 (fastest) to 9 (smallest).", valueName: "1-9"))
     var level = 1
+    @Flag(name: .long, help: "Write every dataset whole and anew, changed or not: where an asset in the cloud is damaged or gone.")
+    var full = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -28,7 +31,7 @@ struct ExportCommand: AsyncParsableCommand {
         let progress = ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
-            let report = try await engine.export(level: level, progress: progress?.handler)
+            let report = try await engine.export(level: level, isFull: full, progress: progress?.handler)
             progress?.line.clear()
             try output.printer.print(report, report.lines)
         }

@@ -1,0 +1,19 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What mends a cloud whose newest asset is damaged or gone.
+@Suite struct FullExportTests {
+    @Test func fullExportMendsADamagedCloudThoughNothingChanged() throws {
+        let scene = try Scene.phone()
+        let asset = scene.scratch.path(try scene.asset("notifications"))
+        let file = try #require(FileHandle(forUpdatingAtPath: asset))
+        try file.seek(toOffset: 300)
+        try file.write(contentsOf: Data([0, 0, 0, 0, 0, 0, 0, 0]))
+        try file.close()
+        #expect(try scene.run("verify --db phone.db").status == 65)
+        #expect(try scene.succeed("export --db phone.db").hasPrefix("nothing new"))
+        #expect(try scene.succeed("export --full --db phone.db").hasPrefix("published version 2\n"))
+        try scene.succeed("verify --local --db phone.db")
+    }
+}
