@@ -12,7 +12,7 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "SnapshotSync",
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore"]),
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
