@@ -50,8 +50,12 @@ struct DatasetImporter: Sendable {
         let outcome: Outcome
         switch plan {
         case .whole:
-            let applier = try SyncError.at(.apply) { try transaction.replaceAll(of: schema) }
-            outcome = try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
+            outcome = try SyncError.at(.apply) {
+                try transaction.suspendingTriggers(of: schema) {
+                    let applier = try transaction.replaceAll(of: schema)
+                    return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
+                }
+            }
             try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
         case .blocks(let numbers):
             let merge = BlockMerge(schema: schema, transaction: transaction)
