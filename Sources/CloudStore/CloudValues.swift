@@ -133,6 +133,8 @@ public struct CommitDraft: Sendable {
     public var clock: Instant
     /// What the publisher was explicitly allowed to do: `shrink:notifications_data`.
     public var approvals: [String]
+    /// The ids of the mailbox messages that the publisher applied, and of those that it refused.
+    public var messages = MessageAnswers()
     /// What the commit does to the zone itself, deletes it or makes it anew; such a commit saves and deletes no record.
     public var zoneEvent: ZoneEvent?
 
@@ -143,6 +145,20 @@ public struct CommitDraft: Sendable {
         self.clock = clock
         self.approvals = approvals
     }
+}
+
+/// What a publisher did with the messages that it found, by their ids.
+public struct MessageAnswers: Hashable, Sendable {
+    public var applied: [String]
+    public var refused: [String]
+
+    public init(applied: [String] = [], refused: [String] = []) {
+        self.applied = applied
+        self.refused = refused
+    }
+
+    /// Whether it answers none.
+    public var isEmpty: Bool { applied.isEmpty && refused.isEmpty }
 }
 
 /// A commit that is ready to be put in place: its number, its exact bytes' hash, and what the backend needs.
@@ -174,12 +190,14 @@ public struct Commit: Hashable, Sendable {
     public let saved: [CloudRecord]
     public let deleted: [String]
     public let approvals: [String]
+    /// What its publisher did with messages of other devices.
+    public let messages: MessageAnswers
     /// Why the commit deletes the zone itself; nil for all other commits.
     public let zoneDeletion: ZoneDeletion?
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
-        saved: [CloudRecord], deleted: [String], approvals: [String], zoneDeletion: ZoneDeletion? = nil
+        saved: [CloudRecord], deleted: [String], approvals: [String], messages: MessageAnswers = MessageAnswers(), zoneDeletion: ZoneDeletion? = nil
     ) {
         self.token = token
         self.parent = parent
@@ -189,6 +207,7 @@ public struct Commit: Hashable, Sendable {
         self.saved = saved
         self.deleted = deleted
         self.approvals = approvals
+        self.messages = messages
         self.zoneDeletion = zoneDeletion
     }
 }

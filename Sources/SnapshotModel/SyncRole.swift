@@ -4,4 +4,9 @@ public enum SyncRole: String, Sendable, Codable, CaseIterable {
     case writer
     /// Imports what a writer publishes.
     case reader
+    /// Imports what others publish, merges, and publishes.
+    case peer
+
+    /// Whether a device of this role makes commits.
+    public var publishes: Bool { self != .reader }
 }

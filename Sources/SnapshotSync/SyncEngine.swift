@@ -14,10 +14,10 @@ public import StrictText
 /// Every method that changes something holds a lock that keeps other runs on the same database out (`tryAgainLater`).
 /// Every error is a ``SyncError``; after one, data and change token are as they were.
 public final class SyncEngine: Sendable {
-    private let database: LocalDatabase
-    private let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
-    private let now: @Sendable () -> Instant
-    private let logger: Logger
+    let database: LocalDatabase
+    let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
+    let now: @Sendable () -> Instant
+    let logger: Logger
 
     /// Opens a database.
     ///
@@ -96,7 +96,7 @@ public final class SyncEngine: Sendable {
     public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         switch settings.role {
-        case .writer:
+        case .writer, .peer:
             return SyncReport(role: settings.role.rawValue, exported: try await export(level: level, progress: progress), imported: nil)
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
@@ -117,7 +117,8 @@ public final class SyncEngine: Sendable {
         return SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.applied() } }, device: device)
     }
 
-    private func device() throws -> Device {
+    /// The database, its settings and the cloud that they name.
+    func device() throws -> Device {
         try SyncError.at(.open) {
             let settings = try database.read { try $0.settings() }
             let cloud = try openCloud(settings)
@@ -126,13 +127,14 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    private func locked<T>(_ body: () async throws -> T) async throws -> T {
+    /// Runs `body` while no other run works on this database.
+    func locked<T>(_ body: () async throws -> T) async throws -> T {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try await body()
     }
 
-    private func locked<T>(_ body: () throws -> T) throws -> T {
+    func locked<T>(_ body: () throws -> T) throws -> T {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try body()

@@ -15,7 +15,8 @@ struct CommitComposer {
         try verify(draft, number: number)
         let document = CommitDocument(
             approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
-            zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device, messages: .init(), nonce: nonce,
+            zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device,
+            messages: .init(applied: draft.messages.applied.sorted(), refused: draft.messages.refused.sorted()), nonce: nonce,
             number: number, parent: log.token?.hash, requires: draft.zoneEvent.map { _ in [ZoneEventDocument.requirement] },
             saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
             timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
@@ -34,10 +35,12 @@ struct CommitComposer {
         try CloudNames.verify(draft.device, isNameOf: "device")
         try authorize(draft.device, number: number)
         try CommitClock.verify(draft.clock)
-        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty) else {
+        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.messages.isEmpty) else {
             throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
         }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
+        let answered = draft.messages.applied + draft.messages.refused
+        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { throw invalid("a message's id is not one, or is answered twice") }
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
         for record in draft.saving {

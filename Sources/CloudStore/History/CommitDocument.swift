@@ -4,8 +4,8 @@ import StrictText
 struct CommitDocument: Codable {
     /// The ids of the messages that the commit applied or refused.
     struct Messages: Codable {
-        var applied: [String] = []
-        var refused: [String] = []
+        let applied: [String]
+        let refused: [String]
     }
 
     let approvals: [String]
@@ -72,6 +72,7 @@ struct VerifiedCommit {
             token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
             deleted: document.deleted, approvals: document.approvals,
+            messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
     }
 
@@ -94,6 +95,8 @@ extension CommitDocument {
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
+        let answered = messages.applied + messages.refused
+        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { return "the answers to messages are not possible" }
         if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
             return "the checkpoint is not possible"
         }

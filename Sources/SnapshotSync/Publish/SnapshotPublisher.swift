@@ -18,7 +18,7 @@ struct SnapshotPublisher: Sendable {
     /// Publishes a version if anything is new.
     func run() async throws -> ExportReport {
         let settings = device.settings
-        guard settings.role == .writer else {
+        guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
         try await device.checkPublisher()

@@ -122,7 +122,7 @@ enum SyncSetup {
     }
 
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
-        guard request.role == .writer else { return (try DirectoryCloud(path: request.cloud), false) }
+        guard request.role.publishes else { return (try DirectoryCloud(path: request.cloud), false) }
         let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
         return (try DirectoryCloud.create(at: request.cloud, container: request.container), !wasThere)
     }
@@ -130,7 +130,7 @@ enum SyncSetup {
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, role: SyncRole) async throws {
         switch role {
         case .reader: _ = try await cloud.zone(zone)
-        case .writer:
+        case .writer, .peer:
             let info = try await cloud.createZone(zone, creator: device, publishers: .one)
             guard info.publishers == .many || info.creator == device else {
                 throw SyncError(
