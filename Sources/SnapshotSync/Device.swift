@@ -12,6 +12,10 @@ struct Device: Sendable {
     let zone: ZoneID
     let now: @Sendable () -> Instant
     let logger: Logger
+    /// How large an asset may be, in bytes.
+    var assetLimit = OperatorSettings.standardAssetLimit
+    /// When the run began.
+    let begun = ContinuousClock.now
 
     /// Whether this device may publish in the zone.
     ///
