@@ -50,6 +50,29 @@ extension Scene {
         return watch
     }
 
+    /// Lines of a watch of `phone.db`: a version, an error, its end, and where strace can make the system refuse, why it polls.
+    func linesOfAWatch() async throws -> [[String: Any]] {
+        let watch = try await watch("--db phone.db --poll 200ms --json")
+        try database("phone.db").run("UPDATE buckets SET color = '#123456'")
+        try await watch.prints("\"event\":\"exported\"")
+        try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
+        try await watch.prints("\"event\":\"failing\"")
+        try FileManager.default.moveItem(atPath: scratch.path("away"), toPath: scratch.path("cloud"))
+        try await watch.prints("\"event\":\"recovered\"")
+        let lines = try Self.lines(watch.end().text)
+        let refused = try RunningProgram(
+            "strace", ["-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null", BuiltCommand.path(), "watch", "--db", "phone.db", "--json"],
+            in: scratch.path)
+        do {
+            try await Eventually.holds("polling is told", explain: { try refused.outputSoFar() + refused.errorsSoFar() }) { try refused.outputSoFar().contains("\"polling\"") }
+        } catch {
+            refused.kill()
+            throw error
+        }
+        refused.terminate()
+        return try lines + Self.lines(refused.wait().text)
+    }
+
     /// The objects that `watch --json` has printed.
     static func lines(_ text: String) throws -> [[String: Any]] {
         try text.split(separator: "\n").map { try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any]) }
