@@ -66,7 +66,7 @@ extension SyncError {
     }
 
     /// Awaits `body`; whatever it throws comes out as a ``SyncError`` that names the step.
-    static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
+    package static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch { throw SyncError(error, step: step) }
     }
 

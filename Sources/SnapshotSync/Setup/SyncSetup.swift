@@ -142,8 +142,13 @@ enum SyncSetup {
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
     private static func defaultDeviceName() -> String {
+        machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+
+    /// The machine's name, made fit for a file name.
+    static func machineName() -> String {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
         let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
-        return (host.isEmpty ? "device" : host) + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+        return host.isEmpty ? "device" : host
     }
 }
