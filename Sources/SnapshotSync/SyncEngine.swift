@@ -67,12 +67,12 @@ public final class SyncEngine: Sendable {
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
+        try await locked { try await meetingZoneDeletion { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() } }
     }
 
     /// Imports the newest version, if it is not here yet.
     public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+        try await locked { try await meetingZoneDeletion { try await SnapshotReceiver(device: device(), progress: progress).importNewest() } }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.

@@ -22,6 +22,8 @@ public struct SetupRequest: Sendable {
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
     public var replacesOwnRows: Bool
+    /// What to do about the data here if the zone is deleted one day.
+    public var zoneDeletion = ZoneDeletionPolicy.keep
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
@@ -79,6 +81,7 @@ enum SyncSetup {
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.initialize(settings)
+                    try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()

@@ -34,10 +34,16 @@ struct InitCommand: AsyncParsableCommand {
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
+    @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
+    var onZoneDeletion = OnZoneDeletion.keep
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
         case writer, reader
+    }
+
+    enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
+        case keep, erase
     }
 
     func validate() throws {
@@ -49,10 +55,11 @@ struct InitCommand: AsyncParsableCommand {
     func run() async throws {
         let db = try database.path()
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
-        let request = SetupRequest(
+        var request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace)
-        try await output.printer.run {
+        request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
+        try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))
         }
