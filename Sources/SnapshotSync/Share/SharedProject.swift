@@ -1,4 +1,3 @@
-public import CloudStore
 public import SnapshotModel
 public import StrictText
 
@@ -27,23 +26,4 @@ public struct SharedProjectContents: Hashable, Sendable {
     public let project: SharedProject
     /// In the order in which their owner has them.
     public let items: [SharedItem]
-}
-
-/// One page of a list of projects, newest first.
-public struct SharedProjectPage: Sendable {
-    public let projects: [SharedProject]
-    /// The names of records that call themselves projects and are none that this version can read.
-    public let unreadable: [String]
-    /// Asks for the next page; nil if this is the last one.
-    public let cursor: QueryCursor?
-}
-
-/// What is known of a project in the cloud.
-public enum SharedProjectStatus: String, Sendable, Encodable, CaseIterable {
-    /// It is being looked up.
-    case checking
-    /// It is shared.
-    case exists
-    /// It is not shared.
-    case absent
 }
