@@ -42,8 +42,8 @@ public struct StatusReport: Sendable, Encodable {
     public let version: Int?
     /// The zone's newest version; nil if it has none.
     public let newestVersion: Int?
-    /// How many versions this database is behind.
-    public let behind: Int
+    /// How many versions this database is behind; nil if the cloud was not looked at.
+    public let behind: Int?
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     public let view: String?
     /// When the role's work last ended well; nil before the first time.
@@ -51,11 +51,16 @@ public struct StatusReport: Sendable, Encodable {
     public let datasets: [Dataset]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+    /// Whether this database is synced, and why not.
+    public let gate: GateReport
+    /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
+    public let cloudProblem: CloudProblem?
 }
 
 /// Collects a ``StatusReport``.
 struct StatusReporter: Sendable {
     let device: Device
+    let gate: GateReport
 
     func run() async throws -> StatusReport {
         let (applied, view, lastSuccess, states) = try SyncError.at(.read) {
@@ -63,15 +68,24 @@ struct StatusReporter: Sendable {
                 (try transaction.applied(), try transaction.view(), try transaction.lastSuccess(), try datasets(in: transaction))
             }
         }
-        let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
-        let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
+        var newest: ChangeToken?
+        var reports: [DeviceReport] = []
+        var problem: CloudProblem?
+        if gate.isOpen {
+            do {
+                newest = try await device.cloud.changes(since: applied?.token, in: device.zone).token
+                reports = try await device.cloud.deviceReports(in: device.zone)
+            } catch {
+                problem = CloudProblem(SyncError(error, step: .fetch))
+            }
+        }
         return StatusReport(
             database: device.database.path, cloud: device.settings.cloud, zone: device.settings.zone, role: device.settings.role.rawValue,
             device: device.settings.device, journalMode: try SyncError.at(.read) { try device.database.journalMode() },
-            version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
+            version: applied?.number, newestVersion: newest?.number, behind: gate.isOpen && problem == nil ? (newest?.number ?? 0) - (applied?.number ?? 0) : nil, view: view,
             lastSuccess: lastSuccess?.description,
             datasets: states,
-            devices: reports.map(StatusReport.OtherDevice.init))
+            devices: reports.map(StatusReport.OtherDevice.init), gate: gate, cloudProblem: problem)
     }
 
     private func datasets(in transaction: LocalTransaction) throws -> [StatusReport.Dataset] {

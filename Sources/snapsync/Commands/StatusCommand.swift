@@ -23,6 +23,8 @@ struct StatusCommand: AsyncParsableCommand {
             } else {
                 let report = try await look.database.engine().status()
                 try output.printer.print(report, lines(report))
+                // What is here was shown; that the cloud could not be looked at is an error all the same.
+                if let problem = report.cloudProblem { throw problem.error }
             }
         }
     }
@@ -30,8 +32,13 @@ struct StatusCommand: AsyncParsableCommand {
     private func lines(_ report: StatusReport) -> [String] {
         var lines = ["\(report.database): \(report.role) \(report.device) of zone \(report.zone) in \(report.cloud)"]
         let here = report.version.map { "version \($0)" } ?? "no version yet"
-        let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
-        lines.append("  \(here), \(there)" + (report.behind > 0 ? ", \(report.behind) behind" : ""))
+        if let behind = report.behind {
+            let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
+            lines.append("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""))
+        } else {
+            lines.append("  \(here); the cloud was not looked at")
+        }
+        lines += report.gate.lines.map { "  \($0)" }
         if let view = report.view { lines.append("  showing \(view); snapsync import goes back to the newest") }
         lines.append("  last success: \(report.lastSuccess ?? "never"); journal mode \(report.journalMode)")
         lines += report.datasets.map { dataset in
