@@ -70,7 +70,8 @@ import Testing
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1",
+        "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b", "enable --db a --preference-key b",
+        "enable --db a --preference-file b --preference-key c --unbind", "init --role writer --db a --cloud b --preference-file c",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -113,7 +114,23 @@ import Testing
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
+        try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
+        check(try scene.json("enable --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("disable --db watch.db"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("open --db watch.db"), "open --json")
+        check(try scene.json("open --db phone.db"), "open --json")
+        try scene.scratch.write(#"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
+        try scene.scratch.write("no", to: "old/Bucket/note.txt")
+        try scene.scratch.write("no", to: "old/Bucket/bad.json")
+        check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
+        let away = try scene.run("status --db phone.db --cloud none --json")
+        #expect(away.status == 69)
+        check(try #require(try JSONSerialization.jsonObject(with: away.output) as? [String: Any]), "status --json")
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
 

@@ -29,7 +29,8 @@ extension SyncGate {
             do {
                 try reconcile()
                 return nil
-            } catch let error as SyncError {
+            } catch {
+                let error = SyncError(error, step: .store)
                 guard isOn else { return "\(error.place): \(error.reason); it will be written at the next run" }
                 try database.write { try $0.setPreference(before) }
                 throw error

@@ -35,7 +35,7 @@ public struct SyncGate: Sendable {
                     isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint,
                     isEnabled: try transaction.preference().isOn, preferenceFile: file?.path, preferenceKey: file?.key,
                     entitlementFile: try transaction.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
-                    entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description })
+                    entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
             }
         }
     }
@@ -124,7 +124,7 @@ public struct SyncGate: Sendable {
                 next = EntitlementRecord(
                     answer: .init(isEntitled: answer.isEntitled, validUntil: answer.validUntil?.microseconds, givenAt: now().microseconds), failure: nil)
             } catch {
-                next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError)?.description ?? "\(error)")
+                next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
             }
             if differs(next, record) { try database.write { try $0.setEntitlementRecord(next) } }
         } catch {
@@ -181,4 +181,6 @@ public struct GateReport: Sendable, Encodable {
     public let isEntitled: Bool?
     /// When the entitlement ends; nil if it does not.
     public let entitledUntil: String?
+    /// Why the entitlement could not be asked for just now, so that the last answer counts; nil if it could.
+    public let entitlementProblem: String?
 }

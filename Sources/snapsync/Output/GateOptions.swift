@@ -32,6 +32,7 @@ extension GateReport {
         if let hint { lines.append("  hint: \(hint)") }
         if let preferenceFile { lines.append("bound to \(preferenceKey ?? "") in \(preferenceFile)") }
         if isOpen, let entitledUntil { lines.append("entitled until \(entitledUntil)") }
+        if isOpen, let entitlementProblem { lines.append("by the last answer, for the entitlement cannot be asked for: \(entitlementProblem)") }
         return lines
     }
 }
