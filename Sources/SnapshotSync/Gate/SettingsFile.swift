@@ -15,6 +15,7 @@ struct SettingsFile: Sendable {
     func edit(_ body: (Data?) throws -> Data?) throws {
         // A link to the file stays a link.
         let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        removeLeftovers(of: target)
         for _ in 0..<5 {
             let before = Self.facts(target)
             guard let edited = try body(contents()) else { return }
@@ -24,7 +25,7 @@ struct SettingsFile: Sendable {
     }
 
     private func replace(_ target: String, by data: Data, unlessOtherThan before: stat?) throws -> Bool {
-        let temporary = "\(target).snapsync-\(UInt64.random(in: 0 ... .max))"
+        let temporary = target + Self.mark + String(UInt64.random(in: 0 ... .max))
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before.map { $0.st_mode & 0o7777 } ?? 0o600)
         guard descriptor >= 0 else { throw failure() }
         var isInPlace = false
@@ -48,6 +49,17 @@ struct SettingsFile: Sendable {
             close(folder)
         }
         return true
+    }
+
+    private static let mark = ".snapsync-"
+
+    /// Removes what runs that were killed left beside the file; what is younger than a minute may belong to one that works.
+    private func removeLeftovers(of target: String) {
+        let url = URL(fileURLWithPath: target), folder = url.deletingLastPathComponent().path, prefix = url.lastPathComponent + Self.mark
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
+            let leftover = "\(folder)/\(name)"
+            if let facts = Self.facts(leftover), facts.st_mtim.tv_sec < time(nil) - 60 { unlink(leftover) }
+        }
     }
 
     private static func facts(_ path: String) -> stat? {

@@ -18,7 +18,7 @@ extension SyncGate {
             do {
                 try reconcile()
             } catch where !isOn {
-                logger.notice("the bound preference could not be read before sync was turned off", metadata: ["error": "\(error)"])
+                logger.debug("the bound preference could not be read before sync was turned off", metadata: ["error": "\(error)"])
             }
             let before = try database.write { transaction in
                 try checkIsSetUp(transaction)
@@ -93,16 +93,19 @@ extension SyncGate {
         let said = try bound.load()
         let known = try database.read { (preference: try $0.preference(), agreement: try $0.preferenceAgreement()) }
         if let said, said.isOn == known.preference.isOn {
-            if known.agreement?.isOn == said.isOn { return }
-            return try agree(on: said.isOn, was: known.preference)
+            // A switch that was set to what it was is a word, too: whatever comes after it is later.
+            let last = known.agreement.map { Instant(microseconds: $0.at) }
+            let isNoted = known.agreement?.isOn == said.isOn && [said.changedAt, known.preference.changedAt].allSatisfy { $0 ?? .distantPast <= last ?? .distantPast }
+            if isNoted { return }
+            return try agree(on: said.isOn, was: known.preference, said)
         }
         let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? known.preference.isOn
         if wanted != known.preference.isOn {
             // The word given in the bound store: taken over in one transaction, with the note that both agree.
-            return try agree(on: wanted, was: known.preference)
+            return try agree(on: wanted, was: known.preference, said)
         }
         try bound.store(wanted)
-        try agree(on: wanted, was: known.preference)
+        try agree(on: wanted, was: known.preference, said)
     }
 
     /// Which of two that disagree counts.
@@ -128,10 +131,11 @@ extension SyncGate {
     }
 
     /// Notes that both have the same; fails softly, to be looked at again, where another program has changed the preference meanwhile.
-    private func agree(on isOn: Bool, was preference: SyncPreference) throws {
+    private func agree(on isOn: Bool, was preference: SyncPreference, _ said: BoundPreference?) throws {
         try database.write { transaction in
             guard try transaction.preference() == preference else { return }
-            let time = now()
+            // Not before what is agreed on, whatever a clock said when that was set.
+            let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
             if preference.isOn != isOn { try transaction.setPreference(SyncPreference(isOn: isOn, changedAt: time)) }
             try transaction.setPreferenceAgreement(PreferenceAgreement(isOn: isOn, at: time))
         }

@@ -29,7 +29,7 @@ struct OldRecord: Sendable {
             let reader = ContainerReader(schemas: [schema], read: Self.source(of: [data], schema))
             while try reader.next(reusing: block) != nil { try block.give(to: sink) }
         } catch let error as FormatError {
-            throw BadRecord(reason: error.reason)
+            throw BadRecord(reason: "\(error.reason) (\(error.place))")
         }
         guard let key = sink.key else { throw BadRecord(reason: "it holds no entity") }
         try Self.checkNested(data, schema)

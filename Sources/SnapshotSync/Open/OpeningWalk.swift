@@ -64,11 +64,11 @@ struct OpeningWalk: Sendable {
                 setup.database = database
                 _ = try await SyncSetup.run(setup)
             }
+            let settings = try local.database.read { try $0.settings() }
             await local.gate.askForEntitlement()
             if let reason = try local.gate.standing().reason {
                 return Step(level: .cloud, kind: .gateClosed, error: SyncError(.refused, step: .open, at: database, reason.reason, hint: reason.hint))
             }
-            let settings = try local.database.read { try $0.settings() }
             let cloud = try local.openCloud(settings)
             if let problem = await containerProblem(cloud) { return problem }
             _ = try await cloud.zone(ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))

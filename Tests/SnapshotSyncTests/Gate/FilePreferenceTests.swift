@@ -57,6 +57,17 @@ import Testing
         #expect(String(decoding: try scratch.read("settings.json"), as: UTF8.self) == text)
     }
 
+    @Test func leftoversOfKilledRunsAreRemovedAndNothingElse() throws {
+        let scratch = try ScratchDirectory()
+        let others = ["settings.json.snapsync-mine", "settings.json.bak", "other.json.snapsync-1", "settings.json.snapsync-2"]
+        for name in ["settings.json.snapsync-1"] + others { try scratch.write("{}", to: name) }
+        for name in ["settings.json.snapsync-1"] + others.dropLast() {
+            try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSinceNow: -3600)], ofItemAtPath: scratch.path(name))
+        }
+        try FilePreference(path: scratch.path("settings.json"), key: "sync").store(true)
+        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: scratch.path)) == Set(others + ["settings.json"]))
+    }
+
     @Test func folderThatIsMissingIsAnErrorAndNotMade() throws {
         let scratch = try ScratchDirectory()
         #expect(throws: SyncError.self) { try FilePreference(path: scratch.path("none/settings.json"), key: "sync").store(true) }

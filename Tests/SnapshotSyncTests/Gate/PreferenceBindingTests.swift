@@ -96,6 +96,21 @@ import Testing
         #expect(scene.settings.isOn == true)
     }
 
+    @Test func wordOfAClockThatWasAheadIsWrittenOnceAndBindsNobody() async throws {
+        let scene = try await GateScene()
+        scene.sync.clock.move(bySeconds: 400 * 86_400)
+        try scene.gate(preference: true).setPreference(true)
+        scene.sync.clock.move(bySeconds: -400 * 86_400)
+        #expect(try await scene.closed(preference: true) == nil)
+        let before = try scene.sync.writer.dump()
+        #expect(try await scene.closed(preference: true) == nil)
+        #expect(try scene.sync.writer.dump() == before)
+        scene.settings.set(false)
+        #expect(try await scene.closed(preference: true) == .preferenceOff)
+        scene.settings.set(true)
+        #expect(try await scene.closed(preference: true) == nil)
+    }
+
     /// Random histories of both switches and of crashes between the steps; the seed is printed with a failure.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func historiesWithCrashesEndInAgreement(seed: UInt64) async throws {

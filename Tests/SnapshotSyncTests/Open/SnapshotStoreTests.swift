@@ -28,7 +28,8 @@ import Testing
     }
 
     @Test func cloudAndDatabaseOpen() async throws {
-        let store = try await open(world(), container: "iCloud.org.example.board")
+        let scratch = try await world()
+        let store = try await open(scratch, container: "iCloud.org.example.board")
         #expect(store.report.level == .cloud && store.report.givenUp.isEmpty && !store.isInMemory)
         try use(store)
         #expect(try await store.engine.sync().exported?.version == 1)
