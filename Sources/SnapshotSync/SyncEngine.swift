@@ -18,6 +18,7 @@ public final class SyncEngine: Sendable {
     let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     let now: @Sendable () -> Instant
     let logger: Logger
+    let assetRule: AssetRule
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
 
@@ -38,13 +39,15 @@ public final class SyncEngine: Sendable {
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        now: @escaping @Sendable () -> Instant = { Instant.now }, assetRule: AssetRule = .standard,
+        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
+        self.assetRule = assetRule
     }
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.

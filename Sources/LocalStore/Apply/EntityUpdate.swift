@@ -1,4 +1,3 @@
-import GRDB
 package import SnapshotModel
 import StrictText
 
@@ -11,9 +10,10 @@ extension LocalTransaction {
     /// The timestamp's text in the row of a key. The outer nil: there is no such row; the inner: it has no timestamp.
     package func timestamp(of key: EntityKey, in schema: DatasetSchema) throws -> String?? {
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier } ?? "NULL"
-        let sql = "SELECT \(stamp) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?"
-        guard let row = try Row.fetchOne(db, sql: sql, arguments: [key.databaseValue]) else { return nil }
-        return .some(try? row.decode(String.self, atIndex: 0))
+        let row = try KeyedStatement(db, "SELECT \(stamp) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key))
+        defer { row.end() }
+        guard try row.step() else { return nil }
+        return .some(row.text(0).map { String(decoding: $0, as: UTF8.self) })
     }
 
     /// The keys of a dataset's rows that refer to a row of another table that is not there.
@@ -21,18 +21,12 @@ extension LocalTransaction {
         var dangling: Set<EntityKey> = []
         for key in try ForeignKey.all(db) where key.child.asciiLowercased == schema.table.asciiLowercased {
             guard try db.hasTable(key.parent) else { continue }
-            let values = try DatabaseValue.fetchAll(db, sql: "SELECT c.\(schema.key.column.sqlIdentifier) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
-            dangling.formUnion(values.compactMap(EntityKey.init))
+            let rows = try KeyedStatement(db, "SELECT c.\(schema.key.column.sqlIdentifier) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
+            defer { rows.end() }
+            while try rows.step() {
+                if let key = rows.key(0) { dangling.insert(key) }
+            }
         }
         return dangling
-    }
-}
-
-extension LocalTransaction {
-    /// How many entities a dataset's table holds.
-    package func rowCount(of schema: DatasetSchema) throws -> Int {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0
-        }
     }
 }

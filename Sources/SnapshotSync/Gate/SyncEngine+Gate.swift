@@ -23,6 +23,6 @@ extension SyncEngine {
 
     func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) -> Device {
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger)
+        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
     }
 }
