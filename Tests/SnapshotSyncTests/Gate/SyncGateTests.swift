@@ -105,6 +105,15 @@ import Testing
         #expect(try await scene.closed(entitlement: true) == nil)
     }
 
+    @Test func oneWhoSaysYesElsewhereIsAskedAboutAtOnce() async throws {
+        let scene = try await GateScene()
+        try scene.gate(entitlement: true, preference: true).setPreference(false)
+        scene.shop.answer(Entitlement(isEntitled: true))
+        #expect(try await scene.closed(entitlement: true, preference: true) == .preferenceOff && scene.shop.questions == 0)
+        scene.settings.set(true)
+        #expect(try await scene.closed(entitlement: true, preference: true) == nil && scene.shop.questions == 1)
+    }
+
     @Test func clockPutBackMakesNoOldAnswerGood() async throws {
         let scene = try await GateScene()
         scene.shop.answer(Entitlement(isEntitled: true, validUntil: scene.sync.clock.now().advanced(byMicroseconds: 3_600_000_000)))
