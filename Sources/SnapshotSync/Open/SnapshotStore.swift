@@ -1,5 +1,3 @@
-import CloudStore
-import Foundation
 import LocalStore
 public import Logging
 public import StrictText
