@@ -19,25 +19,31 @@ public final class SyncEngine: Sendable {
     let now: @Sendable () -> Instant
     let logger: Logger
     let assetRule: AssetRule
+    /// Whether this database is synced, decided anew for each run.
+    public let gate: SyncGate
 
     /// Opens a database.
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
+    ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
     ///   - now: the time, for tests.
     public convenience init(
-        database path: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+        database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID) }
+        try self.init(database: path, gate: gate, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID) }
     }
 
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
     package init(
-        database path: String, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
-        assetRule: AssetRule = .standard, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }, assetRule: AssetRule = .standard,
+        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
+        self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
@@ -96,6 +102,7 @@ public final class SyncEngine: Sendable {
 
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer; a view is left as it is.
     public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        try await gate.enter()
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         switch settings.role {
         case .writer, .peer:
@@ -110,22 +117,27 @@ public final class SyncEngine: Sendable {
 
     /// What this database has, and what the zone has.
     public func status() async throws -> StatusReport {
-        try await StatusReporter(device: device()).run()
+        let gate = try await gate.report()
+        return try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run()
     }
 
     /// Looks into the zone.
     public func inspector() async throws -> SnapshotInspector {
+        try await gate.enter()
         let device = try device()
         return SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.applied() } }, device: device)
     }
 
     /// The database, its settings and the cloud that they name.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
     func device() throws -> Device {
-        try SyncError.at(.open) {
-            let (settings, assetLimit) = try database.read { (try $0.settings(), try $0.operatorSettings().assetLimit) }
-            let cloud = AssetLimitedCloud(wrapping: try openCloud(settings), limit: assetLimit, datasets: settings.datasets)
-            let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit)
+        try gate.verify()
+        return try SyncError.at(.open) {
+            let settings = try database.read { try $0.settings() }
+            let limit = try database.read { try $0.operatorSettings().assetLimit }
+            let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: try openCloud(settings), limit: limit, datasets: settings.datasets), gate: gate)
+            return try device(settings, cloud)
         }
     }
 
@@ -137,6 +149,7 @@ public final class SyncEngine: Sendable {
 
     /// Runs `body` while no other run works on this database.
     func locked<T>(_ body: () async throws -> T) async throws -> T {
+        await gate.askForEntitlement()
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try await body()

@@ -83,6 +83,8 @@ import Testing
         "share publish --cloud a --project b --owner A", "share publish --db a --project b --owner A --column c", "share publish --db a --project b --owner A --column item.name=c",
         "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0", "share comment --cloud a --project b --name A",
         "share comment --cloud a --project b --text x", "share bogus",
+        "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b", "enable --db a --preference-key b",
+        "enable --db a --preference-file b --preference-key c --unbind", "init --role writer --db a --cloud b --preference-file c",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -136,6 +138,23 @@ import Testing
         check(try scene.json("status --db phone.db"), "status --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
+        try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
+        check(try scene.json("enable --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("disable --db watch.db"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("open --db watch.db"), "open --json")
+        check(try scene.json("open --db phone.db"), "open --json")
+        try scene.scratch.write(#"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
+        try scene.scratch.write("no", to: "old/Bucket/note.txt")
+        try scene.scratch.write("no", to: "old/Bucket/bad.json")
+        check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
+        check(try scene.json("detach --db watch.db"), "detach --json")
+        let away = try scene.run("status --db phone.db --cloud none --json")
+        #expect(away.status == 69)
+        check(try #require(try JSONSerialization.jsonObject(with: away.output) as? [String: Any]), "status --json")
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
 

@@ -19,10 +19,16 @@ package final class EntityApplier: EntitySink {
     /// The positions of text columns that would turn a text that reads as a number into one; in most tables none.
     private let numericColumns: [Int]
 
-    init(_ transaction: LocalTransaction, _ schema: DatasetSchema) throws {
+    /// - Parameter updating: whether an entity whose key is there changes that row instead of failing.
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         let values = Array(repeating: "?", count: schema.columns.count).joined(separator: ", ")
-        statement = try transaction.db.makeStatement(sql: "INSERT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))")
+        // An update, not REPLACE, which would delete rows that other unique indexes name.
+        let others = schema.columns.filter { $0 != schema.key }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
+        let conflict = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
+        statement = try transaction.db.makeStatement(sql: """
+            INSERT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.key.column.sqlIdentifier)) DO \(conflict)" : "")
+            """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection

@@ -7,7 +7,7 @@
 /// Keeps two runs on one database apart, for economy only: correctness never rests on it.
 ///
 /// An open-file-description lock on `FILE.snapsync-lock`; the kernel drops it when the process ends, however it ends.
-package final class RunLock {
+package final class RunLock: Sendable {
     private let descriptor: Int32
 
     /// The lock file of a database.

@@ -67,8 +67,8 @@ public struct StatusReport: Sendable, Encodable {
     public let version: Int?
     /// The zone's newest version; nil if it has none.
     public let newestVersion: Int?
-    /// How many versions this database is behind.
-    public let behind: Int
+    /// How many versions this database is behind; nil if the cloud was not looked at.
+    public let behind: Int?
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     public let view: String?
     /// When the role's work last ended well; nil before the first time.
@@ -88,6 +88,10 @@ public struct StatusReport: Sendable, Encodable {
     public let datasets: [Dataset]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+    /// Whether this database is synced, and why not.
+    public let gate: GateReport
+    /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
+    public let cloudProblem: CloudProblem?
 }
 
 extension StatusReport {
@@ -110,15 +114,21 @@ extension StatusReport {
 /// Collects a ``StatusReport``.
 struct StatusReporter: Sendable {
     let device: Device
+    let gate: GateReport
 
     func run() async throws -> StatusReport {
         let local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
-        return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied))
+        guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil) }
+        do {
+            return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil)
+        } catch {
+            return StatusReport(device.database.path, local, nil, gate, CloudProblem(SyncError(error, step: .fetch)))
+        }
     }
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts) {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?) {
         self.database = database
         cloud = local.settings.cloud
         self.zone = local.settings.zone
@@ -126,8 +136,8 @@ extension StatusReport {
         device = local.settings.device
         journalMode = local.journalMode
         version = local.applied?.number
-        newestVersion = zone.newest?.number
-        behind = (zone.newest?.number ?? 0) - (local.applied?.number ?? 0)
+        newestVersion = zone?.newest?.number
+        behind = zone.map { ($0.newest?.number ?? 0) - (local.applied?.number ?? 0) }
         view = local.view
         lastSuccess = local.lastSuccess?.description
         lastSuccessAge = local.successAge
@@ -140,9 +150,11 @@ extension StatusReport {
             let state = local.states.first { $0.name == schema.name }
             return Dataset(
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
-                isTracked: changes.isTracked, assetSize: zone.assetSize(of: schema.recordName))
+                isTracked: changes.isTracked, assetSize: zone?.assetSize(of: schema.recordName))
         }
-        devices = zone.reports.map { OtherDevice($0, newest: zone.newest, now: local.now) }
+        devices = zone?.reports.map { OtherDevice($0, newest: zone?.newest, now: local.now) } ?? []
+        self.gate = gate
+        cloudProblem = problem
     }
 }
 

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import LocalStore
+import Logging
 public import SnapshotModel
 import StrictText
 
@@ -26,11 +27,17 @@ public struct SetupRequest: Sendable {
     public var assetLimit: Int?
     /// What to do about the data here if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
+    /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
+    public var enables: Bool
+    /// An application's settings file that the choice is bound to; nil if to none.
+    public var preference: FilePreference?
+    /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
+    public var entitlementFile: String?
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        assetLimit: Int? = nil
+        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -42,6 +49,9 @@ public struct SetupRequest: Sendable {
         self.createsTables = createsTables
         self.replacesOwnRows = replacesOwnRows
         self.assetLimit = assetLimit
+        self.enables = enables
+        self.preference = preference
+        self.entitlementFile = entitlementFile
     }
 }
 
@@ -60,6 +70,8 @@ public struct SetupReport: Sendable, Encodable {
     public let journalMode: String
     /// Whether a cloud was made in the directory.
     public let cloudMade: Bool
+    /// Whether sync is on.
+    public let isEnabled: Bool
 }
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -87,18 +99,35 @@ enum SyncSetup {
                     try $0.initialize(settings)
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
+                    try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()
             }
+            let isEnabled = try setUpGate(request, database)
             return SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade)
+                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled)
         } catch {
             // A database that this call made, and that is of no use, is not left behind.
             if isNew { database.remove() }
             throw error
         }
+    }
+
+    /// Binds the choice and names the entitlement, as asked for. Returns whether sync is on.
+    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase) throws -> Bool {
+        let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
+        do {
+            try gate.setEntitlementFile(request.entitlementFile)
+            try gate.bind(to: request.preference)
+            try SyncError.at(.open) { try gate.reconcile() }
+        } catch {
+            // Half set up is not set up.
+            try SyncError.at(.open) { try database.write { try $0.detach() } }
+            throw error
+        }
+        return try SyncError.at(.read) { try database.read { try $0.preference().isOn } }
     }
 
     /// The datasets that a file describes, or the built-in ones.

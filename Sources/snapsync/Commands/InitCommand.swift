@@ -15,6 +15,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
+              snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
             """)
 
     @OptionGroup var database: DatabaseFile
@@ -38,6 +39,10 @@ struct InitCommand: AsyncParsableCommand {
     var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
     var onZoneDeletion = OnZoneDeletion.keep
+    @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
+    var disabled = false
+    @OptionGroup var binding: PreferenceOptions
+    @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
@@ -52,6 +57,7 @@ struct InitCommand: AsyncParsableCommand {
         guard !create || datasets == nil else {
             throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
         }
+        _ = try binding.file()
     }
 
     func run() async throws {
@@ -59,7 +65,8 @@ struct InitCommand: AsyncParsableCommand {
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         var request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value)
+            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
+            enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement)
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
@@ -70,6 +77,7 @@ struct InitCommand: AsyncParsableCommand {
     private func lines(_ report: SetupReport) -> [String] {
         var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
         lines.append("  device \(report.device), datasets \(report.datasets.joined(separator: ", "))")
+        if !report.isEnabled { lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)") }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
         if report.journalMode != "wal" {

@@ -43,7 +43,11 @@ struct StatusCommand: AsyncParsableCommand {
                 if let prometheus { try await engine.writeMetrics(to: prometheus) }
                 guard prometheus == nil || strict else { return }
                 let report = try await engine.status()
-                if prometheus == nil { try output.printer.print(report, lines(report)) }
+                if prometheus == nil {
+                    try output.printer.print(report, lines(report))
+                    // What is here was shown; that the cloud could not be looked at is an error all the same.
+                    if let problem = report.cloudProblem { throw problem.error }
+                }
                 if strict { try report.verifyFresh(within: maxAge?.duration) }
             }
         }
@@ -52,8 +56,13 @@ struct StatusCommand: AsyncParsableCommand {
     private func lines(_ report: StatusReport) -> [String] {
         var lines = ["\(report.database): \(report.role) \(report.device) of zone \(report.zone) in \(report.cloud)"]
         let here = report.version.map { "version \($0)" } ?? "no version yet"
-        let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
-        lines.append("  \(here), \(there)" + (report.behind > 0 ? ", \(report.behind) behind" : ""))
+        if let behind = report.behind {
+            let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
+            lines.append("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""))
+        } else {
+            lines.append("  \(here); the cloud was not looked at")
+        }
+        lines += report.gate.lines.map { "  \($0)" }
         if let view = report.view { lines.append("  showing \(view); snapsync import goes back to the newest") }
         let age = report.lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
         lines.append("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")

@@ -8,7 +8,8 @@ struct SyncCommand: AsyncParsableCommand {
         abstract: "Does what the role does: a writer publishes what is new, a reader imports what is newer.",
         discussion: """
             Made for cron: with --quiet, a run that went well prints nothing. A run that finds another one at work on the same
-            database ends with 75 and does no harm.
+            database ends with 75 and does no harm. Where sync is turned off (snapsync disable), the command ends with 78 and
+            says so; with --quiet it ends with 0 and says nothing.
 
             EXAMPLES
               snapsync sync --db phone.db
@@ -25,6 +26,8 @@ struct SyncCommand: AsyncParsableCommand {
         let progress = quiet ? nil : ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
+            // Who turned sync off knows; cron need not tell him every quarter of an hour.
+            if quiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
             let report = try await engine.sync(progress: progress?.handler)
             progress?.line.clear()
             if !quiet { try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? [])) }

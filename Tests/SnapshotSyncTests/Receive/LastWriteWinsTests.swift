@@ -18,7 +18,7 @@ import Testing
         func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
 
         func setUp(_ name: String, _ role: SyncRole) async throws {
-            _ = try await SyncEngine.setUp(SetupRequest(database: path(name), cloud: path("cloud"), role: role, device: name, createsTables: true))
+            _ = try await SyncEngine.setUp(SetupRequest(database: path(name), cloud: path("cloud"), role: role, device: name, createsTables: true, enables: true))
         }
 
         func export() async throws { _ = try await SyncEngine(database: path("writer")).export() }

@@ -1,0 +1,132 @@
+import CloudStore
+import Foundation
+import LocalStore
+public import Logging
+public import SnapshotModel
+import StrictText
+import Synchronization
+
+/// Syncs the built-in datasets under the names that code written for CloudKit uses.
+///
+///     try CloudKitSyncManager.configure(database: "phone.db", cloud: "/mnt/share/cloud", role: .writer)
+///     CloudKitSyncManager.shared.syncAllToCloudKit { success, buckets, notifications in … }
+///
+/// A thin layer over ``SyncEngine``, which new code uses directly. Calls are done one after another, in the order in which they were
+/// made; the completions run on no particular thread. What went wrong last is in ``lastError``.
+public final class CloudKitSyncManager: Sendable {
+    /// How a manager finds its database and its cloud.
+    public struct Configuration: Sendable {
+        /// The SQLite file. One that is not set up yet is set up at the first call, as `setup` says.
+        public var database: String
+        /// How to set the database up; nil: it is set up already.
+        public var setup: SetupRequest?
+        /// Who says whether the user may and wants to sync, where that is not in the database's settings.
+        public var gate: GateOptions
+        public var logger: Logger
+
+        public init(database: String, setup: SetupRequest? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync")) {
+            self.database = database
+            self.setup = setup
+            self.gate = gate
+            self.logger = logger
+        }
+    }
+
+    /// The manager that ``configure(database:cloud:role:device:zone:createsTables:enables:)`` configures; until then it works on the
+    /// database that the environment's `SNAPSYNC_DB` names.
+    public static let shared = CloudKitSyncManager()
+
+    struct State: Sendable {
+        var configuration: Configuration?
+        var engine: SyncEngine?
+        var lastError: SyncError?
+        var subscription: Task<Void, Never>?
+    }
+
+    let state: Mutex<State>
+    let calls = SerialCalls()
+
+    /// A manager of a database of its own; nil leaves it to ``configure(_:)``.
+    public init(_ configuration: Configuration? = nil) { state = Mutex(State(configuration: configuration)) }
+
+    deinit { state.withLock { $0.subscription?.cancel() } }
+
+    /// What went wrong in the last call; nil if it went well.
+    public var lastError: SyncError? { state.withLock { $0.lastError } }
+
+    /// Says which database the shared manager works on, once, before its first call. Sets it up, if need be, at that call.
+    ///
+    /// - Parameter enables: whether sync is on from the start; else the user is to say so (``SyncGate/setPreference(_:)``).
+    /// - Throws: ``SyncError`` with `.refused` if it was configured before.
+    public static func configure(
+        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone", createsTables: Bool = true, enables: Bool = false
+    ) throws {
+        try shared.configure(
+            Configuration(
+                database: database,
+                setup: SetupRequest(database: database, cloud: cloud, role: role, device: device, zone: zone, createsTables: createsTables, enables: enables)))
+    }
+
+    /// Says which database this manager works on, once, before its first call.
+    public func configure(_ configuration: Configuration) throws {
+        try state.withLock { state in
+            guard state.configuration == nil, state.engine == nil else {
+                throw SyncError(.refused, at: configuration.database, "this manager is configured already", hint: "configure it once, when the program starts")
+            }
+            state.configuration = configuration
+        }
+    }
+
+    /// The engine, made at the first call.
+    public func engine() async throws -> SyncEngine {
+        let (engine, known) = state.withLock { ($0.engine, $0.configuration) }
+        if let engine { return engine }
+        guard let configuration = known ?? Self.environment() else {
+            throw SyncError(.refused, step: .open, at: "CloudKitSyncManager", "it does not know its database", hint: "call CloudKitSyncManager.configure, or set SNAPSYNC_DB")
+        }
+        if let setup = configuration.setup, try !Self.isSetUp(configuration.database) { _ = try await SyncEngine.setUp(setup) }
+        let made = try SyncEngine(database: configuration.database, gate: configuration.gate, logger: configuration.logger)
+        return state.withLock { state in
+            state.engine = state.engine ?? made
+            return state.engine ?? made
+        }
+    }
+
+    private static func environment() -> Configuration? {
+        ProcessInfo.processInfo.environment["SNAPSYNC_DB"].flatMap { $0.isEmpty ? nil : Configuration(database: $0) }
+    }
+
+    private static func isSetUp(_ path: String) throws -> Bool {
+        guard FileManager.default.fileExists(atPath: path) else { return false }
+        return try SyncError.at(.open) { try LocalDatabase(path: path).read { try $0.isInitialized() } }
+    }
+
+    /// Runs one call after those before it, and keeps what went wrong.
+    func call<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T) async throws -> T {
+        try await calls.run { try await self.perform(work) }
+    }
+
+    /// The same for a completion handler: begun in the order of the calls, whatever the tasks of the program do.
+    func begin<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T, _ completion: @escaping @Sendable (Result<T, any Error>) async -> Void) {
+        calls.enqueue {
+            let result: Result<T, any Error>
+            do { result = .success(try await self.perform(work)) } catch { result = .failure(error) }
+            await completion(result)
+        }
+    }
+
+    private func perform<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T) async throws -> T {
+        do {
+            let result = try await work(engine())
+            state.withLock { $0.lastError = nil }
+            return result
+        } catch {
+            let error = SyncError(error, step: .open)
+            state.withLock { $0.lastError = error }
+            throw error
+        }
+    }
+
+    /// Keeps an error of a call that does nothing else.
+    func keep(_ error: SyncError) { state.withLock { $0.lastError = error } }
+}

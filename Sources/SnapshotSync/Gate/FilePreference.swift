@@ -1,0 +1,92 @@
+import Foundation
+import StrictText
+
+/// A preference in an application's own settings file: `true` or `false` under one key of a JSON object.
+///
+/// Only that value is replaced, byte for byte: the order of keys, numbers and white space stay as the application wrote them. The
+/// new file takes the old one's place at once and has its mode; if the application writes between the look and that moment, the
+/// work is done again on what it wrote. The file's time says nothing of when this one key was changed, so `changedAt` is nil.
+public struct FilePreference: PreferenceBinding {
+    /// The file's path.
+    public let path: String
+    /// The key at the top of the object.
+    public let key: String
+
+    public init(path: String, key: String) {
+        self.path = path
+        self.key = key
+    }
+
+    /// What the file says; nil if there is no such file or key, or the key's value is null.
+    ///
+    /// - Throws: ``SyncError`` if the file cannot be read, or something else stands there.
+    public func load() throws -> BoundPreference? {
+        guard let data = try SettingsFile(path: path).contents() else { return nil }
+        return try place(in: data).value.map { BoundPreference(isOn: $0) }
+    }
+
+    /// Writes the value, and the file if there is none.
+    ///
+    /// - Throws: ``SyncError`` if the file cannot be read, understood or written.
+    public func store(_ isOn: Bool) throws {
+        try SettingsFile(path: path).edit { data in
+            guard let data else { return Data("{\(try quotedKey()):\(isOn)}\n".utf8) }
+            let place = try place(in: data)
+            guard place.value != isOn else { return nil }
+            var edited = data
+            edited.replaceSubrange(place.range, with: Data("\(place.before)\(isOn)\(place.after)".utf8))
+            return edited
+        }
+    }
+
+    /// Where the value stands, or would stand, and what goes around it.
+    private struct Place {
+        let range: Range<Int>
+        var before = ""
+        var after = ""
+        var value: Bool?
+    }
+
+    private func place(in data: Data) throws -> Place {
+        do {
+            return try data.withUnsafeBytes { bytes in
+                try StrictJSON.check(bytes)
+                return try place(JSONScanner(bytes))
+            }
+        } catch is JSONFault {
+            throw fault("it is not strict JSON", "mend it; a JSON object is expected")
+        }
+    }
+
+    /// Walks the object's keys; the text is known to be JSON.
+    private func place(_ scanner: JSONScanner) throws -> Place {
+        let brace = scanner.skipSpace(0)
+        guard scanner.base[brace] == UInt8(ascii: "{") else { throw fault("it is not a JSON object", "name a file that holds one") }
+        let first = scanner.skipSpace(brace + 1)
+        var position = first
+        while scanner.base[position] != UInt8(ascii: "}") {
+            let nameEnd = try scanner.skipString(position)
+            let name = try scanner.unescape(position + 1, nameEnd - 1)
+            let start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
+            let end = try scanner.skipValue(start)
+            if name.elementsEqual(key.utf8) {
+                // SAFETY: the scanner found start and end inside the bytes that it was lent.
+                switch String(decoding: UnsafeBufferPointer(start: scanner.base + start, count: end - start), as: UTF8.self) {
+                case "true": return Place(range: start..<end, value: true)
+                case "false": return Place(range: start..<end, value: false)
+                case "null": return Place(range: start..<end)
+                default: throw fault("what stands under the key is neither true nor false", "correct it, or bind another key")
+                }
+            }
+            position = scanner.skipSpace(end)
+            if scanner.base[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
+        }
+        return Place(range: first..<first, before: "\(try quotedKey()):", after: position == first ? "" : ",")
+    }
+
+    private func quotedKey() throws -> String { String(decoding: try StrictJSON.encode(key), as: UTF8.self) }
+
+    private func fault(_ reason: String, _ hint: String) -> SyncError {
+        SyncError(.dataRefused, step: .open, at: "\(path), key \(key)", reason, hint: hint)
+    }
+}

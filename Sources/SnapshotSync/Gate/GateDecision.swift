@@ -1,0 +1,52 @@
+/// Whether this database is synced now: taken from one place, for every run anew.
+///
+///     if case .closed(let reason) = try await engine.gate.decision() { print(reason) }
+public enum GateDecision: Hashable, Sendable {
+    /// It is: the user wants it and may.
+    case open
+    /// It is not: nothing is read from or sent to the cloud; changes go on being noted.
+    case closed(GateReason)
+
+    /// Why it is closed; nil if it is open.
+    public var reason: GateReason? {
+        if case .closed(let reason) = self { reason } else { nil }
+    }
+}
+
+/// Why a database is not synced, and what would change that.
+public struct GateReason: Hashable, Sendable, CustomStringConvertible {
+    /// The kind of reason. A struct, so that a new one breaks nobody's switch.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        public let name: String
+
+        /// The user has not asked for it, or has turned it off.
+        public static let preferenceOff = Code(name: "preferenceOff")
+        /// The store that the preference is bound to says something else and cannot be read or written.
+        public static let preferenceUnknown = Code(name: "preferenceUnknown")
+        /// The user may not.
+        public static let notEntitled = Code(name: "notEntitled")
+        /// The user might until a time that has passed.
+        public static let entitlementExpired = Code(name: "entitlementExpired")
+        /// Nobody can say whether the user may, and no earlier answer holds any longer.
+        public static let entitlementUnknown = Code(name: "entitlementUnknown")
+        /// The database is a stand-in in memory.
+        public static let inMemory = Code(name: "inMemory")
+
+        public init(name: String) { self.name = name }
+        public var description: String { name }
+    }
+
+    public let code: Code
+    /// The reason in words.
+    public let reason: String
+    /// What to do.
+    public let hint: String
+
+    public init(_ code: Code, _ reason: String, hint: String) {
+        self.code = code
+        self.reason = reason
+        self.hint = hint
+    }
+
+    public var description: String { "\(reason); hint: \(hint)" }
+}

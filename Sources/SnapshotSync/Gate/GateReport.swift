@@ -1,0 +1,43 @@
+import LocalStore
+import StrictText
+
+/// Whether a database is synced, and what that rests on.
+public struct GateReport: Sendable, Encodable {
+    /// Whether it is synced now.
+    public let isOpen: Bool
+    /// The kind of reason why not; nil if it is.
+    public let code: String?
+    public let reason: String?
+    public let hint: String?
+    /// The user's choice, as the database has it.
+    public let isEnabled: Bool
+    /// The file that the choice is bound to; nil if to none.
+    public let preferenceFile: String?
+    public let preferenceKey: String?
+    /// The file that states the entitlement; nil if none does.
+    public let entitlementFile: String?
+    /// The last answer; nil if nothing restricts who may sync.
+    public let isEntitled: Bool?
+    /// When the entitlement ends; nil if it does not.
+    public let entitledUntil: String?
+    /// Why the entitlement could not be asked for just now, so that the last answer counts; nil if it could.
+    public let entitlementProblem: String?
+}
+
+extension SyncGate {
+    /// What the decision rests on, for people to look at.
+    public func report() async throws -> GateReport {
+        let decision = try await decision()
+        return try SyncError.at(.read) {
+            try database.read { transaction in
+                let file = try transaction.preferenceFile()
+                let record = try provider(in: transaction) == nil ? nil : transaction.entitlementRecord()
+                return GateReport(
+                    isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint,
+                    isEnabled: try transaction.preference().isOn, preferenceFile: file?.path, preferenceKey: file?.key,
+                    entitlementFile: try transaction.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
+                    entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+import CloudStore
+
+/// A cloud that takes no commit once the gate has closed: who turns sync off while a run works is heard before anything is announced.
+struct GatedCloudDatabase: CloudDatabaseDecorator {
+    let wrapped: any CloudDatabase
+    let gate: SyncGate
+
+    func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try gate.verify()
+        return try await wrapped.publish(commit)
+    }
+}

@@ -1,0 +1,29 @@
+import LocalStore
+
+/// What `enable` or `disable` did.
+public struct PreferenceReport: Sendable, Encodable {
+    public let database: String
+    /// Whether sync is on now.
+    public let isEnabled: Bool
+    /// Whether it was before.
+    public let wasEnabled: Bool
+    /// Whether this database is synced now, and what that rests on.
+    public let gate: GateReport
+    /// What deserves attention, in words.
+    public let warnings: [String]
+}
+
+extension SyncGate {
+    /// Turns sync on or off and says what is so now. See ``setPreference(_:)``.
+    public func turn(on isOn: Bool) async throws -> PreferenceReport {
+        let before = try SyncError.at(.open) {
+            try database.read { transaction in
+                try checkIsSetUp(transaction)
+                return try transaction.preference().isOn
+            }
+        }
+        let warning = try setPreference(isOn)
+        let report = try await report()
+        return PreferenceReport(database: database.path, isEnabled: report.isEnabled, wasEnabled: before, gate: report, warnings: warning.map { [$0] } ?? [])
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+
+/// A small file that belongs to an application: read whole, and replaced whole, durably, without losing what it writes meanwhile.
+struct SettingsFile: Sendable {
+    let path: String
+
+    /// The file's bytes; nil if there is none.
+    func contents() throws -> Data? {
+        if let data = FileManager.default.contents(atPath: path) { return data }
+        guard Self.facts(path) == nil, errno == ENOENT else { throw fault("it cannot be read", "check that it is a file, and its mode") }
+        return nil
+    }
+
+    /// Replaces the file by what `body` makes of its bytes; nil leaves it. Called again where another program wrote meanwhile.
+    func edit(_ body: (Data?) throws -> Data?) throws {
+        // A link to the file stays a link.
+        let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+        removeLeftovers(of: target)
+        for _ in 0..<5 {
+            let before = Self.facts(target)
+            guard let edited = try body(contents()) else { return }
+            if try replace(target, by: edited, unlessOtherThan: before) { return }
+        }
+        throw SyncError(.tryAgainLater, step: .store, at: path, "another program writes it without a pause", hint: "run the same command again")
+    }
+
+    private func replace(_ target: String, by data: Data, unlessOtherThan before: stat?) throws -> Bool {
+        let temporary = target + Self.mark + String(UInt64.random(in: 0 ... .max))
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before.map { $0.st_mode & 0o7777 } ?? 0o600)
+        guard descriptor >= 0 else { throw failure() }
+        var isInPlace = false
+        defer { if !isInPlace { unlink(temporary) } }
+        do {
+            defer { close(descriptor) }
+            if let before {
+                fchmod(descriptor, before.st_mode & 0o7777)
+                // Only root may give a file away; for anybody else the owner is the same as it was.
+                _ = fchown(descriptor, before.st_uid, before.st_gid)
+            }
+            let written = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+            guard written == data.count, fsync(descriptor) == 0 else { throw failure() }
+        }
+        guard Self.isSame(before, Self.facts(target)) else { return false }
+        guard rename(temporary, target) == 0 else { throw failure() }
+        isInPlace = true
+        let folder = open(URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if folder >= 0 {
+            fsync(folder)
+            close(folder)
+        }
+        return true
+    }
+
+    private static let mark = ".snapsync-"
+
+    /// Removes what runs that were killed left beside the file; what is younger than a minute may belong to one that works.
+    private func removeLeftovers(of target: String) {
+        let url = URL(fileURLWithPath: target), folder = url.deletingLastPathComponent().path, prefix = url.lastPathComponent + Self.mark
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
+            let leftover = "\(folder)/\(name)"
+            if let facts = Self.facts(leftover), facts.st_mtim.tv_sec < time(nil) - 60 { unlink(leftover) }
+        }
+    }
+
+    private static func facts(_ path: String) -> stat? {
+        var facts = stat()
+        return stat(path, &facts) == 0 ? facts : nil
+    }
+
+    private static func isSame(_ left: stat?, _ right: stat?) -> Bool {
+        guard let left, let right else { return left == nil && right == nil }
+        return left.st_ino == right.st_ino && left.st_size == right.st_size && left.st_mtim.tv_sec == right.st_mtim.tv_sec
+            && left.st_mtim.tv_nsec == right.st_mtim.tv_nsec
+    }
+
+    private func failure() -> SyncError {
+        fault("it cannot be written: \(String(cString: strerror(errno)))", "check the owner, mode and room of the file and of its folder")
+    }
+
+    private func fault(_ reason: String, _ hint: String) -> SyncError {
+        SyncError(errno == EACCES || errno == EROFS || errno == EPERM ? .permissionDenied : .inputOutput, step: .store, at: path, reason, hint: hint)
+    }
+}

@@ -1,0 +1,76 @@
+import LocalStore
+import Logging
+import StrictText
+
+extension SyncGate {
+    /// What an answer on the entitlement means at a time.
+    func decision(_ record: EntitlementRecord?, at time: Instant) -> GateDecision {
+        let failure = record?.failure.map { " (\($0))" } ?? ""
+        guard let answer = record?.answer else {
+            return .closed(GateReason(.entitlementUnknown, "whether this user may sync is not known\(failure)", hint: "see to it that the entitlement can be asked for, then run the same command again"))
+        }
+        // A clock that was put back must not make an old answer good again.
+        guard answer.givenAt <= time.advanced(byMicroseconds: Self.day).microseconds else {
+            return .closed(GateReason(.entitlementUnknown, "the last answer on the entitlement comes from a later time than the clock says\(failure)", hint: "correct the clock"))
+        }
+        if let end = answer.validUntil, end <= time.microseconds {
+            let isOld = !answer.isEntitled
+            return .closed(
+                GateReason(
+                    isOld ? .entitlementUnknown : .entitlementExpired,
+                    isOld ? "whether this user may sync is not known\(failure)" : "the entitlement ended at \(Instant(microseconds: end))\(failure)",
+                    hint: "renew the entitlement; what was changed here is kept and syncs then"))
+        }
+        guard answer.isEntitled else {
+            return .closed(GateReason(.notEntitled, "this user is not entitled to sync", hint: "get the entitlement; what was changed here is kept and syncs then"))
+        }
+        return .open
+    }
+
+    /// Who is asked for the entitlement; nil if nothing restricts it.
+    func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
+        if let provider = options.entitlement { return provider }
+        return try transaction.isInitialized() ? transaction.entitlementFile().map { FileEntitlement(path: $0) } : nil
+    }
+
+    /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
+    func askForEntitlement() async {
+        do {
+            guard var facts = try database.read({ try $0.isInitialized() ? lookUp($0) : nil }), facts.provider != nil else { return }
+            if facts.isBound {
+                // Who has just said yes elsewhere is asked about, too.
+                _ = reconcileOrExplain()
+                facts = try database.read { try lookUp($0) }
+            }
+            let record = facts.entitlement
+            guard facts.isOn, let asked = facts.provider, isDue(record, asksAgainAfter: asked.asksAgainAfter) else { return }
+            let next: EntitlementRecord
+            do {
+                let answer = try await asked.entitlement()
+                next = EntitlementRecord(
+                    answer: .init(isEntitled: answer.isEntitled, validUntil: answer.validUntil?.microseconds, givenAt: now().microseconds), failure: nil)
+            } catch {
+                next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
+            }
+            if differs(next, record) { try database.write { try $0.setEntitlementRecord(next) } }
+        } catch {
+            logger.warning("the entitlement could not be looked up", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func isDue(_ record: EntitlementRecord?, asksAgainAfter wait: Duration) -> Bool {
+        guard let record, record.failure == nil, let answer = record.answer else { return true }
+        let age = now().microseconds - answer.givenAt
+        let isOver = answer.validUntil.map { $0 <= now().microseconds } ?? false
+        return isOver || age < 0 || .microseconds(age) >= wait
+    }
+
+    /// Whether a record is worth a write: the same answer is written anew once an hour, so that a run with nothing to do writes nothing.
+    private func differs(_ next: EntitlementRecord, _ last: EntitlementRecord?) -> Bool {
+        guard let last, last.failure == next.failure, last.answer?.isEntitled == next.answer?.isEntitled, last.answer?.validUntil == next.answer?.validUntil
+        else { return true }
+        return abs((next.answer?.givenAt ?? 0) - (last.answer?.givenAt ?? 0)) > Self.day / 24
+    }
+
+    private static let day: Int64 = 86_400_000_000
+}

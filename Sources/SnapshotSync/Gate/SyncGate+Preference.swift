@@ -1,0 +1,143 @@
+import Foundation
+import LocalStore
+import Logging
+import StrictText
+
+extension SyncGate {
+    /// Turns sync on or off, for this run and every later one, in this program and in every other that opens the database.
+    ///
+    /// The database is changed first, then the bound store. Turning off counts at once, whatever becomes of that store; turning on is
+    /// taken back if it cannot be written, for the two must not disagree.
+    ///
+    /// - Returns: what is left to do, in words; nil if all agree.
+    /// - Throws: ``SyncError``.
+    @discardableResult
+    public func setPreference(_ isOn: Bool) throws -> String? {
+        try SyncError.at(.apply) {
+            // What the user said elsewhere before now comes first, so that this is the last word.
+            do {
+                try reconcile()
+            } catch where !isOn {
+                logger.debug("the bound preference could not be read before sync was turned off", metadata: ["error": "\(error)"])
+            }
+            let before = try database.write { transaction in
+                try checkIsSetUp(transaction)
+                let before = try transaction.preference()
+                try transaction.setPreference(SyncPreference(isOn: isOn, changedAt: now()))
+                return before
+            }
+            do {
+                try reconcile()
+                return nil
+            } catch {
+                let error = SyncError(error, step: .store)
+                guard isOn else { return "\(error.place): \(error.reason); it will be written at the next run" }
+                try database.write { try $0.setPreference(before) }
+                throw error
+            }
+        }
+    }
+
+    /// Binds the preference to a key of a JSON file, or to none.
+    public func bind(to file: FilePreference?) throws {
+        try SyncError.at(.apply) {
+            try database.write { transaction in
+                try checkIsSetUp(transaction)
+                try transaction.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
+            }
+        }
+    }
+
+    /// Names the file that states the entitlement, or none.
+    public func setEntitlementFile(_ path: String?) throws {
+        try SyncError.at(.apply) {
+            try database.write { transaction in
+                try checkIsSetUp(transaction)
+                try transaction.setEntitlementFile(path.map(absolutePath))
+            }
+        }
+    }
+
+    /// Later runs start in other folders.
+    private func absolutePath(_ path: String) -> String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+    /// Only a database that is set up has a choice to make.
+    func checkIsSetUp(_ transaction: LocalTransaction) throws {
+        guard try !transaction.isInMemory() else {
+            throw SyncError(.refused, step: .open, at: database.path, "it stands in, in memory, for a database that could not be opened", hint: "mend the database that could not be opened")
+        }
+        _ = try transaction.settings()
+    }
+
+    /// What a bound store's fault means for the decision; nil if the store and the database agree now.
+    func reconcileOrExplain() -> GateReason? {
+        do {
+            try reconcile()
+            return nil
+        } catch {
+            let error = SyncError(error, step: .open)
+            return GateReason(
+                .preferenceUnknown, "whether the user wants this is not known: \(error.place): \(error.reason)",
+                hint: error.hint ?? "mend the file that the preference is bound to")
+        }
+    }
+
+    /// Makes the database and the bound store agree.
+    ///
+    /// `agreement` is what both last had. Each step is one transaction or one file put in place: after a crash between them the next
+    /// look sees which of the two has moved, and goes on.
+    func reconcile() throws {
+        let isInitialized = try database.read { try $0.isInitialized() && !$0.isInMemory() }
+        guard isInitialized else { return }
+        guard let bound = try options.preference ?? database.read({ try $0.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } }) else { return }
+        let said = try bound.load()
+        let known = try database.read { (preference: try $0.preference(), agreement: try $0.preferenceAgreement()) }
+        if let said, said.isOn == known.preference.isOn {
+            // A switch that was set to what it was is a word, too: whatever comes after it is later.
+            let last = known.agreement.map { Instant(microseconds: $0.at) }
+            let isNoted = known.agreement?.isOn == said.isOn && [said.changedAt, known.preference.changedAt].allSatisfy { $0 ?? .distantPast <= last ?? .distantPast }
+            if isNoted { return }
+            return try agree(on: said.isOn, was: known.preference, said)
+        }
+        let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? known.preference.isOn
+        if wanted != known.preference.isOn {
+            // The word given in the bound store: taken over in one transaction, with the note that both agree.
+            return try agree(on: wanted, was: known.preference, said)
+        }
+        try bound.store(wanted)
+        try agree(on: wanted, was: known.preference, said)
+    }
+
+    /// Which of two that disagree counts.
+    static func resolve(_ said: BoundPreference, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> Bool {
+        guard let agreement else {
+            // Never looked at together: both are somebody's word.
+            return later(said, preference)
+        }
+        let last = Instant(microseconds: agreement.at)
+        let hasBoundMoved = said.isOn != agreement.isOn || said.changedAt.map { $0 > last } ?? false
+        let hasDatabaseMoved = preference.isOn != agreement.isOn || preference.changedAt.map { $0 > last } ?? false
+        switch (hasBoundMoved, hasDatabaseMoved) {
+        case (true, false): return said.isOn
+        case (false, _): return preference.isOn
+        case (true, true): return later(said, preference)
+        }
+    }
+
+    /// The later of two words; off where that is not known.
+    private static func later(_ said: BoundPreference, _ preference: SyncPreference) -> Bool {
+        guard let there = said.changedAt, let here = preference.changedAt, there != here else { return false }
+        return there > here ? said.isOn : preference.isOn
+    }
+
+    /// Notes that both have the same; fails softly, to be looked at again, where another program has changed the preference meanwhile.
+    private func agree(on isOn: Bool, was preference: SyncPreference, _ said: BoundPreference?) throws {
+        try database.write { transaction in
+            guard try transaction.preference() == preference else { return }
+            // Not before what is agreed on, whatever a clock said when that was set.
+            let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
+            if preference.isOn != isOn { try transaction.setPreference(SyncPreference(isOn: isOn, changedAt: time)) }
+            try transaction.setPreferenceAgreement(PreferenceAgreement(isOn: isOn, at: time))
+        }
+    }
+}

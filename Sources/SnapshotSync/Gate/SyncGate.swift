@@ -1,0 +1,81 @@
+import LocalStore
+import Logging
+import StrictText
+
+/// Decides whether a database is synced: `entitled && preference`, from this one place.
+///
+///     switch try await engine.gate.decision() {
+///     case .open: try await engine.sync()
+///     case .closed(let reason): show(reason.reason)
+///     }
+///
+/// The preference lives in the database, so that every program that opens it agrees; each run reads it anew, and a change needs no
+/// reopening. Closed means: nothing is read from or sent to the cloud, the database stays the same file, and changes go on being
+/// noted, so that nothing is lost when it opens again.
+public struct SyncGate: Sendable {
+    let database: LocalDatabase
+    let options: GateOptions
+    let now: @Sendable () -> Instant
+    let logger: Logger
+
+    /// The decision for now. Looks at the bound store, and asks for the entitlement where that is due.
+    public func decision() async throws -> GateDecision {
+        await askForEntitlement()
+        return try standing()
+    }
+
+    /// The decision by what is known here, without asking anybody but the bound store.
+    func standing() throws -> GateDecision {
+        var facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
+        if facts.isInMemory {
+            return .closed(
+                GateReason(.inMemory, "it stands in, in memory, for a database that could not be opened; it is never published", hint: "mend the database that could not be opened"))
+        }
+        var fault: GateReason?
+        if facts.isBound {
+            fault = reconcileOrExplain()
+            facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
+        }
+        guard facts.isOn else {
+            return .closed(GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)"))
+        }
+        if let fault { return .closed(fault) }
+        return facts.provider == nil ? .open : decision(facts.entitlement, at: now())
+    }
+
+    /// What the decision rests on, as one state of the database has it: one look, for each run takes it.
+    struct Facts {
+        var isInMemory = false
+        var isOn = false
+        var isBound = false
+        /// Who is asked for the entitlement; nil if nothing restricts it.
+        var provider: (any EntitlementProvider)?
+        var entitlement: EntitlementRecord?
+    }
+
+    func lookUp(_ transaction: LocalTransaction) throws -> Facts {
+        // One that is not set up has nothing to decide, and says so.
+        guard try transaction.isInitialized() else {
+            _ = try transaction.settings()
+            return Facts()
+        }
+        if try transaction.isInMemory() { return Facts(isInMemory: true) }
+        return Facts(
+            isOn: try transaction.preference().isOn, isBound: try options.preference != nil || transaction.preferenceFile() != nil,
+            provider: try provider(in: transaction), entitlement: try transaction.entitlementRecord())
+    }
+
+    /// Asks what has to be asked, then refuses where the gate is closed.
+    func enter() async throws {
+        await askForEntitlement()
+        try verify()
+    }
+
+    /// Refuses where the gate is closed.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    func verify() throws {
+        guard let reason = try standing().reason else { return }
+        throw SyncError(.refused, step: .open, at: database.path, reason.reason, hint: reason.hint)
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// One entity of the old layout, read from its file and checked.
+struct OldRecord: Sendable {
+    /// The path beneath the directory.
+    let file: String
+    let schema: DatasetSchema
+    let key: EntityKey
+    /// When it was changed last; nil where the dataset has no timestamp.
+    let instant: Instant?
+    /// The JSON object.
+    let json: Data
+    let unknownFields: Set<String>
+
+    /// Fields that say what the record is, not what the entity is.
+    static let envelopeFields: Set<String> = ["recordType", "recordName"]
+
+    /// Reads a file's bytes as an entity of one dataset.
+    ///
+    /// - Throws: ``BadRecord`` with the reason, which never holds the entity's values.
+    init(_ data: Data, file: String, schema: DatasetSchema) throws {
+        let sink = KeyTaker(schema)
+        let block = EntityBlock()
+        do {
+            let reader = ContainerReader(schemas: [schema], read: Self.source(of: [data], schema))
+            while try reader.next(reusing: block) != nil { try block.give(to: sink) }
+        } catch let error as FormatError {
+            throw BadRecord(reason: "\(error.reason) (\(error.place))")
+        }
+        guard let key = sink.key else { throw BadRecord(reason: "it holds no entity") }
+        try Self.checkNested(data, schema)
+        self.file = file
+        self.schema = schema
+        self.key = key
+        do {
+            instant = try schema.timestampIndex == nil ? nil : sink.timestamp.map { try Instant(parsing: $0) }
+        } catch let error as InstantError {
+            throw BadRecord(reason: "\(schema.timestampIndex.map { schema.columns[$0].name } ?? "the timestamp") is \(error)")
+        }
+        json = data
+        unknownFields = block.unknownFieldNames.subtracting(Self.envelopeFields)
+    }
+
+    /// A container of these entities, piece by piece.
+    static func source(of entities: [Data], _ schema: DatasetSchema) -> (UnsafeMutableRawBufferPointer) throws -> Int {
+        var pieces = [Data("{\"syncTimestamp\":\"1970-01-01T00:00:00Z\",\"\(schema.name)\":[".utf8)]
+        for (number, entity) in entities.enumerated() {
+            if number > 0 { pieces.append(Data(",".utf8)) }
+            pieces.append(entity)
+        }
+        pieces.append(Data("]}".utf8))
+        var piece = 0, offset = 0
+        return { buffer in
+            while piece < pieces.count, offset == pieces[piece].count { (piece, offset) = (piece + 1, 0) }
+            guard piece < pieces.count else { return 0 }
+            let count = min(buffer.count, pieces[piece].count - offset)
+            pieces[piece].withUnsafeBytes { buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count])) }
+            offset += count
+            return count
+        }
+    }
+
+    /// The built-in datasets' nested JSON must be what their Swift types say: records used to hold it as text.
+    private static func checkNested(_ data: Data, _ schema: DatasetSchema) throws {
+        do {
+            if schema == .buckets { _ = try JSONDecoder().decode(Bucket.self, from: data) }
+            if schema == .notifications { _ = try JSONDecoder().decode(SnapshotModel.Notification.self, from: data) }
+        } catch {
+            throw BadRecord(reason: DatasetFile.explain(error))
+        }
+    }
+
+    /// Takes an entity's key and timestamp.
+    private final class KeyTaker: EntitySink {
+        let schema: DatasetSchema
+        var key: EntityKey?
+        var timestamp: String?
+
+        init(_ schema: DatasetSchema) { self.schema = schema }
+
+        func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+            switch values[schema.keyIndex] {
+            case .integer(let value): key = .integer(value)
+            case .text(let bytes): key = .text(Array(bytes))
+            default: key = nil
+            }
+            if let index = schema.timestampIndex, case .text(let bytes) = values[index] { timestamp = String(decoding: bytes, as: UTF8.self) }
+        }
+    }
+}
+
+/// Why a file cannot be brought over.
+struct BadRecord: Error {
+    let reason: String
+}

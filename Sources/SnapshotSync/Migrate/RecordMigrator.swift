@@ -1,0 +1,90 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Brings the old layout into the tables, in one transaction, as changes that are noted like any other.
+///
+/// For each key the later `updatedAt` wins, among files and against the row that is here; where they are equal, the row, then the
+/// file whose name comes first.
+struct RecordMigrator: Sendable {
+    let database: LocalDatabase
+    let schemas: [DatasetSchema]
+    let directory: String
+    let skipsBad: Bool
+    let isDryRun: Bool
+
+    func run() throws -> MigrationReport {
+        var contents = try RecordFolder(directory: directory, schemas: schemas).read()
+        while true {
+            // A dry run goes as far as it can, so that all that is wrong is named at once.
+            guard contents.bad.isEmpty || skipsBad || isDryRun else { throw MigrationReport.refusal(contents.bad, at: directory) }
+            do {
+                let datasets = try isDryRun ? database.holdingWriteLock { try apply(contents.records, $0) } : database.write { try apply(contents.records, $0) }
+                return MigrationReport(
+                    database: database.path, directory: directory, isDryRun: isDryRun, datasets: datasets, badFiles: contents.bad, otherFiles: contents.others)
+            } catch let found as Dangling {
+                contents.records.removeAll { found.files.contains($0.file) }
+                contents.bad += found.files.sorted().map { .init(file: $0, reason: "it refers to a row that is neither here nor in another file") }
+            }
+        }
+    }
+
+    /// Entities that refer to what is not there; thrown so that the transaction is rolled back.
+    private struct Dangling: Error {
+        let files: Set<String>
+    }
+
+    private func apply(_ records: [OldRecord], _ transaction: LocalTransaction) throws -> [MigrationReport.Dataset] {
+        var reports: [MigrationReport.Dataset] = []
+        var written: [(DatasetSchema, [EntityKey: String])] = []
+        for schema in schemas {
+            _ = try transaction.checkTable(of: schema)
+            let own = records.filter { $0.schema == schema }
+            let latest = Self.latest(own)
+            var added: [OldRecord] = [], replaced: [OldRecord] = []
+            for record in latest {
+                guard let stamp = try transaction.timestamp(of: record.key, in: schema) else {
+                    added.append(record)
+                    continue
+                }
+                if let instant = record.instant, let here = stamp.flatMap({ try? Instant(parsing: $0) }), here < instant { replaced.append(record) }
+            }
+            let chosen = (added + replaced).sorted { $0.key < $1.key }
+            try write(chosen, schema, transaction)
+            written.append((schema, Dictionary(chosen.map { ($0.key, $0.file) }) { first, _ in first }))
+            if own.isEmpty { continue }
+            reports.append(
+                MigrationReport.Dataset(
+                    name: schema.name, files: own.count, added: added.count, replaced: replaced.count, older: latest.count - chosen.count,
+                    duplicates: own.count - latest.count, unknownFields: own.reduce(into: Set()) { $0.formUnion($1.unknownFields) }.sorted()))
+        }
+        // After all datasets: a child's file may have been read before its parent's.
+        let dangling = try written.flatMap { schema, files in try transaction.danglingKeys(of: schema).compactMap { files[$0] } }
+        guard dangling.isEmpty else { throw Dangling(files: Set(dangling)) }
+        return reports
+    }
+
+    /// The latest record of each key.
+    private static func latest(_ records: [OldRecord]) -> [OldRecord] {
+        var latest: [EntityKey: OldRecord] = [:]
+        for record in records {
+            // Records come in the order of their files' names, so the first of equals stays.
+            if let other = latest[record.key], (other.instant ?? .distantPast) >= (record.instant ?? .distantPast) { continue }
+            latest[record.key] = record
+        }
+        return Array(latest.values)
+    }
+
+    private func write(_ records: [OldRecord], _ schema: DatasetSchema, _ transaction: LocalTransaction) throws {
+        guard !records.isEmpty else { return }
+        let applier = try transaction.updating(schema)
+        let reader = ContainerReader(schemas: [schema], read: OldRecord.source(of: records.map(\.json), schema))
+        let block = EntityBlock()
+        while try reader.next(reusing: block) != nil {
+            try block.give(to: applier)
+            block.clear()
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import CloudStore
+import Foundation
+import LocalStore
+
+/// Cloud and database, else the database, else a stand-in: tries each, and keeps the reason of each that it gives up.
+struct OpeningWalk: Sendable {
+    typealias Step = OpeningReport.Step
+
+    let database: String
+    let container: String?
+    let setup: SetupRequest?
+    let createsDatabase: Bool
+    let createsTables: Bool
+    /// Opens an engine on a file.
+    let engine: @Sendable (String) throws -> SyncEngine
+
+    func run() async throws -> SnapshotStore {
+        let local: SyncEngine
+        let isReadOnly: Bool
+        do {
+            local = try openDatabase()
+            isReadOnly = try prepare(local.database)
+        } catch {
+            let step = Step(level: .local, kind: Self.kind(ofLocal: error), error: SyncError(error, step: .open))
+            return try standIn(after: [step])
+        }
+        let problem = await cloudProblem(local)
+        let report = OpeningReport(
+            database: database, level: problem == nil ? .cloud : .local, path: database, isReadOnly: isReadOnly, givenUp: problem.map { [$0] } ?? [])
+        return SnapshotStore(report: report, engine: local, folder: nil)
+    }
+
+    private func openDatabase() throws -> SyncEngine {
+        if createsDatabase, !FileManager.default.fileExists(atPath: database) {
+            let made = try LocalDatabase(path: database, creating: true)
+            try made.useWAL()
+        }
+        return try engine(database)
+    }
+
+    /// Makes tables where that is asked for. Returns whether the file can only be read.
+    private func prepare(_ local: LocalDatabase) throws -> Bool {
+        do {
+            guard createsTables else {
+                try local.holdingWriteLock { _ in }
+                return false
+            }
+            _ = try local.write { try $0.createBuiltInTables() }
+            return false
+        } catch let error as LocalStoreError where error.code == .permissionDenied {
+            // What can be read is better than nothing.
+            return true
+        } catch let error as LocalStoreError where error.code == .busy {
+            return false
+        }
+    }
+
+    /// What keeps the store from its cloud; nil if nothing does.
+    private func cloudProblem(_ local: SyncEngine) async -> Step? {
+        do {
+            let isSetUp = try local.database.read { try $0.isInitialized() }
+            if !isSetUp, let setup {
+                var setup = setup
+                setup.database = database
+                _ = try await SyncSetup.run(setup)
+            }
+            let settings = try local.database.read { try $0.settings() }
+            await local.gate.askForEntitlement()
+            if let reason = try local.gate.standing().reason {
+                return Step(level: .cloud, kind: .gateClosed, error: SyncError(.refused, step: .open, at: database, reason.reason, hint: reason.hint))
+            }
+            let cloud = try local.openCloud(settings)
+            if let problem = await containerProblem(cloud) { return problem }
+            _ = try await cloud.zone(ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
+            return nil
+        } catch {
+            return Step(level: .cloud, kind: Self.kind(ofCloud: error), error: SyncError(error, step: .open))
+        }
+    }
+
+    private func containerProblem(_ cloud: some CloudDatabase) async -> Step? {
+        guard let container else { return nil }
+        do {
+            try await ContainerIdentifier(container).verify(cloud)
+            return nil
+        } catch {
+            let isOther = (error as? CloudError)?.code == .badContainer
+            return Step(level: .cloud, kind: isOther ? .otherContainer : Self.kind(ofCloud: error), error: SyncError(error, step: .open))
+        }
+    }
+
+    private func standIn(after steps: [Step]) throws -> SnapshotStore {
+        try SyncError.at(.open) {
+            let folder = try MemoryFolder()
+            let path = "\(folder.path)/store.db"
+            let database = try LocalDatabase(path: path, creating: true)
+            try database.useWAL()
+            try database.write { transaction in
+                if createsTables { _ = try transaction.createBuiltInTables() }
+                try transaction.markInMemory()
+            }
+            let report = OpeningReport(database: self.database, level: .inMemory, path: path, isReadOnly: false, givenUp: steps)
+            return SnapshotStore(report: report, engine: try engine(path), folder: folder)
+        }
+    }
+
+    private static func kind(ofLocal error: any Error) -> Step.Kind {
+        switch Self.localCode(error) {
+        case .notFound?: .databaseMissing
+        case .damaged?, .schemaMismatch?: .databaseDamaged
+        case .permissionDenied?: .permissionDenied
+        default: (error as? SyncError).map(kind) ?? .failed
+        }
+    }
+
+    /// The engine's constructor has put the room's error into its own words already.
+    private static func kind(_ error: SyncError) -> Step.Kind {
+        switch error.code {
+        case .nothingThere: .databaseMissing
+        case .dataRefused: .databaseDamaged
+        case .permissionDenied: .permissionDenied
+        default: .failed
+        }
+    }
+
+    private static func kind(ofCloud error: any Error) -> Step.Kind {
+        if let error = error as? CloudError {
+            switch error.code {
+            case .cloudUnavailable: return .cloudMissing
+            case .notACloud: return .notACloud
+            case .badContainer: return .otherCloud
+            case .zoneNotFound, .userDeletedZone: return .zoneMissing
+            case .permissionFailure: return .permissionDenied
+            default: return .failed
+            }
+        }
+        if localCode(error) == .notInitialized { return .notSetUp }
+        switch (error as? SyncError)?.code {
+        case .cloudUnavailable?: return .cloudMissing
+        case .permissionDenied?: return .permissionDenied
+        default: return .failed
+        }
+    }
+
+    private static func localCode(_ error: any Error) -> LocalStoreError.Code? { (error as? LocalStoreError)?.code }
+}

@@ -1,0 +1,52 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync migrate`: brings the old layout, one JSON file a record, into the tables.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Brings records of the old layout, one JSON file each, into a writer's tables.",
+        discussion: """
+            DIR/Bucket/ID.json and DIR/Notification/ID.json, or DIR/ANY.json with a "recordType" in each. One transaction; for each key
+            the later updatedAt wins. The next sync publishes what was brought over. A file that cannot be read as an entity stops
+            all, unless --skip-bad. docs/migrate.md has the rules.
+
+            EXAMPLES
+              snapsync migrate --db phone.db --from old/ --dry-run
+              snapsync migrate --db phone.db --from old/
+            """)
+
+    @OptionGroup var database: DatabaseFile
+    @Option(name: .long, help: ArgumentHelp("The directory with the old records.", valueName: "dir"))
+    var from: String
+    @Flag(name: .long, help: "Leave out files that cannot be brought over.")
+    var skipBad = false
+    @Flag(name: .long, help: "Say what would be done, name every bad file, and change nothing.")
+    var dryRun = false
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).migrate(from: from, skipsBad: skipBad, isDryRun: dryRun)
+            try output.printer.print(report, report.lines)
+            if let refusal = report.refusal, !skipBad { throw refusal }
+        }
+    }
+}
+
+extension MigrationReport {
+    /// What became of the files.
+    var lines: [String] {
+        let verb = isDryRun ? "would bring" : "brought"
+        let counts = datasets.map { one in
+            var parts = ["\(Format.count(one.added)) added", "\(Format.count(one.replaced)) replaced"]
+            if one.older > 0 { parts.append("\(Format.count(one.older)) not later than what is here") }
+            if one.duplicates > 0 { parts.append("\(Format.count(one.duplicates)) not later than another file") }
+            let fields = one.unknownFields.isEmpty ? "" : "; unknown fields left out: \(one.unknownFields.joined(separator: ", "))"
+            return "  \(one.name): \(parts.joined(separator: ", ")) of \(Format.count(one.files)) files\(fields)"
+        }
+        return ["\(database): \(verb) over what is in \(directory)"] + (counts.isEmpty ? ["  no records"] : counts)
+            + badFiles.map { "  bad: \($0.file): \($0.reason)" } + otherFiles.map { "  no record: \($0)" }
+    }
+}

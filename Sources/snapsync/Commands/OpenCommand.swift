@@ -1,0 +1,44 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync open`: how far an application that opens this database would get.
+struct OpenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Opens a database as an application would, with its cloud, else alone, else in memory, and says how far that goes and why.",
+        discussion: """
+            Changes nothing. Ends with 0 if database and cloud can be used or sync is turned off, else with the code of what is in the way.
+
+            EXAMPLES
+              snapsync open --db board.db
+              snapsync open --db board.db --container iCloud.org.example.board --json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(name: .long, help: ArgumentHelp("The application's container identifier, which the cloud must have. Default: any.", valueName: "id"))
+    var container: String?
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.file.path()
+        try await output.printer.run {
+            let store = try await SnapshotStore.open(
+                database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), container: container, createsDatabase: false)
+            let report = store.report
+            try output.printer.print(report, lines(report))
+            guard let step = report.givenUp.last, step.kind != .gateClosed else { return }
+            throw step.error
+        }
+    }
+
+    private func lines(_ report: OpeningReport) -> [String] {
+        let level =
+            switch report.level {
+            case .cloud: "database and cloud"
+            case .local: "the database alone"
+            case .inMemory: "a stand-in in memory, which is never published"
+            }
+        return ["\(report.database): \(level)\(report.isReadOnly ? ", to read only" : "")"]
+            + report.givenUp.map { "  no \($0.level == .cloud ? "cloud" : "database") (\($0.kind)): \($0.error.place): \($0.error.reason)" }
+    }
+}

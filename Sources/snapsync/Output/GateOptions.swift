@@ -1,0 +1,38 @@
+import ArgumentParser
+import SnapshotSync
+
+/// The settings file of an application that the choice is bound to.
+struct PreferenceOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"))
+    var preferenceFile: String?
+    @Option(name: .long, help: ArgumentHelp("With --preference-file: the key, at the top of its object, that holds true or false.", valueName: "key"))
+    var preferenceKey: String?
+
+    /// The file and key; nil if none is given.
+    func file() throws -> FilePreference? {
+        switch (preferenceFile, preferenceKey) {
+        case (nil, nil): return nil
+        case (let path?, let key?): return FilePreference(path: path, key: key)
+        default: throw ValidationError("--preference-file and --preference-key belong together.")
+        }
+    }
+}
+
+/// The file that states who may sync.
+struct EntitlementOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"))
+    var entitlement: String?
+}
+
+extension GateReport {
+    /// What deserves a line: that it is closed and why, and what the choice hangs on.
+    var lines: [String] {
+        var lines: [String] = []
+        if let reason { lines.append("not synced: \(reason)") }
+        if let hint { lines.append("  hint: \(hint)") }
+        if let preferenceFile { lines.append("bound to \(preferenceKey ?? "") in \(preferenceFile)") }
+        if isOpen, let entitledUntil { lines.append("entitled until \(entitledUntil)") }
+        if isOpen, let entitlementProblem { lines.append("by the last answer, for the entitlement cannot be asked for: \(entitlementProblem)") }
+        return lines
+    }
+}

@@ -1,0 +1,135 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+import SnapshotSync
+import TestSupport
+import Testing
+
+/// A store opens whatever happens, says how far it got and why, and works at every level.
+@Suite struct SnapshotStoreTests {
+    /// A writer that syncs with a cloud.
+    private func world() async throws -> ScratchDirectory {
+        let scratch = try ScratchDirectory()
+        _ = try await SyncEngine.setUp(
+            SetupRequest(database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", container: "iCloud.org.example.board", createsTables: true, enables: true))
+        return scratch
+    }
+
+    private func open(_ scratch: ScratchDirectory, _ name: String = "app.db", container: String? = nil) async throws -> SnapshotStore {
+        try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true)
+    }
+
+    /// What an application does: it writes a row and reads it back through the store's path, with a SQLite of its own.
+    private func use(_ store: SnapshotStore, at location: SourceLocation = #_sourceLocation) throws {
+        let shell = SQLiteShell(store.path, in: "/")
+        try shell.run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('mine', 'Mine', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')")
+        #expect(try shell.run("SELECT name FROM buckets WHERE id = 'mine'") == "Mine\n", sourceLocation: location)
+    }
+
+    @Test func cloudAndDatabaseOpen() async throws {
+        let scratch = try await world()
+        let store = try await open(scratch, container: "iCloud.org.example.board")
+        #expect(store.report.level == .cloud && store.report.givenUp.isEmpty && !store.isInMemory)
+        try use(store)
+        #expect(try await store.engine.sync().exported?.version == 1)
+    }
+
+    @Test func missingCloudLeavesTheDatabaseAndComesBack() async throws {
+        let scratch = try await world()
+        try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
+        let store = try await open(scratch, container: "iCloud.org.example.board")
+        #expect(store.report.level == .local && store.path == scratch.path("app.db"))
+        #expect(store.report.givenUp.map(\.kind) == [.cloudMissing])
+        #expect(store.report.givenUp.first?.error.code == .cloudUnavailable)
+        try use(store)
+        await #expect { try await store.engine.sync() } throws: { ($0 as? SyncError)?.code == .cloudUnavailable }
+        try FileManager.default.moveItem(atPath: scratch.path("away"), toPath: scratch.path("cloud"))
+        #expect(try await store.engine.sync().exported?.published == true)
+    }
+
+    @Test func identifierMismatchIsAnotherThingThanAMissingCloud() async throws {
+        let scratch = try await world()
+        #expect(try await open(scratch, container: "iCloud.org.example.food").report.givenUp.map(\.kind) == [.otherContainer])
+        try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
+        try FileManager.default.createDirectory(atPath: scratch.path("cloud"), withIntermediateDirectories: false)
+        #expect(try await open(scratch).report.givenUp.map(\.kind) == [.cloudMissing])
+        _ = try DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example.board")
+        let other = try await open(scratch)
+        #expect(other.report.givenUp.map(\.kind) == [.otherCloud] && other.report.givenUp.first?.error.code == .refused)
+    }
+
+    @Test func closedGateAndMissingSetUpAreReasonsToo() async throws {
+        let scratch = try await world()
+        try await open(scratch).engine.gate.setPreference(false)
+        #expect(try await open(scratch).report.givenUp.map(\.kind) == [.gateClosed])
+        // A first start without a cloud: the database is made and stays.
+        let fresh = try await open(scratch, "fresh.db")
+        #expect(fresh.report.level == .local && fresh.report.givenUp.map(\.kind) == [.notSetUp])
+        try use(fresh)
+        #expect(scratch.exists("fresh.db"))
+    }
+
+    @Test func setUpHappensAsSoonAsTheCloudIsThere() async throws {
+        let scratch = try ScratchDirectory()
+        let setup = SetupRequest(database: scratch.path("app.db"), cloud: scratch.path("mount/cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
+        func open() async throws -> SnapshotStore { try await SnapshotStore.open(database: scratch.path("app.db"), setup: setup, createsTables: true) }
+        let first = try await open()
+        #expect(first.report.level == .local && first.report.givenUp.map(\.kind) == [.cloudMissing])
+        try use(first)
+        try FileManager.default.createDirectory(atPath: scratch.path("mount"), withIntermediateDirectories: false)
+        let second = try await open()
+        #expect(second.report.level == .cloud)
+        #expect(try await second.engine.sync().exported?.written.first?.recordCount == 1)
+    }
+
+    @Test(arguments: ["no database, but a text that is long enough to have a header", ""])
+    func unusableDatabaseIsLeftAndStoodInFor(text: String) async throws {
+        let scratch = try ScratchDirectory()
+        if text.isEmpty {
+            try FileManager.default.createDirectory(atPath: scratch.path("app.db"), withIntermediateDirectories: false)
+        } else {
+            try scratch.write(text, to: "app.db")
+        }
+        var store: SnapshotStore? = try await open(scratch)
+        let path = try #require(store?.path)
+        #expect(store?.isInMemory == true && path != scratch.path("app.db"))
+        #expect(store?.report.givenUp.first?.level == .local)
+        try use(#require(store))
+        #expect(path.hasPrefix("/dev/shm/") || path.hasPrefix(NSTemporaryDirectory()))
+        if !text.isEmpty { #expect(String(decoding: try scratch.read("app.db"), as: UTF8.self) == text) }
+        store = nil
+        #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func standInIsNeverPublished() async throws {
+        let scratch = try await world()
+        let cloud = try FileListing(of: scratch.path("cloud"))
+        try scratch.write("no database, but a text that is long enough to have a header", to: "bad.db")
+        let store = try await open(scratch, "bad.db")
+        for act in [{ _ = try await $0.export() }, { _ = try await $0.sync() }, { _ = try await $0.importNewest() }, { _ = try $0.gate.setPreference(true) }]
+            as [@Sendable (SyncEngine) async throws -> Void] {
+            await #expect { try await act(store.engine) } throws: { ($0 as? SyncError)?.code == .refused && "\($0)".contains("in memory") }
+        }
+        // It cannot be made a device either.
+        await #expect(throws: SyncError.self) {
+            try await SyncEngine.setUp(SetupRequest(database: store.path, cloud: scratch.path("cloud"), role: .reader, device: "x", enables: true))
+        }
+        // The command refuses it as well, whoever hands it the path.
+        let run = try BuiltCommand.run(["export", "--db", store.path], in: scratch.path)
+        #expect(run.status == 78 && run.errorText.contains("in memory"), "\(run.errorText)")
+        #expect(try FileListing(of: scratch.path("cloud")) == cloud)
+    }
+
+    @Test func whatAKilledProgramLeftBehindIsRemovedAndOthersAreNot() throws {
+        let scratch = try ScratchDirectory()
+        let left = scratch.path("snapsync-memory-left"), foreign = scratch.path("other-folder")
+        for folder in [left, foreign] { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false) }
+        let one = try MemoryFolder(roots: [scratch.path])
+        #expect(!FileManager.default.fileExists(atPath: left))
+        let two = try MemoryFolder(roots: [scratch.path("none"), scratch.path])
+        #expect(FileManager.default.fileExists(atPath: one.path) && FileManager.default.fileExists(atPath: two.path))
+        #expect(FileManager.default.fileExists(atPath: foreign))
+        #expect(throws: LocalStoreError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
+    }
+}

@@ -1,0 +1,198 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Turning sync on and off, the entitlement, and the settings file that the choice is bound to, as an operator sees them.
+@Suite struct GateTests {
+    private static let off = ["sync is turned off", "turn it on with: snapsync enable --db "]
+
+    @Test func offMeansThatTheCloudIsNotTouched() throws {
+        let scene = try Scene.phoneAndWatch()
+        #expect(try scene.succeed("disable --db watch.db") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the cloud\n")
+        try scene.succeed("disable --db phone.db")
+        // A run that so much as opened the cloud would say that it is gone.
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
+        for line in [
+            "sync --db phone.db", "sync --db watch.db", "export --db phone.db", "import --db watch.db", "import --db watch.db --version 1", "history --db watch.db",
+            "cat buckets --db watch.db", "verify --db watch.db", "verify --local --db phone.db",
+        ] { try scene.refuse(line, exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"]) }
+        let status = try scene.succeed("status --db watch.db")
+        #expect(status.contains("  version 1; the cloud was not looked at\n  not synced: sync is turned off\n    hint: turn it on with: snapsync enable --db watch.db\n"), "\(status)")
+        #expect(status.contains("notifications: 30 entities of "))
+        let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
+        #expect(gate["isOpen"] as? Bool == false && gate["code"] as? String == "preferenceOff" && gate["isEnabled"] as? Bool == false)
+
+        try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
+        #expect(try scene.succeed("enable --db watch.db") == "watch.db: sync is on\n")
+        #expect(try scene.succeed("enable --db watch.db") == "watch.db: sync is on, as it was\n")
+        try scene.succeed("sync --db watch.db")
+    }
+
+    @Test func cronIsNotToldWhatTheUserDecided() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("disable --db phone.db")
+        #expect(try scene.succeed("sync --quiet --db phone.db") == "")
+        try scene.refuse("sync --db phone.db", exit: 78, saying: Self.off)
+        // What somebody has to see to is told.
+        try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
+        try scene.succeed("enable --db phone.db --entitlement licence.json")
+        try scene.refuse("sync --quiet --db phone.db", exit: 78, saying: ["this user is not entitled to sync", "get the entitlement"])
+    }
+
+    @Test func nothingThatWasDoneWhileItWasOffIsLost() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 6, buckets: 2)
+        let keys = try scene.database("phone.db").run("SELECT id FROM notifications ORDER BY id").split(separator: "\n")
+        func set(_ database: String, _ key: Substring, _ title: String, _ second: Int) throws {
+            try scene.database(database).run("UPDATE notifications SET title = '\(title)', updatedAt = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-60 seconds', '+\(second) seconds') WHERE id = '\(key)'")
+        }
+        for name in ["phone.db", "watch.db"] { try scene.succeed("disable --db \(name)") }
+        // Both sides edit: each something of its own, and one entity each way round.
+        try set("phone.db", keys[0], "phone alone", 1)
+        try set("watch.db", keys[1], "watch alone", 1)
+        try set("phone.db", keys[2], "phone first", 1)
+        try set("watch.db", keys[2], "watch later", 9)
+        try set("watch.db", keys[3], "watch first", 1)
+        try set("phone.db", keys[3], "phone later", 9)
+        try scene.database("phone.db").run("DELETE FROM notifications WHERE id = '\(keys[4])'")
+        try scene.refuse("sync --db phone.db", exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"])
+        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"])
+
+        for name in ["phone.db", "watch.db"] { try scene.succeed("enable --db \(name)") }
+        for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        let titles = try scene.database("watch.db").run("SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[1])', '\(keys[2])', '\(keys[3])') ORDER BY id")
+        #expect(titles == "phone alone\nwatch alone\nwatch later\nphone later\n")
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE id = '\(keys[4])'") == "0\n")
+        #expect(try scene.database("phone.db").run("SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[3])') ORDER BY id") == "phone alone\nphone later\n")
+    }
+
+    @Test func initLeavesItOffWhereAsked() throws {
+        let scene = try Scene.phone()
+        let made = try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled")
+        #expect(made.contains("  sync is off; turn it on with: snapsync enable --db watch.db\n"))
+        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["watch.db"])
+        #expect(try scene.json("enable --db watch.db")["wasEnabled"] as? Bool == false)
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        // Taken out, nothing of it stays.
+        try scene.succeed("disable --db watch.db")
+        try scene.succeed("detach --db watch.db")
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
+        try scene.refuse("enable --db watch.db", exit: 78, saying: ["not set up for syncing", "snapsync init"])
+    }
+
+    @Test func databaseOfAnEarlierBuildGoesOn() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("DELETE FROM snapsync_settings WHERE key IN ('preference', 'preferenceChangedAt')")
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("disable --db watch.db")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
+    }
+
+    @Test func entitlementEndsAndComesBack() throws {
+        let scene = try Scene.phone()
+        func licence(_ text: String) throws { try scene.scratch.write(text, to: "licence.json") }
+        try licence(#"{"holder":"A. User","validUntil":"2999-01-01T00:00:00Z"}"#)
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --entitlement licence.json")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.succeed("status --db watch.db").contains("  entitled until 2999-01-01T00:00:00.000Z\n"))
+
+        try licence(#"{"validUntil":"2026-01-01T00:00:00Z"}"#)
+        try scene.refuse("sync --db watch.db", exit: 78, saying: ["watch.db: the entitlement ended at 2026-01-01T00:00:00.000Z", "renew the entitlement; what was changed here is kept"])
+        let status = try scene.succeed("status --db watch.db")
+        #expect(status.contains("not synced: the entitlement ended at") && status.contains("version 1; the cloud was not looked at"))
+        // An end that was seen is not undone by taking the file away.
+        try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
+        try scene.refuse("sync --db watch.db", exit: 78, saying: ["the entitlement ended at", "licence.json: the entitlement file cannot be read"])
+
+        try licence(#"{"validUntil":"2999-01-01T00:00:00Z"}"#)
+        try scene.succeed("sync --db watch.db")
+        // One that cannot be read just now is no end: the last answer holds.
+        for text in ["", "{}", "[]", #"{"validUntil":"tomorrow"}"#, #"{"validUntil":"2026-02-30T00:00:00Z"}"#, #"{"isEntitled":"yes"}"#] {
+            try licence(text)
+            try scene.succeed("sync --db watch.db")
+            #expect(try scene.succeed("status --db watch.db").contains("by the last answer, for the entitlement cannot be asked for: \(scene.scratch.path("licence.json")): the entitlement file is not understood\n"))
+        }
+        try licence(#"{"isEntitled":false}"#)
+        try scene.refuse("sync --db watch.db", exit: 78, saying: ["this user is not entitled to sync"])
+    }
+
+    @Test func entitlementThatWasNeverSeenIsNone() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --entitlement licence.json")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: ["whether this user may sync is not known", "licence.json: the entitlement file cannot be read"])
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM buckets") == "0\n")
+    }
+
+    @Test func settingsFileAndDatabaseNeverDisagree() throws {
+        let scene = try Scene.phone()
+        func settings() throws -> String { String(decoding: try scene.scratch.read("settings.json"), as: UTF8.self) }
+        try scene.scratch.write("{\n  \"theme\": \"dark\",\n  \"cloud\": true\n}\n", to: "settings.json")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
+        try scene.succeed("sync --db watch.db")
+        // The command's word is written there, and nothing else is touched.
+        try scene.succeed("disable --db watch.db")
+        #expect(try settings() == "{\n  \"theme\": \"dark\",\n  \"cloud\": false\n}\n")
+        // The application's word counts here.
+        try scene.scratch.write("{\"cloud\":true}", to: "settings.json")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.succeed("status --db watch.db").contains("  bound to cloud in \(scene.scratch.path("settings.json"))\n"))
+        try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
+        #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["isEnabled"] as? Bool == false)
+        try scene.succeed("enable --db watch.db")
+        #expect(try settings() == "{\"cloud\":true}")
+        // Settings that were reset say nothing, and get what the database says.
+        try FileManager.default.removeItem(atPath: scene.scratch.path("settings.json"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try settings() == "{\"cloud\":true}\n")
+        // Settings that are broken might say no.
+        try scene.scratch.write("{\"cloud\":tru", to: "settings.json")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: ["whether the user wants this is not known", "settings.json, key cloud: it is not strict JSON"])
+        try scene.refuse("enable --db watch.db", exit: 65, saying: ["settings.json, key cloud: it is not strict JSON"])
+        let disabled = try scene.succeed("disable --db watch.db")
+        #expect(disabled.contains("sync is off") && disabled.contains("warning: ") && disabled.contains("it will be written at the next run"), "\(disabled)")
+        #expect(try settings() == "{\"cloud\":tru")
+        // Unbound, it has no say any more.
+        try scene.succeed("enable --db watch.db --unbind")
+        try scene.succeed("sync --db watch.db")
+    }
+
+    @Test func fileThatSaysNoBeatsAnInitThatDoesNotKnowIt() throws {
+        let scene = try Scene.phone()
+        try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
+        let made = try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
+        #expect(made.contains("  sync is off, as the preference file says; turn it on with: "))
+        try scene.scratch.write("[]", to: "settings.json")
+        try scene.refuse("init --db two.db --cloud cloud --role reader --device two --create --preference-file settings.json --preference-key cloud", exit: 65, saying: ["it is not a JSON object"], asJSONToo: false)
+        #expect(!scene.scratch.exists("two.db"))
+    }
+
+    @Test func openSaysHowFarAnApplicationWouldGet() throws {
+        let scene = try Scene.phoneAndWatch()
+        #expect(try scene.succeed("open --db watch.db --container iCloud.org.snapsync") == "watch.db: database and cloud\n")
+        let files = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
+        func opened(_ line: String, exit code: Int32, _ level: String, _ kind: String, at location: SourceLocation = #_sourceLocation) throws {
+            let run = try scene.run(line + " --json")
+            #expect(run.status == code, "\(run.errorText)", sourceLocation: location)
+            let report = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any], sourceLocation: location)
+            #expect(report["level"] as? String == level, sourceLocation: location)
+            #expect((report["givenUp"] as? [[String: Any]])?.map { $0["kind"] as? String } == [kind], sourceLocation: location)
+            let text = try scene.run(line)
+            #expect(text.status == code && text.text.contains("(\(kind)): "), "\(text.text)", sourceLocation: location)
+        }
+        try opened("open --db watch.db --container iCloud.org.example.other", exit: 78, "local", "otherContainer")
+        try opened("open --db watch.db --cloud none", exit: 69, "local", "cloudMissing")
+        try scene.succeed("generate --db else.db --notifications 2 --buckets 1")
+        try opened("open --db else.db", exit: 78, "local", "notSetUp")
+        try scene.succeed("init --db else.db --cloud other --role writer")
+        try opened("open --db watch.db --cloud other", exit: 78, "local", "otherCloud")
+        try scene.scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
+        try opened("open --db text.db", exit: 65, "inMemory", "databaseDamaged")
+        try opened("open --db none.db", exit: 66, "inMemory", "databaseMissing")
+        try scene.succeed("disable --db watch.db")
+        try opened("open --db watch.db", exit: 0, "local", "gateClosed")
+        #expect(!scene.scratch.exists("none.db"))
+        let left = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path)
+        #expect(Set(files).isSubset(of: left), "\(left)")
+    }
+}
