@@ -28,6 +28,8 @@ struct Snapsync: AsyncParsableCommand {
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,
+            PinCommand.self, UnpinCommand.self, PruneCommand.self,
         ])
 
     static func main() async {

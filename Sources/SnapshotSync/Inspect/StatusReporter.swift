@@ -51,6 +51,10 @@ public struct StatusReport: Sendable, Encodable {
     public let datasets: [Dataset]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+    /// What `undo` would bring back, in words; nil if nothing was replaced on purpose.
+    public let undo: String?
+    /// The copies of earlier data that lie beside the database, newest first.
+    public let copies: [KeptCopyReport]
 }
 
 /// Collects a ``StatusReport``.
@@ -63,7 +67,7 @@ struct StatusReporter: Sendable {
                 (try transaction.applied(), try transaction.view(), try transaction.lastSuccess(), try datasets(in: transaction))
             }
         }
-        let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
+        let newest = try await device.changes(since: applied).changes.token
         let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
         return StatusReport(
             database: device.database.path, cloud: device.settings.cloud, zone: device.settings.zone, role: device.settings.role.rawValue,
@@ -71,7 +75,9 @@ struct StatusReporter: Sendable {
             version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
             lastSuccess: lastSuccess?.description,
             datasets: states,
-            devices: reports.map(StatusReport.OtherDevice.init))
+            devices: reports.map(StatusReport.OtherDevice.init),
+            undo: try SyncError.at(.read) { try device.database.read { try $0.undoPoint() } }.map { "the state before the \($0.act), of \($0.at)" },
+            copies: try await KeptCopies(device: device).all().map(KeptCopyReport.init))
     }
 
     private func datasets(in transaction: LocalTransaction) throws -> [StatusReport.Dataset] {

@@ -156,7 +156,8 @@ struct SnapshotPublisher: Sendable {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
-        let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        let pins = try SyncError.at(.read) { try device.database.read { try $0.pendingPins() } }.map { VersionPin($0, at: device.now()).record }
+        let draft = CommitDraft(device: device.settings.device, saving: records + pins, clock: device.now())
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
@@ -173,6 +174,7 @@ struct SnapshotPublisher: Sendable {
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
                     if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
+                try transaction.setPendingPins([])
                 try transaction.setLastSuccess(device.now())
             }
         }
@@ -202,11 +204,4 @@ extension LocalTransaction {
         try setIntended(nil)
         for state in states { try setDatasetState(state) }
     }
-}
-
-/// An asset writer on its way to the one thread that uses it.
-private struct LentWriter: @unchecked Sendable {
-    // SAFETY: the publisher waits while the exporter's thread has it.
-    let writer: any AssetWriter
-    init(_ writer: any AssetWriter) { self.writer = writer }
 }

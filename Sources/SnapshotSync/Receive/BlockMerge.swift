@@ -26,7 +26,8 @@ struct BlockMerge {
         try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
-    private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+    /// Whether a change that was made here wins over what the version has of its entity (nil: no such entity).
+    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         if let entity {
             let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
             if change.instant != instant { return change.instant > instant }

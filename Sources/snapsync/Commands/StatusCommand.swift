@@ -39,6 +39,8 @@ struct StatusCommand: AsyncParsableCommand {
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
             return "  \(dataset.name): \(version), \(changes)"
         }
+        if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
+        lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
         lines += report.devices.map(line)
         return lines
     }
