@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 package import SnapshotModel
 
 extension LocalTransaction {
@@ -6,7 +7,19 @@ extension LocalTransaction {
     package func deleteEntities(_ keys: [EntityKey], of schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let statement = try db.makeStatement(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?")
-            for key in keys { try statement.execute(arguments: [key.databaseValue]) }
+            // Bound by its length: a key may hold a zero byte, where GRDB would end it.
+            for key in keys { try step(statement) { key.bind(to: $0, at: 1) } }
+        }
+    }
+
+    /// Runs a statement that returns nothing, with arguments that `bind` gives it.
+    func step(_ statement: Statement, _ bind: (OpaquePointer) -> Int32) throws {
+        let handle = statement.sqliteStatement
+        defer { sqlite3_reset(handle) }
+        var code = bind(handle)
+        if code == SQLITE_OK { code = sqlite3_step(handle) }
+        guard code == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
         }
     }
 

@@ -15,8 +15,11 @@ extension LocalTransaction {
     /// - Parameter seen: the instant that the change must be later than; nil if there is none.
     package func noteChange(of key: EntityKey, in schema: DatasetSchema, at now: Instant, after seen: Instant?) throws {
         guard let id = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?, 0, ?, ?, NULL, ?)")
-            .execute(arguments: [id, key.databaseValue, now.microseconds / 1000, seen?.description])
+        let statement = try db.cachedStatement(sql: "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, 0, ?2, ?3, NULL, nullif(?4, ''))")
+        try step(statement) { handle in
+            EntityKey.integer(id).bind(to: handle, at: 1) | key.bind(to: handle, at: 2) | EntityKey.integer(now.microseconds / 1000).bind(to: handle, at: 3)
+                | EntityKey(seen?.description ?? "").bind(to: handle, at: 4)
+        }
     }
 
     /// Forgets every tracked change of a dataset, folded or not. What the rows are is no longer known from the notes.

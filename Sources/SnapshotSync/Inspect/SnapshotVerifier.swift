@@ -43,10 +43,10 @@ struct SnapshotVerifier: Sendable {
             let commits = try await SyncError.at(.fetch) { try await inspector.cloud.history(in: inspector.zone) }
             records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
             // What an older, pruned commit saved and a kept one still shows.
-            // A pinned version's own records are among those that nothing newer shows.
-            for pin in newest.pins {
-                let pinned = try await inspector.records(at: pin.version).records
-                records += pinned.filter { record in !records.contains { $0.0 == record } }.map { ($0, pin.version) }
+            // The oldest kept version and the pinned ones have what commits saved that are gone.
+            for version in Set(newest.pins.map(\.version) + commits.prefix(1).map(\.token.number)).sorted() {
+                let inherited = try await inspector.records(at: version).records
+                records += inherited.filter { record in !records.contains { $0.0 == record } }.map { ($0, version) }
             }
             records += newest.records.filter { record in !records.contains { $0.0 == record } }.map { ($0, number) }
             versions = commits.count

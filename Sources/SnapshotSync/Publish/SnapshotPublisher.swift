@@ -84,7 +84,7 @@ struct SnapshotPublisher: Sendable {
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
     private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
         let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
+        let changes = try await device.changes(since: applied).changes
         guard let newest = changes.token, newest != applied?.token else { return applied?.token }
         guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
             throw SyncError(

@@ -36,7 +36,9 @@ struct CloudReplacer: Sendable {
                         throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
                     }
                     var counts: [RestoreReport.Dataset] = []
-                    for restorer in found { counts.append(try track(restorer, in: transaction)) }
+                    // All rows are looked at before the first note changes, for other connections see only what is committed.
+                    let differences = try found.map { try $0.differences(transaction) }
+                    for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
                     let report = RestoreReport(
                         restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
                     try transaction.setApplied(AppliedVersion(token))
@@ -52,9 +54,10 @@ struct CloudReplacer: Sendable {
     }
 
     /// Tracks every difference as a change made now, later than what the version has there.
-    private func track(_ restorer: DatasetRestorer, in transaction: LocalTransaction) throws -> RestoreReport.Dataset {
+    private func track(
+        _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
+    ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
-        let differences = try restorer.differences(transaction)
         try transaction.discardChanges(of: schema)
         try transaction.clearTail(of: schema)
         var instants: [EntityKey: Instant] = [:]

@@ -49,7 +49,9 @@ struct KeptCopies: Sendable {
                 records.append(fields.record(of: schema))
             }
             let creator = try await SyncError.at(.store) { try await cloud.zone(device.zone).creator }
-            let draft = CommitDraft(device: creator, saving: records, clock: device.now())
+            // The folder is this device's own: its clock is the one that counts.
+            let clock = try await SyncError.at(.store) { try await cloud.storeClock(in: device.zone) }
+            let draft = CommitDraft(device: creator, saving: records, clock: clock)
             let commit = try await SyncError.at(.store) { [draft] in try await cloud.prepare(draft, after: token, in: device.zone) }
             _ = try await SyncError.at(.store) { try await cloud.publish(commit) }
         } catch {
@@ -96,7 +98,7 @@ struct KeptCopies: Sendable {
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(cloud: cloud, zone: device.zone, device: creator, policy: policy, now: device.now()) { checkpoint, record in
             let token = try await cloud.records(in: device.zone).token
-            var draft = CommitDraft(device: creator, saving: [record.record], clock: device.now())
+            var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))
             draft.checkpoint = try await cloud.placeCheckpoint(at: checkpoint, in: device.zone)
             return try await cloud.publish(cloud.prepare(draft, after: token, in: device.zone)).number
         }

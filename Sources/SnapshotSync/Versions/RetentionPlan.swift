@@ -145,6 +145,6 @@ extension RetentionPlan {
 extension Commit {
     /// Whether the commit changes more than what is pinned and what was pruned.
     var changesData: Bool {
-        saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !$0.hasPrefix("pin_") } || zoneDeletion != nil
+        saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneDeletion != nil
     }
 }

@@ -13,5 +13,5 @@ struct RetentionRecord: Sendable {
     }
 
     static let recordType = "SnapshotRetention"
-    static let recordName = "retention"
+    static let recordName = "snapshot_retention"
 }

@@ -43,21 +43,21 @@ struct PruneCommand: AsyncParsableCommand {
     }
 
     private func lines(_ report: PruneReport) -> [String] {
-        let what = local ? "copies" : "versions"
+        let (one, many) = local ? ("copy", "copies") : ("version", "versions")
         let verb = report.dryRun ? "would remove" : "removed"
         var lines: [String] = []
         if report.removedVersions.isEmpty, report.bytesFreed == 0 {
             lines.append("nothing to remove")
         } else {
             let numbers = report.removedVersions
-            let range = numbers.isEmpty ? "no \(what)" : numbers.count == 1 ? "\(what.dropLast()) \(numbers[0])" : "\(what) \(numbers[0]) to \(numbers[numbers.count - 1])"
+            let range = numbers.isEmpty ? "no \(one)" : numbers.count == 1 ? "\(one) \(numbers[0])" : "\(many) \(numbers[0]) to \(numbers[numbers.count - 1])"
             lines.append("\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))")
         }
         if report.dryRun { lines += report.removedFiles.map { "  \($0)" } }
         if let published = report.publishedVersion { lines.append("  published version \(published), which changes no data, so that older ones can go") }
         if let oldest = report.oldestKept {
             let pins = report.pinnedVersions.isEmpty ? "" : ", and the pinned \(report.pinnedVersions.map(String.init).joined(separator: ", "))"
-            lines.append("  kept from \(local ? "copy" : "version") \(oldest) on\(pins)")
+            lines.append("  kept from \(one) \(oldest) on\(pins)")
         }
         if report.waitingFiles > 0 {
             lines.append("  \(Format.count(report.waitingFiles)) file\(report.waitingFiles == 1 ? "" : "s"), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over")

@@ -27,6 +27,10 @@ struct ReplaceCommand: AsyncParsableCommand {
         case cloud, local
     }
 
+    func validate() throws {
+        guard yes || isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.") }
+    }
+
     func run() async throws {
         let engine = try database.prepare(output)
         if !yes, try !confirm() { return }
@@ -46,9 +50,8 @@ struct ReplaceCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks on the terminal; where there is none, the answer must have been given.
+    /// Asks on the terminal.
     private func confirm() throws -> Bool {
-        guard isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.") }
         try StandardStream.error.write("Replace the \(side.rawValue) data? Type yes: ")
         if readLine() == "yes" { return true }
         try StandardStream.error.write("nothing was changed\n")
