@@ -1,4 +1,6 @@
 import CloudStore
+import LocalStore
+import SnapshotModel
 import StrictText
 
 /// What `pin` or `unpin` did.
@@ -19,6 +21,8 @@ extension SyncEngine {
     public func pin(_ version: Int, name: String? = nil) async throws -> PinReport {
         try await locked {
             let device = try device()
+            // Looked up before anything is imported: a version that is not there changes nothing.
+            if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
             var changed = false
             let token = try await ZoneAnnouncer(device: device).publish { state in
                 if let pin = state.pins.first(where: { $0.version == version }), pin.name == name { return ZoneAnnouncer.Changes() }

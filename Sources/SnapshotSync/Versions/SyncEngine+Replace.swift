@@ -33,6 +33,7 @@ extension SyncEngine {
                     hint: "run it on a device that publishes")
             }
             try await device.checkPublisher()
+            try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, progress: progress).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)

@@ -24,14 +24,16 @@ extension SyncEngine {
                     hint: "restore on a device that publishes; to look at an old version here: snapsync import --version N")
             }
             try await device.checkPublisher()
-            _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
+            try device.refuseUnknownFields()
             let finder = VersionFinder(cloud: device.cloud, zone: device.zone, token: nil)
             let number =
                 switch target {
                 case .version(let number): number
                 case .before(let instant): try await finder.newest(before: instant)
                 }
+            // Looked up before anything is imported: a version that is not there changes nothing.
             let source = StateRestorer.Source(name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud)
+            _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
             return try await StateRestorer(device: device).run(source, act: "restore of version \(number)")
         }
     }
@@ -43,8 +45,6 @@ extension SyncEngine {
             guard let point = try SyncError.at(.read, { try database.read { try $0.undoPoint() } }) else {
                 throw SyncError(.nothingThere, step: .apply, at: device.database.path, "there is nothing to undo", hint: "undo brings back what the last restore or replace has replaced")
             }
-            // A reader's rows are not published; it need not have the newest version to have its own back.
-            if device.settings.role.publishes { _ = try await SnapshotReceiver(device: device, progress: nil).importNewest() }
             let name = "the state before the \(point.act)"
             let source: StateRestorer.Source
             if let copy = point.copy {
@@ -54,8 +54,17 @@ extension SyncEngine {
                 let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)
                 source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud)
             }
+            // A reader's rows are not published; it need not have the newest version to have its own back.
+            if device.settings.role.publishes { _ = try await SnapshotReceiver(device: device, progress: nil).importNewest() }
             return try await StateRestorer(device: device).run(source, act: point.actOfUndoing)
         }
+    }
+}
+
+extension Device {
+    /// A device that knows less than the zone's data would lose fields by what it publishes.
+    func refuseUnknownFields() throws {
+        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try database.read { try $0.datasetStates() } })
     }
 }
 
