@@ -12,14 +12,13 @@ extension LocalTransaction {
 
     /// Notes that an entity was touched now, as a trigger would: its row, or that it has none, becomes a tracked change.
     ///
-    /// - Parameter seen: the instant that the change must be later than; nil if there is none.
-    package func noteChange(of key: EntityKey, in schema: DatasetSchema, at now: Instant, after seen: Instant?) throws {
+    /// - Parameters:
+    ///   - seen: the instant that the change must be later than; nil if there is none.
+    ///   - isNew: whether the applied version lacks the key.
+    package func noteChange(of key: EntityKey, in schema: DatasetSchema, at now: Instant, after seen: Instant?, isNew: Bool) throws {
         guard let id = try trackingID(schema) else { return }
-        let statement = try db.cachedStatement(sql: "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, 0, ?2, ?3, NULL, nullif(?4, ''))")
-        try step(statement) { handle in
-            EntityKey.integer(id).bind(to: handle, at: 1) | key.bind(to: handle, at: 2) | EntityKey.integer(now.microseconds / 1000).bind(to: handle, at: 3)
-                | EntityKey(seen?.description ?? "").bind(to: handle, at: 4)
-        }
+        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?, ?, ?, ?, NULL, ?)")
+            .bind(.integer(id), .integer(isNew ? 2 : 0), .key(key), .integer(now.microseconds / 1000), seen.map { .key(EntityKey($0.description)) } ?? .null).run()
     }
 
     /// Forgets every tracked change of a dataset, folded or not. What the rows are is no longer known from the notes.

@@ -41,6 +41,8 @@ struct CloudReplacer: Sendable {
                     for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
                     let report = RestoreReport(
                         restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
+                    let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
+                    try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
                     try transaction.setApplied(AppliedVersion(token))
                     try transaction.setView(nil)
                     if report.hasChanged {
@@ -68,14 +70,16 @@ struct CloudReplacer: Sendable {
             instants[key] = instant
         }
         let now = device.now()
-        let keys = differences.removed + (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
-        for key in keys {
-            try transaction.noteChange(of: key, in: schema, at: now, after: instants[key] ?? differences.timestamps[key])
+        let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
+        for (keys, isNew) in [(differences.removed, true), (known, false)] {
+            for key in keys {
+                try transaction.noteChange(of: key, in: schema, at: now, after: instants[key] ?? differences.timestamps[key], isNew: isNew)
+            }
         }
         try transaction.foldNotes(of: [schema])
         try transaction.setComplete(schema)
         try transaction.setDatasetState(
-            DatasetState(name: schema.name, syncTimestamp: restorer.version.syncTimestamp, recordCount: restorer.version.recordCount, unknownFields: []))
+            DatasetState(name: schema.name, syncTimestamp: restorer.version.fields.syncTimestamp, recordCount: restorer.version.recordCount, unknownFields: []))
         // What the cloud has alone goes from it; what is here alone is added to it.
         return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
     }

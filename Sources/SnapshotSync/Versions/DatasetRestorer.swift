@@ -36,14 +36,12 @@ struct DatasetRestorer: Sendable {
             defer { session.end() }
             return try version.differingRuns(from: session, of: schema)
         }
-        let ranges = version.ranges
         let rows = transaction.ranges(of: schema)
-        if version.runs.isEmpty { try SyncError.at(.read) { try compare([:], run: 0, ranges[0], rows, &found) } }
-        try version.read(runs) { run, block in
-            try refuseUnknown(block)
+        try version.read(runs) { run in
+            try refuseUnknown(run)
             let states = EntityStates(schema: schema)
-            try block.give(to: states)
-            try SyncError.at(.read) { try compare(states.states, run: run, ranges[run], rows, &found) }
+            try run.give(to: states)
+            try SyncError.at(.read) { try compare(states.states, run: run.number, version.range(of: run.number), rows, &found) }
         }
         return found
     }
@@ -58,8 +56,8 @@ struct DatasetRestorer: Sendable {
             try transaction.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
             let applier = try transaction.inserting(into: schema)
             let wanted = differences.added.merging(differences.changed) { $0.union($1) }
-            try version.read(wanted.keys.sorted()) { run, block in
-                try block.give(to: EntityFilter(applier, schema: schema) { wanted[run]?.contains($0) ?? false })
+            try version.read(wanted.keys.sorted()) { run in
+                try run.give(to: EntityFilter(applier, schema: schema) { wanted[run.number]?.contains($0) ?? false })
             }
             try transaction.checkCount(of: schema, is: version.recordCount)
         }
@@ -83,10 +81,10 @@ struct DatasetRestorer: Sendable {
         if !absent.isEmpty { found.added[run] = absent }
     }
 
-    private func refuseUnknown(_ block: EntityBlock) throws {
-        guard block.unknownFieldNames.isEmpty else {
+    private func refuseUnknown(_ run: VersionReader.Entities) throws {
+        guard run.unknownFields.isEmpty else {
             throw SyncError(
-                .refused, step: .decode, at: version.place, "its entities have fields that this device does not know (\(block.unknownFieldNames.sorted().joined(separator: ", ")))",
+                .refused, step: .decode, at: version.place, "its entities have fields that this device does not know (\(run.unknownFields.sorted().joined(separator: ", ")))",
                 hint: "update the dataset file or snapsync on this device; nothing was changed")
         }
     }

@@ -24,16 +24,12 @@ struct PlannedDataset {
     /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
     func plan(_ version: VersionReader, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
         if !isHere { try takeTail(of: version) }
-        let ranges = version.ranges
         let rows = transaction.ranges(of: schema)
         var tally = Tally()
-        if version.runs.isEmpty {
-            try compare([:], in: ranges[0], rows, isHere: isHere, &tally)
-        }
-        try version.read(try runs(of: version, isHere: isHere, isComplete: isComplete)) { run, block in
+        try version.read(try runs(of: version, isHere: isHere, isComplete: isComplete)) { run in
             let states = EntityStates(schema: schema)
-            try block.give(to: states)
-            try compare(states.states, in: ranges[run], rows, isHere: isHere, &tally)
+            try run.give(to: states)
+            try compare(states.states, in: version.range(of: run.number), rows, isHere: isHere, &tally)
         }
         return SyncPlan.Dataset(
             name: schema.name, local: tally.local, cloud: tally.cloud, kept: tally.kept, conflicts: tally.conflicts, items: tally.items)
@@ -51,8 +47,7 @@ struct PlannedDataset {
     /// Where rows and version can differ: where something was noted, as long as the notes are known to be complete.
     private func runs(of version: VersionReader, isHere: Bool, isComplete: Bool) throws -> [Int] {
         if isHere, isComplete {
-            let ranges = version.ranges
-            return try version.runs.indices.filter { try !transaction.trackedChanges(of: schema, in: ranges[$0]).isEmpty }
+            return try version.runs.indices.filter { try !transaction.trackedChanges(of: schema, in: version.range(of: $0)).isEmpty }
         }
         let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
         defer { session.end() }

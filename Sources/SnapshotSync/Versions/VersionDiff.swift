@@ -35,7 +35,7 @@ struct VersionDiff: Sendable {
             let schema = try Self.common(left?.schema, right?.schema)
             if let dataset, ![schema.name, name].contains(dataset) { continue }
             isKnown = true
-            let (one, other) = (left?.giving(schema), right?.giving(schema))
+            let one = try await left?.giving(schema), other = try await right?.giving(schema)
             counts.append(try await WorkerThreads.run { try merge(schema, one, other, lent) })
         }
         guard isKnown else { throw missing(after) }
@@ -44,11 +44,11 @@ struct VersionDiff: Sendable {
 
     private func merge(_ schema: DatasetSchema, _ left: VersionReader?, _ right: VersionReader?, _ lent: LentTake) throws -> DiffReport.Dataset {
         let before = left?.runs ?? [], after = right?.runs ?? []
-        let common = Set(before).intersection(after)
+        let common = Set(before.filter { $0.hash != nil }).intersection(after)
         let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, lent.take)
         let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
-        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $1.give(to: merge) }
+        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
         try merge.finish()
         return counter.count(unchanged: merge.equalCount + common.reduce(0) { $0 + $1.count })
     }
@@ -74,15 +74,14 @@ struct VersionDiff: Sendable {
 
     private func compare(_ schema: DatasetSchema, _ version: VersionReader?, _ session: ReadSession, isFlipped: Bool, _ lent: LentTake) throws -> DiffReport.Dataset {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
-        let ranges = version?.ranges ?? [KeyRange(number: 0, first: nil, next: nil)]
-        let wanted = version.map { $0.runs.isEmpty } ?? true ? [0] : runs
+        let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
         let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.take)
         let cursor = try version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try SyncError.at(.read) {
             try session.withReader(0) { reader in
                 let rows = reader.ranges(of: schema)
-                for number in wanted { try rows.read(ranges[number], into: merge) }
+                for range in ranges { try rows.read(range, into: merge) }
             }
         }
         try merge.finish()

@@ -55,6 +55,7 @@ struct ZoneAnnouncer: Sendable {
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(prepared) }
         try SyncError.at(.announce) {
             try device.database.write { transaction in
+                try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
                 try transaction.setApplied(AppliedVersion(published))
                 try transaction.setIntended(nil)
             }

@@ -30,7 +30,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
     private func lines(_ version: HistoryReport.Version, of report: HistoryReport) -> [String] {
         ["version \(version.version)  \(version.timestamp)  by \(version.device)" + (report.pins.first { $0.version == version.version }.map(mark) ?? "")]
-            + version.saved.map { "  \($0.record): \(Format.entities($0.recordCount)), \(Format.bytes($0.size)) in \($0.file)" }
+            + version.saved.map(Format.record)
             + version.deleted.map { "  \($0): deleted" }
     }
 
