@@ -104,6 +104,45 @@ import Testing
         #expect(try scene.value("SELECT count(*) FROM buckets WHERE name LIKE '%x'", in: "watch.db") == "4")
     }
 
+    /// A large dataset's versions are stored as what changed; they are as good as whole ones.
+    @Test func versionsStoredAsChangesAreComparedRestoredAndPruned() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 6000)
+        var contents = [1: try scene.contents("phone.db")]
+        for version in 2...4 {
+            try scene.database("phone.db").run("""
+                UPDATE notifications SET title = 'v\(version)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3 OFFSET \(version * 900));
+                DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)
+                """)
+            try scene.succeed("sync --db phone.db")
+            contents[version] = try scene.contents("phone.db")
+        }
+        #expect(try scene.files("assets/notifications_data").filter { $0.contains(".changes.") }.count == 3)
+        let counts = try scene.succeed("diff 1 3 --dataset notifications --cloud cloud").split(separator: "\n").last
+        #expect(counts == "notifications: 0 added, 6 changed, 2 removed, 5,992 unchanged")
+        #expect(try scene.succeed("diff 4 local --db phone.db").hasSuffix("notifications: 0 added, 0 changed, 0 removed, 5,997 unchanged\n"))
+        #expect(try scene.succeed("plan --db watch.db").contains("here: 0 added, 9 changed, 3 removed; in the cloud: nothing"))
+
+        try scene.succeed("restore --version 2 --db phone.db")
+        #expect(try scene.contents("phone.db") == contents[2])
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == contents[2])
+        try scene.succeed("undo --db phone.db")
+        #expect(try scene.contents("phone.db") == contents[4])
+        try scene.succeed("sync --db phone.db")
+
+        // The snapshot asset of version 1 is what the kept versions' changes are laid over.
+        try scene.succeed("pin 3 --db phone.db")
+        let third = try scene.container(3)
+        try scene.age()
+        try scene.succeed("prune --keep-last 1 --db phone.db")
+        #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
+        #expect(try scene.container(3) == third && scene.files("assets/notifications_data").contains { $0.hasPrefix("00000000000000000001-") })
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == contents[4])
+        for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+    }
+
     @Test func readerDoesNotRestore() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.refuse("restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "import --version"], watching: ["watch.db"])

@@ -21,7 +21,7 @@ struct PruneCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data; with --local 0 removes all copies.", valueName: "n"))
     var keepLast: Int?
     @Option(name: .long, help: ArgumentHelp("Keep versions that are not older: 12h, 7d, 4w.", valueName: "age"))
-    var keepWithin: AgeArgument?
+    var keepWithin: TimeSpan?
     @Flag(name: .long, help: "Only say what would go.")
     var dryRun = false
     @Flag(name: .long, help: "Remove old copies of this database's own data beside it instead, which replace, restore and undo have kept.")
