@@ -27,12 +27,7 @@ extension SyncEngine {
     public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
             let device = try device()
-            guard device.settings.role.publishes else {
-                throw SyncError(
-                    .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue): it cannot replace the cloud's data",
-                    hint: "run it on a device that publishes")
-            }
-            try await device.checkPublisher()
+            try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, progress: progress).run()

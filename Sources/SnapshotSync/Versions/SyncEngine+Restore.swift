@@ -18,12 +18,9 @@ extension SyncEngine {
     public func restore(_ target: RestoreTarget) async throws -> RestoreReport {
         try await locked {
             let device = try device()
-            guard device.settings.role.publishes else {
-                throw SyncError(
-                    .refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue): what it restores could not be published",
-                    hint: "restore on a device that publishes; to look at an old version here: snapsync import --version N")
-            }
-            try await device.checkPublisher()
+            try await device.checkPublisher(
+                .apply, else: "what it restores could not be published",
+                hint: "restore on a device that publishes; to look at an old version here: snapsync import --version N")
             try device.refuseUnknownFields()
             let finder = VersionFinder(cloud: device.cloud, zone: device.zone, token: nil)
             let number =

@@ -25,12 +25,7 @@ struct ZoneAnnouncer: Sendable {
     ///
     /// - Returns: the zone's newest version.
     func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
-        let settings = device.settings
-        guard settings.role.publishes else {
-            throw SyncError(
-                .refused, step: .announce, at: device.database.path, "this device is a \(settings.role.rawValue): it makes no commits", hint: "run it on a device that publishes")
-        }
-        try await device.checkPublisher()
+        try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
             _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
             let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
@@ -62,5 +57,15 @@ struct ZoneAnnouncer: Sendable {
         }
         await device.report(published)
         return published
+    }
+}
+
+extension Device {
+    /// Refuses a reader in the words of what it was asked to do, and a device that may not publish in the zone.
+    func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
+        guard settings.role.publishes else {
+            throw SyncError(.refused, step: step, at: database.path, "this device is a \(settings.role.rawValue): \(reason)", hint: hint)
+        }
+        try await checkPublisher()
     }
 }

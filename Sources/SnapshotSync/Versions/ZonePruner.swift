@@ -90,12 +90,7 @@ extension SyncEngine {
     public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
         try await locked {
             let device = try device()
-            guard device.settings.role.publishes else {
-                throw SyncError(
-                    .refused, step: .store, at: device.database.path, "this device is a \(device.settings.role.rawValue): it does not decide what is kept",
-                    hint: "prune on a device that publishes")
-            }
-            try await device.checkPublisher()
+            try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
             let pruner = ZonePruner(cloud: device.cloud, zone: device.zone, device: device.settings.device, policy: policy, now: now()) { checkpoint, record in
                 try await ZoneAnnouncer(device: device).publish { _ in
                     let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
