@@ -1,4 +1,5 @@
 public import Foundation
+public import StrictText
 
 /// A place that devices share: zones of records, changed by numbered commits, with large assets beside them.
 ///
@@ -53,6 +54,19 @@ public protocol CloudDatabase: Sendable {
     func report(_ report: DeviceReport, in zone: ZoneID) async throws
     /// The newest report of each device, in the order of their names.
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
+
+    /// Puts the checkpoint at a kept commit in place: all live records as of that version. A commit whose draft names it makes it
+    /// count; a record that keeps its hash can bring the version back when the commit is gone.
+    func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference
+    /// All live records as of a checkpoint, checked by its hash. Throws `unknownItem` if it is not there.
+    func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState
+    /// The files of the zone's history and its assets, as a listing shows them; none is opened.
+    func storedFiles(in zone: ZoneID) async throws -> [StoredFile]
+    /// The store's own clock, by which ``StoredFile/modified`` goes.
+    func storeClock(in zone: ZoneID) async throws -> Instant
+    /// Removes files of the zone for good, or none if one of them must stay: commits oldest first and only below a checkpoint that
+    /// counts, never what the newest version has. Only a device that may publish does this.
+    func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws
 }
 
 extension CloudDatabase {

@@ -137,6 +137,8 @@ public struct CommitDraft: Sendable {
     public var messages = MessageAnswers()
     /// What the commit does to the zone itself, deletes it or makes it anew; such a commit saves and deletes no record.
     public var zoneEvent: ZoneEvent?
+    /// A checkpoint that is in place and that the commit is to name, instead of the one that is due: with that it counts.
+    public var checkpoint: CheckpointReference?
 
     public init(device: String, saving: [CloudRecord], deleting: [String] = [], clock: Instant, approvals: [String] = []) {
         self.device = device
@@ -144,6 +146,18 @@ public struct CommitDraft: Sendable {
         self.deleting = deleting
         self.clock = clock
         self.approvals = approvals
+    }
+}
+
+/// A checkpoint as commits name it: its number and the SHA-256 of its file.
+public struct CheckpointReference: Hashable, Sendable, Codable {
+    public let number: Int
+    /// In lower-case hexadecimal.
+    public let sha256: String
+
+    public init(number: Int, sha256: String) {
+        self.number = number
+        self.sha256 = sha256
     }
 }
 
@@ -194,6 +208,8 @@ public struct Commit: Hashable, Sendable {
     public let messages: MessageAnswers
     /// Why the commit deletes the zone itself; nil for all other commits.
     public let zoneDeletion: ZoneDeletion?
+    /// The newest checkpoint that its publisher knew, which counts with it; nil before the first.
+    public var checkpoint: CheckpointReference?
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,

@@ -31,6 +31,8 @@ struct Snapsync: AsyncParsableCommand {
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
             ShareCommand.self,
+            PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,
+            PinCommand.self, UnpinCommand.self, PruneCommand.self,
         ])
 
     static func main() async {

@@ -80,7 +80,8 @@ extension CommandPage {
                 types[path, default: []].insert("array of object")
                 for object in array { collect(object, path + "[].", &types) }
             case let array as [Any]:
-                types[path, default: []].insert(array.isEmpty ? "array" : array.allSatisfy { $0 is String } ? "array of string" : "array of ?")
+                let kind = array.allSatisfy { $0 is String } ? "string" : array.allSatisfy { $0 is NSNumber } ? "integer" : "?"
+                types[path, default: []].insert(array.isEmpty ? "array" : "array of \(kind)")
             case is String: types[path, default: []].insert("string")
             case let number as NSNumber: types[path, default: []].insert(String(cString: number.objCType) == "c" ? "boolean" : "integer")
             default: types[path, default: []].insert("?")

@@ -85,6 +85,9 @@ import Testing
         "share comment --cloud a --project b --text x", "share bogus",
         "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b", "enable --db a --preference-key b",
         "enable --db a --preference-file b --preference-key c --unbind", "init --role writer --db a --cloud b --preference-file c",
+        "pin --db a", "pin 0 --db a", "unpin x --db a", "prune --db a", "prune --keep-last 0 --db a", "prune --keep-within 7 --db a",
+        "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a", "restore --before yesterday --db a",
+        "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -130,6 +133,7 @@ import Testing
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
+        try checkVersions(scene) { check($0, $1) }
         check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
         check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
         for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
@@ -162,6 +166,35 @@ import Testing
             let unseen = Set(fields.map(\.path)).subtracting(seen[heading] ?? [])
             #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
         }
+    }
+
+    /// The reports of the commands that keep, compare and bring back versions.
+    private func checkVersions(_ scene: Scene, _ check: ([String: Any], String) throws -> Void) throws {
+        try scene.succeed("import --db watch.db")
+        try check(try scene.json("pin 1 --name first --db phone.db"), "pin --json")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'other'")
+        try check(try scene.json("plan --db phone.db"), "plan --json")
+        for line in try scene.succeed("diff 1 local --values --json --db phone.db").split(separator: "\n") {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            // The values are named by the dataset's own columns.
+            try check(object.mapValues { $0 is [String: Any] ? [String: Any]() : $0 }, object["datasets"] == nil ? "diff --json" : "diff counts --json")
+        }
+        try check(try scene.json("restore --version 1 --db phone.db"), "restore --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try check(try scene.json("undo --db phone.db"), "restore --json")
+        try check(try scene.json("history --db phone.db"), "history --json")
+        var replaced = try scene.json("replace cloud --yes --db phone.db")
+        try check(try #require(replaced["replaced"] as? [String: Any]), "restore --json")
+        try check(try #require(replaced["exported"] as? [String: Any]), "export --json")
+        for part in ["replaced", "exported"] { replaced[part] = [String: Any]() }
+        try check(replaced, "replace cloud --json")
+        try scene.database("watch.db").run("UPDATE buckets SET name = 'mine'")
+        var local = try scene.json("replace local --yes --db watch.db")
+        try check(try #require(local["imported"] as? [String: Any]), "import --json")
+        local["imported"] = [String: Any]()
+        try check(local, "replace local --json")
+        try scene.age()
+        try check(try scene.json("prune --keep-last 1 --db phone.db"), "prune --json")
     }
 
     @Test func demoShowsTheMainJob() throws {

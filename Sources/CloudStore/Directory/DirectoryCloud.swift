@@ -138,7 +138,7 @@ public final class DirectoryCloud: CloudDatabase {
 }
 
 extension DirectoryCloud {
-    private func publisher(_ folder: ZoneFolder) -> HistoryPublisher<ZoneFolder> {
+    func publisher(_ folder: ZoneFolder) -> HistoryPublisher<ZoneFolder> {
         HistoryPublisher(store: folder, zone: folder.info, nonces: files.nonces)
     }
 
@@ -157,7 +157,7 @@ extension DirectoryCloud {
         return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, folder: folder, files: files)
     }
 
-    private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
+    func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
         try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
     }
 

@@ -53,8 +53,9 @@ extension CommitLog {
         guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
             ContentHash.isHash(document.commit), records.count == document.records.count
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: SealedDocument.damageHint) }
+        // Which checkpoint the commits around it name is theirs to say: one may have been made long after its commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: reference, live: records, deletion: try document.zoneDeletion?.deletion(at: place))
+            checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place))
     }
 }

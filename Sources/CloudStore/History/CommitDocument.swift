@@ -35,12 +35,6 @@ struct CommitDocument: Codable {
     static let byteLimit = 16 << 20
 }
 
-/// The newest checkpoint that a commit knows: its number and the SHA-256 of its file.
-struct CheckpointReference: Codable, Hashable {
-    let number: Int
-    let sha256: String
-}
-
 /// A commit that was read and is well-formed in itself, with what the next one needs from it.
 struct VerifiedCommit {
     let commit: Commit
@@ -68,12 +62,14 @@ struct VerifiedCommit {
         checkpoint = document.checkpoint
         zoneEvent = document.zoneEvent?.event
         let event = RecordEvent(at: document.timestamp, device: document.device)
-        commit = Commit(
+        var commit = Commit(
             token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
             clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
             deleted: document.deleted, approvals: document.approvals,
             messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
+        commit.checkpoint = document.checkpoint
+        self.commit = commit
     }
 
     private static func unknown(_ required: [String]?, at place: String) -> CloudError? {

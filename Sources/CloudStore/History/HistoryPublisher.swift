@@ -19,7 +19,7 @@ struct HistoryPublisher<Store: HistoryStore> {
         }
         try composer.verify(draft, number: log.nextNumber)
         try verifyAssets(of: draft)
-        return try composer.compose(draft, after: log, checkpoint: try checkpoint(after: log), nonce: nonces.hex(16))
+        return try composer.compose(draft, after: log, checkpoint: try checkpoint(after: log, wanted: draft.checkpoint), nonce: nonces.hex(16))
     }
 
     /// Puts a prepared commit in place.
@@ -64,8 +64,12 @@ struct HistoryPublisher<Store: HistoryStore> {
         }
     }
 
-    /// The newest checkpoint, after writing the one that is due.
-    private func checkpoint(after log: CommitLog) throws -> CheckpointReference? {
+    /// The newest checkpoint, after writing the one that is due; or the one that the draft wants to count.
+    private func checkpoint(after log: CommitLog, wanted: CheckpointReference?) throws -> CheckpointReference? {
+        if let wanted {
+            try verify(wanted, after: log)
+            return wanted
+        }
         let last = log.checkpoint?.number ?? 0
         guard let token = log.token, token.number - last >= CheckpointDocument.interval else { return log.checkpoint }
         let folded = try reader.log(at: token.number)

@@ -1,9 +1,13 @@
 extension HistoryReader {
     /// All commits that are kept, oldest first, checked link by link.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` for a commit that is missing between others or does not follow from its parent.
+    /// They begin behind the last gap: below a checkpoint that counts, a sync tool may bring removals in any order.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` for a commit that is missing above that checkpoint or does not follow from its parent.
     func all() throws -> [Commit] {
-        guard let first = try source.commitNumbers().first else { return [] }
+        let numbers = try source.commitNumbers()
+        guard let newest = numbers.last else { return [] }
+        let first = newest - (numbers.reversed().enumerated().prefix { $0.element == newest - $0.offset }.count - 1)
         guard let bytes = try source.commitBytes(first) else { return [] }
         let oldest = try VerifiedCommit(bytes, number: first, of: source.history)
         var log = CommitLog(after: oldest, of: source.history)

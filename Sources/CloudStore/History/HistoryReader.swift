@@ -34,14 +34,12 @@ struct HistoryReader<Source: HistorySource> {
         guard let number else { return try newest { log, _ in log } }
         guard let bytes = try source.commitBytes(number) else {
             let newest = try source.commitNumbers().last ?? 0
+            guard number > newest else { throw notKept(number) }
             throw CloudError(
-                .unknownItem, at: history.place(ofCommit: number),
-                number > newest ? "there is no such version yet; the newest is \(newest)" : "that version is no longer kept",
+                .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
                 hint: "snapsync history lists the versions that are kept")
         }
-        let reference = try VerifiedCommit(bytes, number: number, of: history).checkpoint
-        var log = try start(at: reference)
-        try fold(&log, upTo: number) { _ in }
+        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).checkpoint)
         guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
         return log
     }
@@ -126,7 +124,7 @@ struct HistoryReader<Source: HistorySource> {
     }
 
     /// A log at the checkpoint that counts, or, if that has not arrived, at the beginning where all commits are kept.
-    private func start(at reference: CheckpointReference?) throws -> CommitLog {
+    func start(at reference: CheckpointReference?) throws -> CommitLog {
         guard let reference else { return CommitLog(of: history) }
         if let bytes = try source.checkpointBytes(reference.number) {
             return try CommitLog(checkpoint: bytes, named: reference, of: history)
@@ -139,7 +137,7 @@ struct HistoryReader<Source: HistorySource> {
         return CommitLog(of: history)
     }
 
-    private func fold(_ log: inout CommitLog, upTo number: Int, _ onCommit: (Commit) -> Void) throws {
+    func fold(_ log: inout CommitLog, upTo number: Int, _ onCommit: (Commit) -> Void) throws {
         while log.nextNumber <= number {
             guard let bytes = try source.commitBytes(log.nextNumber) else { throw gap(at: log.nextNumber) }
             onCommit(try log.append(bytes))

@@ -34,4 +34,12 @@ protocol HistoryStore: HistorySource {
     func placeCheckpoint(_ bytes: [UInt8], number: Int) throws -> Placement
     /// Whether the asset and its index are there, in their sizes.
     func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool
+    /// The files of history and assets as a listing shows them, in no order.
+    func storedFiles() throws -> [StoredFile]
+    /// The store's own clock.
+    func clock() throws -> Instant
+    /// Takes a file away, by its path beneath the zone; nothing happens if it is not there.
+    func removeFile(_ path: String) throws
+    /// Makes removals in a directory beneath the zone durable.
+    func synchronizeRemovals(in directory: String) throws
 }

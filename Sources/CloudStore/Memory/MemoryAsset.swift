@@ -29,10 +29,12 @@ final class MemoryAssetWriter: AssetWriter {
         let bytes = try written()
         self.bytes = nil
         let index = index.map { [UInt8]($0) }
+        let now = zone.now()
         let isFree = zone.change { files in
             guard files.assets[path.path] == nil else { return false }
             files.assets[path.path] = bytes
             files.assets[path.indexPath] = index
+            for written in [path.path, path.indexPath] { files.written[written] = now }
             return true
         }
         guard isFree else { throw CloudError(.inputOutput, at: path.path, "no free name was found for the asset", isRetryable: true) }

@@ -36,7 +36,7 @@ public final class MemoryCloudDatabase: CloudDatabase {
         let info = ZoneInfo(id: zone, formatVersion: 1, features: [], creator: creator, publishers: publishers)
         return contents.withLock { zones in
             if let found = zones[zone] { return found.info }
-            zones[zone] = MemoryZone(info: info)
+            zones[zone] = MemoryZone(info: info, now: now)
             return info
         }
     }
@@ -108,7 +108,7 @@ public final class MemoryCloudDatabase: CloudDatabase {
 }
 
 extension MemoryCloudDatabase {
-    private func publisher(_ zone: ZoneID) throws -> HistoryPublisher<MemoryStore> {
+    func publisher(_ zone: ZoneID) throws -> HistoryPublisher<MemoryStore> {
         let store = try store(zone)
         return HistoryPublisher(store: store, zone: store.zone.info, nonces: nonces)
     }

@@ -8,15 +8,20 @@ struct MemoryFiles {
     /// Assets and indexes by their paths beneath the zone.
     var assets: [String: [UInt8]] = [:]
     var reports: [String: DeviceReport] = [:]
+    /// When each file was written, by its path beneath the zone.
+    var written: [String: Instant] = [:]
 }
 
 /// One zone in memory. The lock is held only to look up or to put in place.
 final class MemoryZone: Sendable {
     let info: ZoneInfo
+    /// The store's own clock.
+    let now: @Sendable () -> Instant
     private let contents = Mutex(MemoryFiles())
 
-    init(info: ZoneInfo) {
+    init(info: ZoneInfo, now: @escaping @Sendable () -> Instant) {
         self.info = info
+        self.now = now
     }
 
     /// The files as they are now.
@@ -42,13 +47,13 @@ struct MemoryStore: HistoryStore {
 
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: now())
-        return zone.change { MemoryStore.put(bytes, at: number, in: &$0.commits) }
+        return put(bytes, at: number, in: \.commits, named: CloudNames.commits)
     }
 
     func removeCommit(_ number: Int) { zone.change { $0.commits[number] = nil } }
 
     func placeCheckpoint(_ bytes: [UInt8], number: Int) -> Placement {
-        zone.change { MemoryStore.put(bytes, at: number, in: &$0.checkpoints) }
+        put(bytes, at: number, in: \.checkpoints, named: CloudNames.checkpoints)
     }
 
     func hasAsset(_ asset: CloudAsset, at path: AssetPath) -> Bool {
@@ -58,9 +63,13 @@ struct MemoryStore: HistoryStore {
         return assets[path.indexPath]?.count == index.byteCount
     }
 
-    private static func put(_ bytes: [UInt8], at number: Int, in files: inout [Int: [UInt8]]) -> Placement {
-        if let found = files[number] { return found == bytes ? .wasThere : .taken }
-        files[number] = bytes
-        return .placed
+    private func put(_ bytes: [UInt8], at number: Int, in folder: WritableKeyPath<MemoryFiles, [Int: [UInt8]]>, named name: String) -> Placement {
+        let now = now()
+        return zone.change { files in
+            if let found = files[keyPath: folder][number] { return found == bytes ? .wasThere : .taken }
+            files[keyPath: folder][number] = bytes
+            files.written["\(name)/\(CloudNames.digits(number)).json"] = now
+            return .placed
+        }
     }
 }

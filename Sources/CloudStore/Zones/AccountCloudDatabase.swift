@@ -1,3 +1,5 @@
+public import StrictText
+
 /// A cloud that needs an account, as CloudKit does: without one, private zones are closed, and public ones can only be read.
 public struct AccountCloudDatabase: CloudDatabaseDecorator {
     /// The cloud behind the account.
@@ -77,6 +79,31 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try verifyReading(zone)
         return try await wrapped.deviceReports(in: zone)
+    }
+
+    public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+        try verify("\(zone)")
+        return try await wrapped.placeCheckpoint(at: number, in: zone)
+    }
+
+    public func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+        try verifyReading(zone)
+        return try await wrapped.records(in: zone, of: checkpoint)
+    }
+
+    public func storedFiles(in zone: ZoneID) async throws -> [StoredFile] {
+        try verifyReading(zone)
+        return try await wrapped.storedFiles(in: zone)
+    }
+
+    public func storeClock(in zone: ZoneID) async throws -> Instant {
+        try verify("\(zone)")
+        return try await wrapped.storeClock(in: zone)
+    }
+
+    public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.remove(files, by: device, in: zone)
     }
 
     private func verify(_ place: String) throws {

@@ -16,6 +16,8 @@ struct LocalStatus: Sendable {
     let states: [DatasetState]
     /// The tracked changes of each dataset, in the order of the settings.
     let changes: [Changes]
+    /// What `undo` would bring back.
+    let undo: UndoPoint?
     /// When it was looked at.
     let now: Instant
 
@@ -29,7 +31,7 @@ struct LocalStatus: Sendable {
     init(_ database: LocalDatabase, now: Instant) throws {
         self.now = now
         journalMode = try database.journalMode()
-        (settings, operators, applied, view, lastSuccess, lastFailure, lastExport, lastImport, states, changes) = try database.read { transaction in
+        (settings, operators, applied, view, lastSuccess, lastFailure, lastExport, lastImport, states, changes, undo) = try database.read { transaction in
             let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.trackedChanges(of: schema)
@@ -37,7 +39,8 @@ struct LocalStatus: Sendable {
             }
             return (
                 settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(), try transaction.lastSuccess(),
-                try transaction.lastFailure(), try transaction.lastRun(.export), try transaction.lastRun(.import), try transaction.datasetStates(), changes
+                try transaction.lastFailure(), try transaction.lastRun(.export), try transaction.lastRun(.import), try transaction.datasetStates(), changes,
+                try transaction.undoPoint()
             )
         }
     }

@@ -28,7 +28,10 @@ public struct SnapshotInspector: Sendable {
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
         let newestFirst = commits.reversed().prefix(limit ?? .max)
-        return HistoryReport(zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init))
+        let pins = commits.isEmpty ? [] : try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: applied?.token) }.pins
+        return HistoryReport(
+            zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
+            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
     }
 
     /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
@@ -51,7 +54,7 @@ public struct SnapshotInspector: Sendable {
     }
 
     func records(at version: Int?) async throws -> ZoneState {
-        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: applied?.token) }
+        let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         guard state.token != nil else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -67,7 +70,7 @@ public struct SnapshotInspector: Sendable {
         let described = device?.settings.datasets.first { $0.name == dataset }?.recordName
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]
         guard let record = names.lazy.compactMap({ state.record($0) }).first else {
-            let known = state.records.map(\.name).joined(separator: ", ")
+            let known = state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", ")
             throw SyncError(.nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)", hint: known.isEmpty ? nil : "it has the records \(known)")
         }
         return record
@@ -125,10 +128,31 @@ public struct HistoryReport: Sendable, Encodable {
         }
     }
 
+    /// A version that is kept whatever is pruned.
+    public struct Pin: Sendable, Encodable {
+        public let version: Int
+        public let name: String?
+        /// The version's own.
+        public let timestamp: String
+        public let pinnedAt: String
+        /// Whether the versions of its age are gone: it can be read all the same, and stands in no other list.
+        public let isPruned: Bool
+
+        init(_ pin: VersionPin, isPruned: Bool) {
+            version = pin.version
+            name = pin.name
+            timestamp = pin.timestamp.description
+            pinnedAt = pin.pinnedAt.description
+            self.isPruned = isPruned
+        }
+    }
+
     public let zone: String
     public let newestVersion: Int?
     /// Newest first.
     public let versions: [Version]
+    /// The pinned versions, newest first.
+    public let pins: [Pin]
 }
 
 /// What a zone has, for who looks at a cloud directory without a database.

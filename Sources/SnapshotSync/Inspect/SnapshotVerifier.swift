@@ -43,10 +43,16 @@ struct SnapshotVerifier: Sendable {
             let commits = try await SyncError.at(.fetch) { try await inspector.cloud.history(in: inspector.zone) }
             records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
             // What an older, pruned commit saved and a kept one still shows.
+            // The oldest kept version and the pinned ones have what commits saved that are gone.
+            for version in Set(newest.pins.map(\.version) + commits.prefix(1).map(\.token.number)).sorted() {
+                let inherited = try await inspector.records(at: version).records
+                records += inherited.filter { record in !records.contains { $0.0 == record } }.map { ($0, version) }
+            }
             records += newest.records.filter { record in !records.contains { $0.0 == record } }.map { ($0, number) }
             versions = commits.count
         }
 
+        records.removeAll { $0.0.isOfVersions }
         var sound: [VerifyReport.Asset] = []
         var problems: [String] = []
         var passed: Set<String> = []

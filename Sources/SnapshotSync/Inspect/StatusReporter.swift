@@ -92,6 +92,10 @@ public struct StatusReport: Sendable, Encodable {
     public let gate: GateReport
     /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
     public let cloudProblem: CloudProblem?
+    /// What `undo` would bring back, in words; nil if nothing was replaced on purpose.
+    public let undo: String?
+    /// The copies of earlier data that lie beside the database, newest first.
+    public let copies: [KeptCopyReport]
 }
 
 extension StatusReport {
@@ -118,17 +122,18 @@ struct StatusReporter: Sendable {
 
     func run() async throws -> StatusReport {
         let local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
-        guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil) }
+        let copies = try await KeptCopies(device: device).all()
+        guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
         do {
-            return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil)
+            return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil, copies: copies)
         } catch {
-            return StatusReport(device.database.path, local, nil, gate, CloudProblem(SyncError(error, step: .fetch)))
+            return StatusReport(device.database.path, local, nil, gate, CloudProblem(SyncError(error, step: .fetch)), copies: copies)
         }
     }
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?) {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [KeptCopies.Copy]) {
         self.database = database
         cloud = local.settings.cloud
         self.zone = local.settings.zone
@@ -155,6 +160,8 @@ extension StatusReport {
         devices = zone?.reports.map { OtherDevice($0, newest: zone?.newest, now: local.now) } ?? []
         self.gate = gate
         cloudProblem = problem
+        undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
+        self.copies = copies.map(KeptCopyReport.init)
     }
 }
 

@@ -9,7 +9,7 @@ struct ZoneFacts: Sendable {
 
     init(_ device: Device, applied: AppliedVersion?) async throws {
         (newest, state, reports) = try await SyncError.at(.fetch) {
-            let newest = try await device.cloud.changes(since: applied?.token, in: device.zone).token
+            let newest = try await device.changes(since: applied).changes.token
             return (newest, try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
         }
     }

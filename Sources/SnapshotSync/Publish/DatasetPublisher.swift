@@ -139,10 +139,3 @@ struct DatasetPublisher: Sendable {
         }
     }
 }
-
-/// An asset writer on its way to the one thread that uses it.
-private struct LentWriter: @unchecked Sendable {
-    // SAFETY: the publisher waits while the exporter's thread has it.
-    let writer: any AssetWriter
-    init(_ writer: any AssetWriter) { self.writer = writer }
-}

@@ -102,7 +102,7 @@ struct SnapshotPublisher: Sendable {
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
     private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
         let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
+        let changes = try await device.changes(since: applied).changes
         guard let newest = changes.token, newest != applied?.token else { return applied?.token }
         guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
             throw SyncError(
@@ -141,7 +141,8 @@ struct SnapshotPublisher: Sendable {
 
     private func announce(_ exported: [DatasetPublisher.Written], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
         let records = exported.map { $0.fields.record(of: $0.schema) }
-        let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        let pins = try SyncError.at(.read) { try device.database.read { try $0.pendingPins() } }.map { VersionPin($0, at: device.now()).record }
+        let draft = CommitDraft(device: device.settings.device, saving: records + pins, clock: device.now())
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
@@ -156,6 +157,7 @@ struct SnapshotPublisher: Sendable {
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
                     if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
+                try transaction.setPendingPins([])
                 try device.noteSuccess(.export, in: transaction)
             }
         }

@@ -12,12 +12,17 @@ import StrictText
 struct SnapshotReceiver: Sendable {
     let device: Device
     let progress: ProgressHandler?
+    /// Whether the cloud wins over every change that was made here, tracked or not.
+    var discardsChanges = false
+    /// Runs first in the transaction that replaces rows; what it throws ends the import with nothing changed.
+    var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     func importNewest() async throws -> ImportReport {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
-        let local = try localState()
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: local.applied?.token, in: device.zone) }
+        var local = try localState()
+        let (changes, isExpired) = try await device.changes(since: local.applied)
+        if isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -37,7 +42,7 @@ struct SnapshotReceiver: Sendable {
         }
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState()
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
+        let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
 
@@ -45,7 +50,7 @@ struct SnapshotReceiver: Sendable {
         let applied: AppliedVersion?
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
-        let untracked: Set<String>
+        var untracked: Set<String>
     }
 
     private func localState() throws -> Local {
@@ -112,7 +117,7 @@ struct SnapshotReceiver: Sendable {
             if isHere { continue }
             incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
         }
-        warnings += state.records.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
+        warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
         return try await apply(incoming, local, token: token, shown: state.token?.number, view: view, warnings: warnings)
     }
@@ -138,7 +143,12 @@ struct SnapshotReceiver: Sendable {
             for schema in schemas {
                 try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
-            try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
+            try willReplace(transaction)
+            if discardsChanges {
+                for schema in device.settings.datasets { try transaction.discardChanges(of: schema) }
+            } else {
+                try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
+            }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
             let importers = incoming.map { one in one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, progress: progress) } }

@@ -24,13 +24,20 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap(lines))
+            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap { lines($0, of: report) } + pruned(report))
         }
     }
 
-    private func lines(_ version: HistoryReport.Version) -> [String] {
-        ["version \(version.version)  \(version.timestamp)  by \(version.device)"]
+    private func lines(_ version: HistoryReport.Version, of report: HistoryReport) -> [String] {
+        ["version \(version.version)  \(version.timestamp)  by \(version.device)" + (report.pins.first { $0.version == version.version }.map(mark) ?? "")]
             + version.saved.map(Format.record)
             + version.deleted.map { "  \($0): deleted" }
     }
+
+    /// The pinned versions that stand in no list any more.
+    private func pruned(_ report: HistoryReport) -> [String] {
+        report.pins.filter(\.isPruned).map { "version \($0.version)  \($0.timestamp)" + mark($0) }
+    }
+
+    private func mark(_ pin: HistoryReport.Pin) -> String { "  pinned" + (pin.name.map { " (\($0))" } ?? "") }
 }

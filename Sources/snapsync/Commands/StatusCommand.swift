@@ -75,6 +75,8 @@ struct StatusCommand: AsyncParsableCommand {
             let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
             return "  \(dataset.name): \(version), \(changes)\(size)"
         }
+        if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
+        lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
         lines += report.devices.map(line)
         return lines
     }

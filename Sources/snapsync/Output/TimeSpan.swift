@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// A span of time on the command line: a whole number and `ms`, `s`, `m`, `h` or `d`.
+/// A span of time on the command line: a whole number and `ms`, `s`, `m`, `h`, `d` or `w`.
 struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     let duration: Duration
     let description: String
@@ -11,7 +11,7 @@ struct TimeSpan: ExpressibleByArgument, CustomStringConvertible {
     }
 
     init?(argument: String) {
-        let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]
+        let units: [(String, Int64)] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000)]
         guard let (unit, factor) = units.first(where: { argument.hasSuffix($0.0) }), let count = Int64(argument.dropLast(unit.count)),
             (0...Self.most).contains(count)
         else { return nil }

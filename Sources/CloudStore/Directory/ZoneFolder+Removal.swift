@@ -1,0 +1,48 @@
+import StrictText
+
+// Listing and removing: what pruning does to a zone's directory.
+extension ZoneFolder {
+    /// The file system's clock: what it says of a file that was begun just now and is given up again.
+    func clock() throws -> Instant {
+        let file = try files.newFile(in: try subfolder(CloudNames.commits), at: folder.place(CloudNames.commits))
+        defer { file.abandon() }
+        return try file.seal().modified
+    }
+
+    func storedFiles() throws -> [StoredFile] {
+        var found: [StoredFile] = []
+        for (name, kind) in [(CloudNames.commits, StoredFile.Kind.commit), (CloudNames.checkpoints, StoredFile.Kind.checkpoint)] {
+            guard let directory = try folder.folder(name) else { continue }
+            found += try list(directory) { CloudNames.number(ofFile: $0).map(kind) }
+        }
+        for (record, directory) in try folder.folder(CloudNames.assets)?.folders() ?? [] {
+            found += try list(directory) { StoredFile.Kind(nameInAssets: $0, of: record) }
+        }
+        return found
+    }
+
+    func removeFile(_ path: String) throws {
+        let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+        // The path comes from a listing of ours; whatever it says, nothing outside these directories is touched.
+        guard (2...3).contains(parts.count), [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0]),
+            parts.count == 2 || CloudNames.isName(parts[1]), let name = parts.last, !name.isEmpty, name != "..",
+            let directory = try folder.folder(parts.dropLast().joined(separator: "/"))
+        else { return }
+        try directory.remove(name)
+    }
+
+    func synchronizeRemovals(in directory: String) throws {
+        try folder.folder(directory)?.synchronize()
+    }
+
+    private func list(_ directory: CloudFolder, _ kind: (String) -> StoredFile.Kind?) throws -> [StoredFile] {
+        let prefix = folder.path.isEmpty ? 0 : folder.path.count + 1
+        return try directory.names().compactMap { name in
+            guard let kind = kind(name) ?? (TemporaryName.matches(name) ? .temporary : nil) else { return nil }
+            // A file that is gone by now was removed by another prune; one that is no plain file is nobody's to remove.
+            guard let status = try? directory.file(name)?.status else { return nil }
+            return StoredFile(
+                kind: kind, path: String(directory.place(name).dropFirst(prefix)), byteCount: status.byteCount, modified: status.modified)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Makes this device's data win over the zone's newest version: every difference becomes a change made here and now.
+///
+/// No row is touched. The newest version is taken as applied, and pinned by the commit that follows, so that it can be had back.
+struct CloudReplacer: Sendable {
+    let device: Device
+
+    /// What differs from the newest version, which is the applied one from now on.
+    func run() async throws -> RestoreReport {
+        var warnings = try SyncError.at(.read) { try device.keepTracking() }
+        let applied = try SyncError.at(.read) { try device.database.read { try $0.applied() } }
+        let head = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
+        guard let token = head.token else {
+            throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace", hint: "run snapsync export")
+        }
+        var restorers: [DatasetRestorer] = []
+        for schema in device.settings.datasets {
+            guard let record = head.record(schema.recordName) else {
+                warnings.append("the zone has no dataset \(schema.name) yet")
+                continue
+            }
+            let version = try await VersionReader(record, as: schema, in: device.cloud, zone: device.zone)
+            restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
+        }
+        let act = "replacement of the cloud's version \(token.number)"
+        let pin = try await UndoKeeper(device: device).pendingPin(of: token.number, act: act)
+        let (found, notes) = (restorers, warnings)
+        return try await WorkerThreads.run {
+            try SyncError.at(.apply) {
+                try device.database.write { transaction in
+                    guard try transaction.applied() == applied else {
+                        throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
+                    }
+                    var counts: [RestoreReport.Dataset] = []
+                    // All rows are looked at before the first note changes, for other connections see only what is committed.
+                    let differences = try found.map { try $0.differences(transaction) }
+                    for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
+                    let report = RestoreReport(
+                        restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
+                    let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
+                    try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
+                    try transaction.setApplied(AppliedVersion(token))
+                    try transaction.setView(nil)
+                    if report.hasChanged {
+                        try transaction.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
+                        if let pin { try transaction.setPendingPins(transaction.pendingPins().filter { $0.version != pin.version } + [pin]) }
+                    }
+                    return report
+                }
+            }
+        }
+    }
+
+    /// Tracks every difference as a change made now, later than what the version has there.
+    private func track(
+        _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
+    ) throws -> RestoreReport.Dataset {
+        let schema = restorer.schema
+        try transaction.discardChanges(of: schema)
+        try transaction.clearTail(of: schema)
+        var instants: [EntityKey: Instant] = [:]
+        try restorer.version.readTail { key, instant in
+            try transaction.addTombstone(of: key, at: instant, in: schema)
+        } instant: { key, instant in
+            try transaction.addInstant(instant, of: key, in: schema)
+            instants[key] = instant
+        }
+        let now = device.now()
+        let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
+        for (keys, isNew) in [(differences.removed, true), (known, false)] {
+            for key in keys {
+                try transaction.noteChange(of: key, in: schema, at: now, after: instants[key] ?? differences.timestamps[key], isNew: isNew)
+            }
+        }
+        try transaction.foldNotes(of: [schema])
+        try transaction.setComplete(schema)
+        try transaction.setDatasetState(
+            DatasetState(name: schema.name, syncTimestamp: restorer.version.fields.syncTimestamp, recordCount: restorer.version.recordCount, unknownFields: []))
+        // What the cloud has alone goes from it; what is here alone is added to it.
+        return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
+    }
+}

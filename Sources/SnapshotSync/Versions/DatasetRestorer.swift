@@ -1,0 +1,91 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Finds how a table's rows differ from a version, and turns them into it by changes that any trigger sees.
+///
+/// Rows that are equal are not touched. Memory: a run of entities, and the keys that differ.
+struct DatasetRestorer: Sendable {
+    let schema: DatasetSchema
+    let version: VersionReader
+    let database: LocalDatabase
+
+    /// What has to be done to the rows.
+    struct Differences: Sendable {
+        /// In the version and not in the table, by run of the version.
+        var added: [Int: Set<EntityKey>] = [:]
+        /// In both, and not the same.
+        var changed: [Int: Set<EntityKey>] = [:]
+        /// In the table alone.
+        var removed: [EntityKey] = []
+        /// The version's own timestamps of the entities that were changed, for who tracks the difference instead.
+        var timestamps: [EntityKey: Instant] = [:]
+
+        var addedCount: Int { added.values.reduce(0) { $0 + $1.count } }
+        var changedCount: Int { changed.values.reduce(0) { $0 + $1.count } }
+        var isEmpty: Bool { added.isEmpty && changed.isEmpty && removed.isEmpty }
+    }
+
+    /// Compares. Call inside a write transaction that has not changed these rows: nobody else can meanwhile.
+    func differences(_ transaction: LocalTransaction) throws -> Differences {
+        _ = try SyncError.at(.read) { try transaction.checkTable(of: schema) }
+        var found = Differences()
+        let runs = try SyncError.at(.read) {
+            let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
+            defer { session.end() }
+            return try version.differingRuns(from: session, of: schema)
+        }
+        let rows = transaction.ranges(of: schema)
+        try version.read(runs) { run in
+            try refuseUnknown(run)
+            let states = EntityStates(schema: schema)
+            try run.give(to: states)
+            try SyncError.at(.read) { try compare(states.states, run: run.number, version.range(of: run.number), rows, &found) }
+        }
+        return found
+    }
+
+    /// Makes the rows the version's, in the transaction that compared them.
+    func apply(_ differences: Differences, in transaction: LocalTransaction) throws {
+        guard !differences.isEmpty else { return }
+        try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: database.path)
+        try SyncError.at(.apply) {
+            // All deletions first: a value of a UNIQUE column may move from one row to another.
+            try transaction.deleteRowsWithoutKey(of: schema)
+            try transaction.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
+            let applier = try transaction.inserting(into: schema)
+            let wanted = differences.added.merging(differences.changed) { $0.union($1) }
+            try version.read(wanted.keys.sorted()) { run in
+                try run.give(to: EntityFilter(applier, schema: schema) { wanted[run.number]?.contains($0) ?? false })
+            }
+            try transaction.checkCount(of: schema, is: version.recordCount)
+        }
+    }
+
+    private func compare(_ version: [EntityKey: EntityState], run: Int, _ range: KeyRange, _ rows: RangeReader, _ found: inout Differences) throws {
+        var absent = Set(version.keys)
+        let here = EntityStates(schema: schema)
+        try rows.read(range, into: here)
+        for (key, row) in here.states {
+            guard let state = version[key] else {
+                found.removed.append(key)
+                continue
+            }
+            absent.remove(key)
+            guard state.hash != row.hash else { continue }
+            found.changed[run, default: []].insert(key)
+            if let timestamp = state.timestamp { found.timestamps[key] = timestamp }
+        }
+        for key in absent { if let timestamp = version[key]?.timestamp { found.timestamps[key] = timestamp } }
+        if !absent.isEmpty { found.added[run] = absent }
+    }
+
+    private func refuseUnknown(_ run: VersionReader.Entities) throws {
+        guard run.unknownFields.isEmpty else {
+            throw SyncError(
+                .refused, step: .decode, at: version.place, "its entities have fields that this device does not know (\(run.unknownFields.sorted().joined(separator: ", ")))",
+                hint: "update the dataset file or snapsync on this device; nothing was changed")
+        }
+    }
+}

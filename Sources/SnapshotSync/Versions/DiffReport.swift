@@ -1,0 +1,60 @@
+/// One side of a comparison.
+public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
+    /// A kept or pinned version.
+    case version(Int)
+    /// The rows of this database.
+    case local
+
+    public var description: String {
+        switch self {
+        case .version(let number): "version \(number)"
+        case .local: "the local tables"
+        }
+    }
+}
+
+/// One entity that differs between two versions.
+public struct EntityDifference: Sendable, Encodable {
+    /// What happened to it from the first side to the second.
+    public enum Kind: String, Sendable, Encodable {
+        case added, changed, removed
+    }
+
+    /// One column that differs, with its values for people.
+    public struct Column: Sendable {
+        public let name: String
+        public let before: String
+        public let after: String
+    }
+
+    public let dataset: String
+    public let change: Kind
+    /// The entity's key; an integer in decimal.
+    public let key: String
+    /// The names of the columns that differ; of an entity that one side lacks, none.
+    public let columns: [String]
+    /// What the columns hold on the first side and on the second; nil unless values were asked for.
+    public let values: [Column]?
+    let before: [String: OwnedValue]?
+    let after: [String: OwnedValue]?
+
+    enum CodingKeys: String, CodingKey {
+        case dataset, change, key, columns, before, after
+    }
+}
+
+/// How much differs between two versions.
+public struct DiffReport: Sendable, Encodable {
+    public struct Dataset: Sendable, Encodable {
+        public let dataset: String
+        public let added: Int
+        public let changed: Int
+        public let removed: Int
+        public let unchanged: Int
+    }
+
+    public let datasets: [Dataset]
+
+    /// Whether nothing differs.
+    public var isSame: Bool { datasets.allSatisfy { $0.added + $0.changed + $0.removed == 0 } }
+}

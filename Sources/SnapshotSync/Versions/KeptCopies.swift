@@ -1,0 +1,131 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Copies of this database's data from before they were replaced on purpose, in `FILE.snapsync-kept` beside the database.
+///
+/// The folder is a cloud of its own that nobody shares: each copy is a version, written as durably as any, and `history`, `cat`,
+/// `diff` and `verify` look into it with `--cloud FILE.snapsync-kept`.
+struct KeptCopies: Sendable {
+    let device: Device
+
+    /// One copy.
+    struct Copy: Sendable {
+        /// The copy's number, which is the version's in that folder.
+        let number: Int
+        let at: Instant
+        /// Why it was made, in words.
+        let reason: String
+        /// The size of its files in bytes.
+        let byteCount: Int
+    }
+
+    /// The folder of a database.
+    static func path(for database: String) -> String { database + ".snapsync-kept" }
+
+    private var path: String { Self.path(for: device.database.path) }
+
+    /// Writes the datasets' rows, as they are on one state of the database, and returns the copy's number.
+    ///
+    /// - Returns: the number, and the last note of a change that the copy includes.
+    func make(reason: String) async throws -> (number: Int, sequence: Int64) {
+        let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept") }
+        _ = try await SyncError.at(.store) { try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many) }
+        let token = try await SyncError.at(.store) { try await cloud.records(in: device.zone).token }
+        let number = (token?.number ?? 0) + 1
+
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
+        defer { session.end() }
+        let sequence = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.lastSequence() } }
+        var records = [CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["reason": .string(reason)])]
+        var assets: [CloudAsset] = []
+        do {
+            for schema in device.settings.datasets {
+                let fields = try await write(schema, session, number: number, into: cloud)
+                assets.append(fields.dataFile)
+                records.append(fields.record(of: schema))
+            }
+            let creator = try await SyncError.at(.store) { try await cloud.zone(device.zone).creator }
+            // The folder is this device's own: its clock is the one that counts.
+            let clock = try await SyncError.at(.store) { try await cloud.storeClock(in: device.zone) }
+            let draft = CommitDraft(device: creator, saving: records, clock: clock)
+            let commit = try await SyncError.at(.store) { [draft] in try await cloud.prepare(draft, after: token, in: device.zone) }
+            _ = try await SyncError.at(.store) { try await cloud.publish(commit) }
+        } catch {
+            await cloud.discard(assets, in: device.zone)
+            throw error
+        }
+        return (number, sequence)
+    }
+
+    /// The copies that are there, newest first; none where the folder is missing.
+    func all() async throws -> [Copy] {
+        guard let cloud = try open() else { return [] }
+        return try await SyncError.at(.fetch) {
+            try await cloud.history(in: device.zone).reversed().compactMap { commit -> Copy? in
+                guard commit.changesData else { return nil }
+                var reason = ""
+                if case .string(let text) = commit.saved.first(where: { $0.type == Self.recordType })?.fields["reason"] { reason = text }
+                let byteCount = commit.saved.flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) }
+                return Copy(number: commit.token.number, at: commit.timestamp, reason: reason, byteCount: byteCount)
+            }
+        }
+    }
+
+    /// What a copy holds, and where.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if it was removed.
+    func state(of number: Int) async throws -> (cloud: any CloudDatabase, state: ZoneState) {
+        guard let cloud = try open() else {
+            throw SyncError(.nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
+        }
+        return (cloud, try await SyncError.at(.fetch) { try await cloud.records(in: device.zone, at: number, notBefore: nil) })
+    }
+
+    /// Removes old copies. Nobody else reads them, so there is nothing to wait for.
+    func prune(_ policy: RetentionPolicy, dryRun: Bool) async throws -> PruneReport {
+        let copies = try await all()
+        guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
+        if policy.keepLast == 0, policy.keepWithin == nil {
+            if !dryRun { try FileManager.default.removeItem(atPath: path) }
+            return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.byteCount })
+        }
+        let creator = try await SyncError.at(.fetch) { try await cloud.zone(device.zone).creator }
+        var policy = policy
+        (policy.minimumAge, policy.grace) = (.zero, .zero)
+        let pruner = ZonePruner(cloud: cloud, zone: device.zone, device: creator, policy: policy, now: device.now()) { checkpoint, record in
+            let token = try await cloud.records(in: device.zone).token
+            var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))
+            draft.checkpoint = try await cloud.placeCheckpoint(at: checkpoint, in: device.zone)
+            return try await cloud.publish(cloud.prepare(draft, after: token, in: device.zone)).number
+        }
+        return try await pruner.run(dryRun: dryRun)
+    }
+
+    private func open() throws -> DirectoryCloud? {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        return try SyncError.at(.open) { try DirectoryCloud(path: path) }
+    }
+
+    private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> SnapshotFields {
+        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+        let now = device.now()
+        let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
+        let lent = LentWriter(try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+        do {
+            guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.writer) }) else {
+                throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
+            }
+            return SnapshotFields(dataFile: asset, syncTimestamp: now, recordCount: report.recordCount)
+        } catch {
+            lent.writer.abandon()
+            throw SyncError(error, step: .store)
+        }
+    }
+
+    private static let recordType = "SnapshotCopy"
+    private static let recordName = "copy"
+}

@@ -1,0 +1,91 @@
+import Foundation
+import SnapshotModel
+
+/// A column's value that may be kept, unlike the one that is lent.
+enum OwnedValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    /// The number's bits, so that what is stored differently differs.
+    case real(UInt64)
+    case text([UInt8])
+    case json([UInt8])
+    case blob([UInt8])
+
+    init(_ value: ColumnValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real.bitPattern)
+        case .text(let bytes): self = .text(Array(bytes))
+        case .json(let bytes): self = .json(Array(bytes))
+        case .blob(let bytes): self = .blob(Array(bytes))
+        }
+    }
+}
+
+/// An entity that may be kept.
+struct OwnedEntity: Sendable {
+    let key: EntityKey
+    /// A value for each column of the schema that it was read by.
+    let values: [OwnedValue]
+}
+
+/// Takes entities and keeps all of them.
+final class OwnedEntities: EntitySink {
+    private(set) var all: [OwnedEntity] = []
+    private let keyIndex: Int
+
+    init(schema: DatasetSchema) { keyIndex = schema.keyIndex }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let key = EntityKey(values[keyIndex]) else { return }
+        all.append(OwnedEntity(key: key, values: values.map(OwnedValue.init)))
+    }
+}
+
+extension EntityKey {
+    /// The key as it is, for programs; who prints it takes care of control characters.
+    var plainText: String {
+        switch self {
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .integer(let value): String(value)
+        }
+    }
+
+    /// The key that a lent value is; nil for what can be none.
+    init?(_ value: ColumnValue) {
+        switch value {
+        case .text(let bytes): self = .text(Array(bytes))
+        case .integer(let integer): self = .integer(integer)
+        default: return nil
+        }
+    }
+}
+
+extension OwnedValue: Encodable {
+    /// As JSON has it; a JSON column's text and a blob's base64 as strings.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .integer(let value): try container.encode(value)
+        case .real(let bits): try container.encode(Double(bitPattern: bits))
+        case .text(let bytes), .json(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self))
+        case .blob(let bytes): try container.encode(Data(bytes).base64EncodedString())
+        }
+    }
+}
+
+extension OwnedValue: CustomStringConvertible {
+    /// The value for people: text quoted, with control characters escaped.
+    var description: String {
+        switch self {
+        case .null: "none"
+        case .integer(let value): String(value)
+        case .real(let bits): String(Double(bitPattern: bits))
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self).debugDescription
+        case .json(let bytes): String(decoding: bytes, as: UTF8.self)
+        case .blob(let bytes): "\(bytes.count) bytes"
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Finds what a sync would do with one dataset, by the very rules of the import, in a transaction that is rolled back.
+struct PlannedDataset {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+    let database: LocalDatabase
+    /// Whether this device publishes what wins here; else it stays here.
+    let publishes: Bool
+    /// At most so many items are listed.
+    let limit: Int
+
+    private struct Tally {
+        var local = SyncPlan.Counts()
+        var cloud = SyncPlan.Counts()
+        var kept = SyncPlan.Counts()
+        var conflicts = 0
+        var items: [SyncPlan.Item] = []
+    }
+
+    /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
+    func plan(_ version: VersionReader, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
+        if !isHere { try takeTail(of: version) }
+        let rows = transaction.ranges(of: schema)
+        var tally = Tally()
+        try version.read(try runs(of: version, isHere: isHere, isComplete: isComplete)) { run in
+            let states = EntityStates(schema: schema)
+            try run.give(to: states)
+            try compare(states.states, in: version.range(of: run.number), rows, isHere: isHere, &tally)
+        }
+        return SyncPlan.Dataset(
+            name: schema.name, local: tally.local, cloud: tally.cloud, kept: tally.kept, conflicts: tally.conflicts, items: tally.items)
+    }
+
+    /// What a first export of the dataset would add.
+    func planFirstExport() throws -> SyncPlan.Dataset {
+        let first = FirstKeys(schema: schema, limit: limit)
+        try transaction.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
+        let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
+        let items = publishes ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: $0.plainText, wins: "local", reason: "the cloud has no such dataset yet") } : []
+        return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
+    }
+
+    /// Where rows and version can differ: where something was noted, as long as the notes are known to be complete.
+    private func runs(of version: VersionReader, isHere: Bool, isComplete: Bool) throws -> [Int] {
+        if isHere, isComplete {
+            return try version.runs.indices.filter { try !transaction.trackedChanges(of: schema, in: version.range(of: $0)).isEmpty }
+        }
+        let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
+        defer { session.end() }
+        return try version.differingRuns(from: session, of: schema)
+    }
+
+    private func takeTail(of version: VersionReader) throws {
+        try transaction.clearTail(of: schema)
+        try version.readTail { key, instant in
+            try transaction.addTombstone(of: key, at: instant, in: schema)
+        } instant: { key, instant in
+            try transaction.addInstant(instant, of: key, in: schema)
+        }
+    }
+
+    private func compare(_ version: [EntityKey: EntityState], in range: KeyRange, _ rows: RangeReader, isHere: Bool, _ tally: inout Tally) throws {
+        let here = EntityStates(schema: schema)
+        try rows.read(range, into: here)
+        let changes = Dictionary(try transaction.trackedChanges(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let merge = BlockMerge(schema: schema, transaction: transaction)
+        for key in Set(version.keys).union(here.states.keys).sorted() {
+            let there = version[key], local = here.states[key]
+            guard there?.hash != local?.hash else { continue }
+            if let change = changes[key] {
+                let wins = try merge.wins(change, over: there)
+                // In the version that is applied here, what was changed since is no conflict.
+                let isKnownThere = try there != nil || transaction.tombstone(of: key, in: schema) != nil
+                if !isHere, isKnownThere { tally.conflicts += 1 }
+                add(key, hadHere: local != nil, hadThere: there != nil, localWins: wins, try reason(change, there, isHere: isHere), &tally)
+            } else {
+                let isOurs = isHere && publishes
+                add(key, hadHere: local != nil, hadThere: there != nil, localWins: isOurs, isOurs ? "changed without a note of it" : "as the newest version has it", &tally)
+            }
+        }
+    }
+
+    private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, _ reason: String, _ tally: inout Tally) {
+        let (gains, loses) = localWins ? (!hadThere, !hadHere) : (!hadHere, !hadThere)
+        let change = gains ? "added" : loses ? "removed" : "changed"
+        let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
+        tally[keyPath: side].count(change)
+        guard tally.items.count < limit else { return }
+        let name = !localWins ? "local" : publishes ? "cloud" : "kept"
+        tally.items.append(SyncPlan.Item(side: name, change: change, key: key.plainText, wins: localWins ? "local" : "cloud", reason: reason))
+    }
+
+    /// Why the change wins or loses, in words.
+    private func reason(_ change: TrackedChange, _ there: EntityState?, isHere: Bool) throws -> String {
+        let what = change.isDeletion ? "deleted here" : "changed here"
+        if isHere { return "\(what) since" }
+        guard let there else {
+            guard let deleted = try transaction.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the cloud" }
+            return change.instant > deleted ? "\(what) at \(change.instant), after its deletion at \(deleted)" : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
+        }
+        let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? there.timestamp ?? .distantPast
+        guard change.instant == instant else {
+            let seen = instant == .distantPast ? "an unknown time" : "\(instant)"
+            return change.instant > instant ? "\(what) at \(change.instant), later than \(seen)" : "\(what) at \(change.instant), the cloud's is of \(seen)"
+        }
+        return change.isDeletion ? "at the same instant a deletion wins" : "at the same instant the greater hash wins"
+    }
+}
+
+extension SyncPlan.Counts {
+    fileprivate mutating func count(_ change: String) {
+        switch change {
+        case "added": added += 1
+        case "removed": removed += 1
+        default: changed += 1
+        }
+    }
+}
+
+/// Counts entities and keeps the first keys.
+private final class FirstKeys: EntitySink {
+    private(set) var keys: [EntityKey] = []
+    private(set) var count = 0
+    private let keyIndex: Int
+    private let limit: Int
+
+    init(schema: DatasetSchema, limit: Int) {
+        keyIndex = schema.keyIndex
+        self.limit = limit
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        count += 1
+        if keys.count < limit, let key = EntityKey(values[keyIndex]) { keys.append(key) }
+    }
+}

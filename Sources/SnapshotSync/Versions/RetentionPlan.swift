@@ -1,0 +1,150 @@
+import CloudStore
+import StrictText
+
+/// What of a zone can go: a pure answer to what a listing, the kept commits and a policy say.
+///
+/// Commits go oldest first, so a version that must stay keeps every later one. A pinned version stays by its checkpoint alone.
+struct RetentionPlan: Sendable {
+    /// Everything that the answer follows from.
+    struct Facts: Sendable {
+        /// The kept commits, oldest first, without a gap.
+        let commits: [Commit]
+        let files: [StoredFile]
+        let pins: [VersionPin]
+        /// The pinned versions' records.
+        let pinned: [CloudRecord]
+        /// This device's clock and the store's: what is young by either of them is young.
+        let clocks: [Instant]
+    }
+
+    private let facts: Facts
+    private let policy: RetentionPolicy
+    private let sizes: [StoredFile.Kind: StoredFile]
+
+    /// The oldest version that the policy wants to keep besides the pinned ones.
+    let oldestWanted: Int
+    /// The last commit that goes; below the first kept one if none does.
+    let lastRemoved: Int
+    /// Where a checkpoint must be made to count before ``lastRemoved`` can go; nil if one does already.
+    let neededCheckpoint: Int?
+
+    init(_ facts: Facts, _ policy: RetentionPolicy) {
+        self.facts = facts
+        self.policy = policy
+        let sizes = Dictionary(facts.files.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
+        self.sizes = sizes
+        let commits = facts.commits
+        let first = commits.first?.token.number ?? 1
+        let oldestWanted = Self.oldestWanted(commits, policy, facts.clocks) { number in
+            sizes[.commit(number)].map { Self.isOlder($0, than: policy.minimumAge, facts.clocks) } ?? false
+        }
+        self.oldestWanted = oldestWanted
+        let reachable = Self.reachableCheckpoint(below: oldestWanted, commits)
+        let settled = max(first - 1, min(reachable, oldestWanted - 1))
+        // A checkpoint of our own costs a commit; it is worth one only if a different state of the data can go for it.
+        let newest = commits.last?.checkpoint?.number ?? 0
+        let gains = Self.states(commits).contains { $0 > settled && $0 < oldestWanted }
+        if gains, newest <= oldestWanted - 1 {
+            (lastRemoved, neededCheckpoint) = (oldestWanted - 1, oldestWanted - 1)
+        } else {
+            (lastRemoved, neededCheckpoint) = (settled, nil)
+        }
+    }
+
+    /// The numbers of the commits that go, oldest first.
+    var removedVersions: [Int] { facts.commits.map(\.token.number).filter { $0 <= lastRemoved } }
+
+    /// The numbers of the commits that stay, oldest first.
+    var keptVersions: [Int] { facts.commits.map(\.token.number).filter { $0 > lastRemoved } }
+}
+
+extension RetentionPlan {
+    /// What goes now, and what nothing reaches any longer but waits for the grace period.
+    struct Removal: Sendable {
+        var files: [StoredFile] = []
+        var waiting: [StoredFile] = []
+    }
+
+    /// The files that go.
+    ///
+    /// - Parameter oldest: the live records of the oldest version that stays.
+    func removal(oldest: [CloudRecord]) -> Removal {
+        var removal = Removal()
+        let kept = facts.commits.filter { $0.token.number > lastRemoved }
+        let reached = Set((oldest + kept.flatMap(\.saved) + facts.pinned).flatMap(\.assets).map(\.path))
+        let checkpoints = Set(kept.compactMap(\.checkpoint?.number).filter { $0 >= lastRemoved } + facts.pins.map(\.version) + [neededCheckpoint].compactMap(\.self))
+        let ends = supersessions()
+        for file in facts.files.sorted(by: { $0.path < $1.path }) {
+            switch file.kind {
+            case .commit(let number):
+                if number <= lastRemoved { removal.files.append(file) }
+            case .checkpoint(let number):
+                if !checkpoints.contains(number), isOlder(file, than: policy.minimumAge) { removal.files.append(file) }
+            case .temporary:
+                if isOlder(file, than: policy.grace) { removal.files.append(file) } else { removal.waiting.append(file) }
+            case .asset, .index:
+                guard let asset = file.assetPath, !reached.contains(asset) else { continue }
+                if isOlder(file, than: policy.grace), hasEnded(asset, ends) { removal.files.append(file) } else { removal.waiting.append(file) }
+            }
+        }
+        return removal
+    }
+
+    /// For each asset that a kept commit's record gave up, the commit that did.
+    private func supersessions() -> [String: Int] {
+        var live: [String: Set<String>] = [:]
+        var ends: [String: Int] = [:]
+        for commit in facts.commits {
+            func give(_ name: String, _ assets: Set<String>) {
+                for path in (live[name] ?? []).subtracting(assets) { ends[path] = commit.token.number }
+                live[name] = assets
+            }
+            for record in commit.saved { give(record.name, Set(record.assets.map(\.path))) }
+            for name in commit.deleted { give(name, []) }
+        }
+        return ends
+    }
+
+    /// Whether whoever read the asset as part of the newest version has had the grace period to finish.
+    private func hasEnded(_ asset: String, _ ends: [String: Int]) -> Bool {
+        let first = facts.commits.first?.token.number ?? 1
+        var end = ends[asset]
+        if end == nil, let number = AssetPath(asset)?.number, number < first { end = first }
+        guard let end else { return true }
+        return sizes[.commit(end)].map { isOlder($0, than: policy.grace) } ?? false
+    }
+
+    private func isOlder(_ file: StoredFile, than age: Duration) -> Bool { Self.isOlder(file, than: age, facts.clocks) }
+
+    private static func isOlder(_ file: StoredFile, than age: Duration, _ clocks: [Instant]) -> Bool {
+        clocks.allSatisfy { $0.microseconds - file.modified.microseconds >= age.microseconds }
+    }
+
+    /// The versions that stand for the different states of the data: the last of each run of commits that change no data.
+    private static func states(_ commits: [Commit]) -> [Int] {
+        zip(commits, commits.dropFirst().map(Optional.some) + [nil]).compactMap { commit, next in next?.changesData ?? true ? commit.token.number : nil }
+    }
+
+    private static func oldestWanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> Int {
+        guard let newest = commits.last else { return 1 }
+        var wanted = [newest.token.number]
+        if let keepLast = policy.keepLast { wanted += states(commits).suffix(keepLast) }
+        if let keepWithin = policy.keepWithin, let now = clocks.min() {
+            wanted += commits.filter { $0.timestamp.microseconds >= now.microseconds - keepWithin.microseconds }.map(\.token.number)
+        }
+        wanted += commits.map(\.token.number).filter { !isOldEnough($0) }
+        return wanted.min() ?? newest.token.number
+    }
+
+    /// The highest checkpoint from which version `oldest` can be read: one that a commit from there on names, not above it.
+    private static func reachableCheckpoint(below oldest: Int, _ commits: [Commit]) -> Int {
+        commits.filter { $0.token.number >= oldest }.compactMap(\.checkpoint?.number).filter { $0 <= oldest }.max() ?? 0
+    }
+}
+
+extension Commit {
+    /// Whether the commit changes more than what is pinned and what was pruned.
+    var changesData: Bool {
+        saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneDeletion != nil
+    }
+}

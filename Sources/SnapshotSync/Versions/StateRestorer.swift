@@ -1,0 +1,80 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What `restore` or `undo` did.
+public struct RestoreReport: Sendable, Encodable {
+    public struct Dataset: Sendable, Encodable {
+        public let name: String
+        public let added: Int
+        public let changed: Int
+        public let removed: Int
+    }
+
+    /// What the data are now, in words: `version 4`, `the state before the restore of version 4`.
+    public let restored: String
+    /// The version that the data are now; nil for a copy that was kept on this device.
+    public let version: Int?
+    public let datasets: [Dataset]
+    /// The number of the copy that holds what was here before; nil if that is a version.
+    public let keptCopy: Int?
+    /// The version that was here before; nil if there was none.
+    public let versionBefore: Int?
+    /// What deserves attention, in words.
+    public let warnings: [String]
+
+    /// Whether any row was changed.
+    public var hasChanged: Bool { datasets.contains { $0.added + $0.changed + $0.removed > 0 } }
+}
+
+/// Turns the data into an earlier state by changes like any program's, which the next sync publishes or sends.
+///
+/// What was here before can be brought back: it is the version that was applied, or a copy beside the database where more than
+/// that was here. The change token never goes down.
+struct StateRestorer: Sendable {
+    let device: Device
+
+    /// A state to bring back.
+    struct Source: Sendable {
+        /// What it is, in words.
+        let name: String
+        let version: Int?
+        let state: ZoneState
+        let cloud: any CloudDatabase
+    }
+
+    /// Brings `source` back; `act` is what was done, in words, for who undoes it.
+    func run(_ source: Source, act: String) async throws -> RestoreReport {
+        var warnings = try SyncError.at(.read) { try device.keepTracking() }
+        var restorers: [DatasetRestorer] = []
+        for schema in device.settings.datasets {
+            guard let record = source.state.record(schema.recordName) else {
+                warnings.append("\(source.name) has no dataset \(schema.name); its table stays as it is")
+                continue
+            }
+            let version = try await VersionReader(record, as: schema, in: source.cloud, zone: device.zone)
+            restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
+        }
+        let before = try await UndoKeeper(device: device).keep(act: act)
+        let (found, notes) = (restorers, warnings)
+        return try await WorkerThreads.run {
+            try SyncError.at(.apply) {
+                try device.database.write { transaction in
+                    try before.verify(transaction)
+                    let differences = try found.map { try $0.differences(transaction) }
+                    let report = RestoreReport(
+                        restored: source.name, version: source.version,
+                        datasets: zip(found, differences).map { .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count) },
+                        keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
+                    guard report.hasChanged else { return report }
+                    let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
+                    for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
+                    try keeper.settle()
+                    try before.record(transaction)
+                    return report
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What `pin` or `unpin` did.
+public struct PinReport: Sendable, Encodable {
+    /// The version that was asked for.
+    public let version: Int
+    public let name: String?
+    /// Whether the version is pinned now.
+    public let isPinned: Bool
+    /// Whether a commit was made; false if all was so already.
+    public let changed: Bool
+    /// The zone's newest version now.
+    public let newestVersion: Int
+}
+
+extension SyncEngine {
+    /// Keeps a version whatever is pruned, until ``unpin(_:)``. Publishers only; every device sees it.
+    public func pin(_ version: Int, name: String? = nil) async throws -> PinReport {
+        try await locked {
+            let device = try device()
+            // Looked up before anything is imported: a version that is not there changes nothing.
+            if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
+            var changed = false
+            let token = try await ZoneAnnouncer(device: device).publish { state in
+                if let pin = state.pins.first(where: { $0.version == version }), pin.name == name { return ZoneAnnouncer.Changes() }
+                changed = true
+                return ZoneAnnouncer.Changes(saving: [try await device.makePin(of: version, name: name).record])
+            }
+            return PinReport(version: version, name: name, isPinned: true, changed: changed, newestVersion: token.number)
+        }
+    }
+
+    /// Lets a version go again when others of its age go.
+    public func unpin(_ version: Int) async throws -> PinReport {
+        try await locked {
+            let token = try await ZoneAnnouncer(device: device()).publish { state in
+                guard let pin = state.pins.first(where: { $0.version == version }) else {
+                    let pinned = state.pins.map { String($0.version) }.joined(separator: ", ")
+                    throw SyncError(
+                        .nothingThere, step: .announce, at: "version \(version)", "it is not pinned", hint: pinned.isEmpty ? "no version is" : "pinned are \(pinned)")
+                }
+                return ZoneAnnouncer.Changes(deleting: [pin.record.name])
+            }
+            return PinReport(version: version, name: nil, isPinned: false, changed: true, newestVersion: token.number)
+        }
+    }
+}
+
+extension Device {
+    /// A pin of a kept version, whose checkpoint is put in place now.
+    func makePin(of version: Int, name: String?) async throws -> VersionPin {
+        let state = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: version)
+        guard let token = state.token, let timestamp = state.timestamp else {
+            throw SyncError(.nothingThere, step: .fetch, at: "version \(version)", "there is no such version", hint: "snapsync history lists the versions")
+        }
+        // A pinned version keeps its checkpoint, so a new name needs no new one.
+        let newest = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: nil)
+        let known = newest.pins.first { $0.version == version }?.checkpoint
+        let checkpoint: CheckpointReference
+        if let known { checkpoint = known } else { checkpoint = try await SyncError.at(.store) { try await cloud.placeCheckpoint(at: version, in: zone) } }
+        return VersionPin(version: version, name: name, commit: token.hash, checkpoint: checkpoint, timestamp: timestamp, pinnedAt: now())
+    }
+}

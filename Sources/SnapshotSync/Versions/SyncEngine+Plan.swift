@@ -1,0 +1,59 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+import StrictText
+
+extension SyncEngine {
+    /// Says what a sync would do, and changes nothing: no row, no file.
+    ///
+    /// - Parameter limit: at most so many entities a dataset are named; all are counted.
+    public func plan(limit: Int = 10) async throws -> SyncPlan {
+        try await SyncPlanner(device: device(), limit: limit).run()
+    }
+
+    /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.
+    public static func write(_ plan: SyncPlan, to path: String) throws {
+        do {
+            try StrictJSON.encode(plan).write(to: URL(fileURLWithPath: path), options: .withoutOverwriting)
+        } catch let error as CocoaError where error.code == .fileWriteFileExists {
+            throw SyncError(.refused, step: .store, at: path, "there is a file of that name", hint: "name another one, or remove it first")
+        } catch {
+            throw SyncError(.inputOutput, step: .store, at: path, "the plan cannot be written", hint: "check the folder and its room")
+        }
+    }
+
+    /// Does the sync that a plan describes, unless either side has moved since it was made.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the plan is another database's, or if anything has changed since.
+    public func apply(planFile path: String, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        try await verify(Self.read(path), from: path)
+        return try await sync(progress: progress)
+    }
+
+    private static func read(_ path: String) throws -> SyncPlan {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .open, at: path, "the plan cannot be read", hint: "make one with: snapsync plan --out FILE")
+        }
+        guard let plan = try? StrictJSON.decode(SyncPlan.self, from: data), plan.formatVersion == SyncPlan.formatVersion else {
+            throw SyncError(.dataRefused, step: .decode, at: path, "the file is no plan of this version", hint: "make one with: snapsync plan --out FILE")
+        }
+        return plan
+    }
+
+    private func verify(_ plan: SyncPlan, from path: String) async throws {
+        let device = try device()
+        let settings = device.settings
+        guard plan.cloudUUID == settings.cloudUUID, plan.zone == settings.zone, plan.device == settings.device, plan.role == settings.role.rawValue else {
+            throw SyncError(.refused, step: .open, at: path, "the plan was made for another database, cloud or role", hint: "make a plan of this one: snapsync plan --out FILE")
+        }
+        let (applied, sequence) = try SyncError.at(.read) { try database.read { (try $0.applied(), try $0.lastSequence()) } }
+        guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {
+            throw SyncError(.refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done", hint: "make a new plan and look at it")
+        }
+        let newest = try await device.changes(since: applied).changes.token
+        guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
+            throw SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done", hint: "make a new plan and look at it")
+        }
+    }
+}

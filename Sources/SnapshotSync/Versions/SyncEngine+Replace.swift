@@ -1,0 +1,55 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+
+/// What `replace cloud` did.
+public struct ReplaceCloudReport: Sendable, Encodable {
+    /// What the cloud's newest version differed in.
+    public let replaced: RestoreReport
+    /// What was published then.
+    public let exported: ExportReport
+}
+
+/// What `replace local` did.
+public struct ReplaceLocalReport: Sendable, Encodable {
+    /// What was imported.
+    public let imported: ImportReport
+    /// The number of the copy that holds what was here before; nil if that is a version.
+    public let keptCopy: Int?
+    /// The version that was applied before; nil if there was none.
+    public let versionBefore: Int?
+}
+
+extension SyncEngine {
+    /// Makes this device's data the zone's newest version, whatever the cloud has. Publishers only.
+    ///
+    /// The version that loses is pinned by the commit that replaces it, and ``undo()`` brings it back.
+    public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
+        try await locked {
+            let device = try device()
+            try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
+            try device.refuseUnknownFields()
+            let replaced = try await CloudReplacer(device: device).run()
+            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, progress: progress).run()
+            return ReplaceCloudReport(replaced: replaced, exported: exported)
+        }
+    }
+
+    /// Makes the zone's newest version this device's data, whatever was changed here. Tracked changes are dropped.
+    ///
+    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo()`` brings it back.
+    public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
+        try await locked {
+            let device = try device()
+            _ = try SyncError.at(.read) { try device.keepTracking() }
+            let kept = try await UndoKeeper(device: device).keep(act: "replacement of the local data")
+            var receiver = SnapshotReceiver(device: device, progress: progress, discardsChanges: true)
+            receiver.willReplace = { transaction in
+                try kept.verify(transaction)
+                try kept.record(transaction)
+            }
+            let imported = try await receiver.importNewest()
+            return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
+        }
+    }
+}

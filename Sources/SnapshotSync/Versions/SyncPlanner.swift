@@ -1,0 +1,87 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Makes a ``SyncPlan``: the import's own decisions, taken in a transaction that is rolled back.
+struct SyncPlanner: Sendable {
+    let device: Device
+    /// At most so many items a dataset are listed.
+    let limit: Int
+
+    private struct Incoming: Sendable {
+        let schema: DatasetSchema
+        let version: VersionReader?
+        let isHere: Bool
+    }
+
+    func run() async throws -> SyncPlan {
+        let settings = device.settings
+        let (applied, view) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.view()) } }
+        let head = try await newestState(applied)
+        var incoming: [Incoming] = []
+        for schema in settings.datasets {
+            var version: VersionReader?
+            var isHere = false
+            if let record = head.record(schema.recordName) {
+                version = try await VersionReader(record, as: schema, in: device.cloud, zone: device.zone)
+                isHere = view == nil && applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            }
+            incoming.append(Incoming(schema: schema, version: version, isHere: isHere))
+        }
+        var refusals: [String] = []
+        if let view, !settings.role.publishes { refusals.append("the database shows \(view); sync leaves it, snapsync import ends it") }
+        if settings.role == .writer, let newest = head.token, newest != applied?.token {
+            refusals.append("version \(newest.number) is not here yet, and a writer publishes only on top of it; run snapsync import first")
+        }
+        let (found, notes) = (incoming, refusals)
+        let made = device.now()
+        return try await WorkerThreads.run {
+            try SyncError.at(.read) {
+                // Rolled back at the end: what is folded and taken here to decide by the import's own rules leaves no trace.
+                try device.database.holdingWriteLock { transaction in
+                    let sequence = try transaction.lastSequence()
+                    let isTracking = try transaction.isTracking(settings.datasets)
+                    if try transaction.hasNotes(settings.datasets) { try transaction.foldNotes(of: settings.datasets) }
+                    let refusals = try notes + self.refusals(found, transaction)
+                    let datasets = try found.map { try plan($0, isTracking: isTracking, in: transaction) }
+                    return SyncPlan(
+                        formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID, zone: settings.zone,
+                        device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
+                        newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
+                }
+            }
+        }
+    }
+
+    private func newestState(_ applied: AppliedVersion?) async throws -> ZoneState {
+        try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
+    }
+
+    private func plan(_ one: Incoming, isTracking: Bool, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
+        let planned = PlannedDataset(
+            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit)
+        guard let version = one.version else { return try planned.planFirstExport() }
+        let isComplete = try isTracking && transaction.trackedChanges(of: one.schema).isComplete
+        return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
+    }
+
+    /// What the guards would say.
+    private func refusals(_ incoming: [Incoming], _ transaction: LocalTransaction) throws -> [String] {
+        let schemas = incoming.filter { $0.version != nil && !$0.isHere }.map(\.schema)
+        var found: [String] = []
+        func ask(_ guarding: () throws -> Void) throws {
+            do {
+                try guarding()
+            } catch let error as SyncError where error.code == .refused {
+                found.append("\(error.place): \(error.reason)")
+            }
+        }
+        for schema in schemas {
+            let shape = try transaction.checkTable(of: schema)
+            try ask { try SyncGuards.refuseUndescribedColumns(shape, schema, at: device.database.path) }
+        }
+        try ask { try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path) }
+        return found
+    }
+}

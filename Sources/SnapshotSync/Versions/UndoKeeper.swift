@@ -1,0 +1,60 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Keeps the present data before they are replaced on purpose, so that `undo` can bring them back.
+struct UndoKeeper: Sendable {
+    let device: Device
+
+    /// Data that are kept, to be recorded in the very transaction that replaces them.
+    struct Kept: Sendable {
+        let point: UndoPoint
+        let applied: AppliedVersion?
+        /// The last note of a change that the kept data include.
+        let sequence: Int64
+        let pin: PendingPin?
+
+        /// Sees that the data are still those that were kept.
+        func verify(_ transaction: LocalTransaction) throws {
+            guard try transaction.applied() == applied, try transaction.lastSequence() == sequence else {
+                throw SyncError(.tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept", hint: "run the same command again")
+            }
+        }
+
+        /// Records what `undo` brings back.
+        func record(_ transaction: LocalTransaction) throws {
+            try transaction.setUndoPoint(point)
+            guard let pin else { return }
+            try transaction.setPendingPins(transaction.pendingPins().filter { $0.version != pin.version } + [pin])
+        }
+    }
+
+    /// Keeps the data: as the version that they are, if nothing was changed here since; else as a copy beside the database.
+    func keep(act: String) async throws -> Kept {
+        let (applied, sequence, isVersion) = try SyncError.at(.read) {
+            try device.database.read { transaction in
+                let isVersion = try device.settings.datasets.allSatisfy { schema in
+                    let changes = try transaction.trackedChanges(of: schema)
+                    return changes.isComplete && changes.count == 0
+                }
+                return (try transaction.applied(), try transaction.lastSequence(), try isVersion && transaction.view() == nil)
+            }
+        }
+        let now = device.now()
+        if isVersion, let applied {
+            let point = UndoPoint(act: act, at: now, copy: nil, version: applied.number)
+            return Kept(point: point, applied: applied, sequence: sequence, pin: try await pendingPin(of: applied.number, act: act))
+        }
+        let copy = try await KeptCopies(device: device).make(reason: "before the \(act)")
+        let point = UndoPoint(act: act, at: now, copy: copy.number, version: applied?.number)
+        return Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
+    }
+
+    /// The pin that the next commit is to make of a version; nil at a reader, which makes none.
+    func pendingPin(of version: Int, act: String) async throws -> PendingPin? {
+        guard device.settings.role.publishes else { return nil }
+        let pin = try await device.makePin(of: version, name: "before the \(act)")
+        return PendingPin(version: version, name: pin.name ?? "", commit: pin.commit, checkpoint: pin.checkpoint.sha256, timestamp: pin.timestamp)
+    }
+}

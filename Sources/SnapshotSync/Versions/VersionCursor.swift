@@ -1,0 +1,48 @@
+import SnapshotFormat
+import SnapshotModel
+
+/// Reads runs of a version one at a time, on the caller's thread, as entities that the caller may keep.
+final class VersionCursor {
+    private let asset: SnapshotAsset
+    private let schema: DatasetSchema
+    private var numbers: ArraySlice<Int>
+    private let entities: (Int, EntityBlock) throws -> VersionReader.Entities
+    private var first: VersionReader.Entities?
+    private let parser: BlockParser
+    private let reader: MemberReader
+    private let compressed = ByteBuffer()
+    private let block = EntityBlock()
+
+    /// - Parameters:
+    ///   - first: entities that come before all blocks, of a version without any.
+    ///   - entities: a block with what the version's changes make of it.
+    init(
+        _ asset: SnapshotAsset, _ blocks: [Int], _ schema: DatasetSchema, first: VersionReader.Entities?,
+        _ entities: @escaping (Int, EntityBlock) throws -> VersionReader.Entities
+    ) throws {
+        self.asset = asset
+        self.schema = schema
+        self.first = first
+        self.entities = entities
+        numbers = blocks[...]
+        parser = BlockParser(schema: schema)
+        reader = try MemberReader()
+    }
+
+    /// Returns the next run's entities, or nil after the last.
+    func next() throws -> [OwnedEntity]? {
+        let owned = OwnedEntities(schema: schema)
+        if let first = first.take() {
+            try first.give(to: owned)
+            return owned.all
+        }
+        guard let number = numbers.popFirst() else { return nil }
+        let entry = asset.index.blocks[number].member
+        try asset.fetch(entry, into: compressed)
+        block.clear()
+        try asset.step(.verify) { try reader.inflate(compressed.bytes, entry: entry, name: "block \(number)", into: block.raw) }
+        try asset.step(.decode) { try parser.parse(block, number: number, of: asset.index) }
+        try entities(number, block).give(to: owned)
+        return owned.all
+    }
+}

@@ -1,0 +1,145 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+
+/// Compares two versions, or a version with this database's rows, entity by entity.
+///
+/// Runs that both have are skipped by their hash and never read; the rest is merged in key order. Memory: a few runs.
+struct VersionDiff: Sendable {
+    let inspector: SnapshotInspector
+    let dataset: String?
+    let hasValues: Bool
+
+    /// Compares, and hands over each difference in the order of datasets and keys.
+    func run(_ left: DiffSide, _ right: DiffSide, _ take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
+        let lent = LentTake(take)
+        switch (left, right) {
+        case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
+        case (.version(let left), .version(let right)):
+            let before = try await inspector.records(at: left), after = try await inspector.records(at: right)
+            return try await versions(before, after, lent)
+        case (.version(let number), .local): return try await local(number, isFlipped: false, lent)
+        case (.local, .version(let number)): return try await local(number, isFlipped: true, lent)
+        }
+    }
+
+    private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: LentTake) async throws -> DiffReport {
+        var counts: [DiffReport.Dataset] = []
+        let records = Dictionary((before.records + after.records).filter { SnapshotFields($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        var isKnown = dataset == nil
+        for name in records.keys.sorted() {
+            var left: VersionReader?, right: VersionReader?
+            if let record = before.record(name) { left = try await open(record) }
+            if let record = after.record(name) { right = try await open(record) }
+            let schema = try Self.common(left?.schema, right?.schema)
+            if let dataset, ![schema.name, name].contains(dataset) { continue }
+            isKnown = true
+            let one = try await left?.giving(schema), other = try await right?.giving(schema)
+            counts.append(try await WorkerThreads.run { try merge(schema, one, other, lent) })
+        }
+        guard isKnown else { throw missing(after) }
+        return DiffReport(datasets: counts)
+    }
+
+    private func merge(_ schema: DatasetSchema, _ left: VersionReader?, _ right: VersionReader?, _ lent: LentTake) throws -> DiffReport.Dataset {
+        let before = left?.runs ?? [], after = right?.runs ?? []
+        let common = Set(before.filter { $0.hash != nil }).intersection(after)
+        let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, lent.take)
+        let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
+        let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
+        try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
+        try merge.finish()
+        return counter.count(unchanged: merge.equalCount + common.reduce(0) { $0 + $1.count })
+    }
+
+    private func local(_ number: Int, isFlipped: Bool, _ lent: LentTake) async throws -> DiffReport {
+        guard let device = inspector.device else {
+            throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give it with --db")
+        }
+        let state = try await inspector.records(at: number)
+        let schemas = device.settings.datasets.filter { dataset == nil || $0.name == dataset }
+        guard !schemas.isEmpty else { throw missing(state) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
+        defer { session.end() }
+        var counts: [DiffReport.Dataset] = []
+        for schema in schemas {
+            var version: VersionReader?
+            if let record = state.record(schema.recordName) { version = try await VersionReader(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone) }
+            let found = version
+            counts.append(try await WorkerThreads.run { try compare(schema, found, session, isFlipped: isFlipped, lent) })
+        }
+        return DiffReport(datasets: counts)
+    }
+
+    private func compare(_ schema: DatasetSchema, _ version: VersionReader?, _ session: ReadSession, isFlipped: Bool, _ lent: LentTake) throws -> DiffReport.Dataset {
+        let runs = try version?.differingRuns(from: session, of: schema) ?? []
+        let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
+        let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.take)
+        let cursor = try version?.cursor(runs)
+        let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
+        try SyncError.at(.read) {
+            try session.withReader(0) { reader in
+                let rows = reader.ranges(of: schema)
+                for range in ranges { try rows.read(range, into: merge) }
+            }
+        }
+        try merge.finish()
+        let skipped = Set((version?.runs ?? []).indices).subtracting(runs).reduce(0) { $0 + (version?.runs[$1].count ?? 0) }
+        return counter.count(unchanged: merge.equalCount + skipped)
+    }
+
+    private func open(_ record: CloudRecord) async throws -> VersionReader {
+        try await VersionReader(record, in: inspector.cloud, zone: inspector.zone)
+    }
+
+    private func missing(_ state: ZoneState) -> SyncError {
+        SyncError(.nothingThere, step: .fetch, at: "zone \(inspector.zone)", "neither side has a dataset \(dataset ?? "")", hint: "the records are \(state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", "))")
+    }
+
+    /// A schema that both versions' entities can be given as: every column of either, none required but the key.
+    private static func common(_ left: DatasetSchema?, _ right: DatasetSchema?) throws -> DatasetSchema {
+        guard let right = right ?? left, let left = left ?? right as DatasetSchema? else {
+            throw SyncError(.nothingThere, step: .read, at: "diff", "neither version has the dataset")
+        }
+        if left == right { return right }
+        guard left.key.name == right.key.name, left.key.kind == right.key.kind else {
+            throw SyncError(.refused, step: .read, at: "dataset \(right.name)", "the two versions have different keys and cannot be compared", hint: "compare versions from after the key was changed")
+        }
+        let known = Set(right.columns.map(\.name))
+        let kinds = Dictionary(right.columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        if let column = left.columns.first(where: { kinds[$0.name] ?? $0.kind != $0.kind }) {
+            throw SyncError(.refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) has another type in one of the versions", hint: "compare versions from after that was changed")
+        }
+        return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
+    }
+
+    private struct LentTake: @unchecked Sendable {
+        // SAFETY: the caller waits while the worker's thread calls it, one call at a time.
+        let take: (EntityDifference) throws -> Void
+        init(_ take: @escaping (EntityDifference) throws -> Void) { self.take = take }
+    }
+}
+
+extension DatasetSchema {
+    /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
+    func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
+        try DatasetSchema(
+            name: name, table: table, key: key.name, timestamp: timestampIndex.map { columns[$0].name },
+            columns: (columns + others).map { DatasetColumn($0.name, $0.kind, column: $0.column, isOptional: $0.name != key.name) },
+            recordType: recordType, recordName: recordName)
+    }
+}
+
+extension SnapshotInspector {
+    /// Compares two versions, or one with this database's rows, and hands over each entity that differs, in key order.
+    ///
+    /// - Parameters:
+    ///   - dataset: only that dataset.
+    ///   - hasValues: whether the values that differ are handed over, too.
+    public func diff(
+        _ left: DiffSide, _ right: DiffSide, dataset: String? = nil, hasValues: Bool = false, take: @escaping (EntityDifference) throws -> Void
+    ) async throws -> DiffReport {
+        try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take)
+    }
+}

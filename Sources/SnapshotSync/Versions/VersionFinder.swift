@@ -1,0 +1,40 @@
+import CloudStore
+import LocalStore
+import StrictText
+
+/// Finds what a zone was like at a version: by its commit, or, where that was pruned, by the checkpoint that its pin names.
+struct VersionFinder: Sendable {
+    let cloud: any CloudDatabase
+    let zone: ZoneID
+    /// What the zone must not be behind; nil for who looks without a database.
+    let token: ChangeToken?
+
+    /// The records of a version; of the newest, if nil.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if it is neither kept nor pinned.
+    func state(of version: Int?) async throws -> ZoneState {
+        do {
+            return try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: token) }
+        } catch let error as SyncError where error.code == .nothingThere && version != nil {
+            let newest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }
+            guard let pin = newest.pins.first(where: { $0.version == version }) else { throw error }
+            let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, of: pin.checkpoint) }
+            guard state.token?.hash == pin.commit else {
+                throw SyncError(.dataRefused, step: .verify, at: "pin of version \(pin.version)", "its checkpoint is one of another version", hint: "unpin it; its data cannot be trusted")
+            }
+            return state
+        }
+    }
+
+    /// The newest version from before an instant: a kept one or a pinned one.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if there is none.
+    func newest(before instant: Instant) async throws -> Int {
+        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        if let commit = commits.last(where: { $0.timestamp < instant }) { return commit.token.number }
+        let pins = try await state(of: nil).pins
+        if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }
+        throw SyncError(
+            .nothingThere, step: .fetch, at: "zone \(zone)", "no version from before \(instant) is kept", hint: "snapsync history lists the versions that are kept")
+    }
+}

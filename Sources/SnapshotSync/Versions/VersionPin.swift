@@ -1,0 +1,71 @@
+import CloudStore
+import LocalStore
+import StrictText
+
+/// A version that is kept whatever is pruned: a record of the zone, so that whoever prunes sees it.
+///
+/// It names the checkpoint at that version by its hash. With that the version can be read when its commit is gone.
+struct VersionPin: Sendable, Hashable {
+    let version: Int
+    /// What the user calls it; nil for nothing.
+    let name: String?
+    /// The SHA-256 of the version's commit.
+    let commit: String
+    let checkpoint: CheckpointReference
+    /// The version's own timestamp.
+    let timestamp: Instant
+    let pinnedAt: Instant
+
+    init(version: Int, name: String?, commit: String, checkpoint: CheckpointReference, timestamp: Instant, pinnedAt: Instant) {
+        self.version = version
+        self.name = name
+        self.commit = commit
+        self.checkpoint = checkpoint
+        self.timestamp = timestamp
+        self.pinnedAt = pinnedAt
+    }
+
+    init(_ pending: PendingPin, at now: Instant) {
+        self.init(
+            version: pending.version, name: pending.name, commit: pending.commit,
+            checkpoint: CheckpointReference(number: pending.version, sha256: pending.checkpoint), timestamp: pending.timestamp, pinnedAt: now)
+    }
+
+    /// Reads a record; nil if it is none of a pin, or not one that this version can use.
+    init?(_ record: CloudRecord) {
+        guard record.type == Self.recordType, case .integer(let number) = record.fields["version"], let version = Int(exactly: number), version > 0,
+            record.name == Self.recordName(version), case .string(let commit) = record.fields["commit"],
+            case .string(let checkpoint) = record.fields["checkpoint"], case .date(let timestamp) = record.fields["timestamp"],
+            case .date(let pinnedAt) = record.fields["pinnedAt"]
+        else { return nil }
+        var name: String?
+        if case .string(let text) = record.fields["name"] { name = text }
+        self.init(
+            version: version, name: name, commit: commit, checkpoint: CheckpointReference(number: version, sha256: checkpoint), timestamp: timestamp,
+            pinnedAt: pinnedAt)
+    }
+
+    /// The pin as the zone keeps it.
+    var record: CloudRecord {
+        var fields: [String: CloudValue] = [
+            "version": .integer(Int64(version)), "commit": .string(commit), "checkpoint": .string(checkpoint.sha256), "timestamp": .date(timestamp),
+            "pinnedAt": .date(pinnedAt),
+        ]
+        if let name { fields["name"] = .string(name) }
+        return CloudRecord(type: Self.recordType, name: Self.recordName(version), fields: fields)
+    }
+
+    static let recordType = "SnapshotPin"
+    static func recordName(_ version: Int) -> String { "pin_\(version)" }
+    static func isRecordName(_ name: String) -> Bool { name.hasPrefix("pin_") && Int(name.dropFirst(4)).map { recordName($0) == name } ?? false }
+}
+
+extension CloudRecord {
+    /// Whether the record speaks of versions and carries no dataset: a pin, or what was pruned last.
+    var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType].contains(type) }
+}
+
+extension ZoneState {
+    /// The pinned versions, by number.
+    var pins: [VersionPin] { records.compactMap(VersionPin.init).sorted { $0.version < $1.version } }
+}

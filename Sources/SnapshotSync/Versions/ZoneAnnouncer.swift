@@ -1,0 +1,71 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Makes a commit that changes no data: pins, and what was pruned.
+///
+/// The device must hold the newest version, for its token moves on to the new one; so what is new is imported first.
+struct ZoneAnnouncer: Sendable {
+    let device: Device
+
+    /// What a commit is to save and delete, made for the zone as it is just before.
+    struct Changes: Sendable {
+        var saving: [CloudRecord] = []
+        var deleting: [String] = []
+        var checkpoint: CheckpointReference?
+
+        var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }
+    }
+
+    /// How often a commit is built anew when another device publishes first.
+    private static let policy = RetryPolicy(attempts: 10)
+
+    /// Publishes what `changes` says, if anything; asked again after a lost race.
+    ///
+    /// - Returns: the zone's newest version.
+    func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
+        try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
+        for attempt in 1... {
+            _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
+            let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
+            let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+            let wanted = try await changes(state)
+            guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
+            do {
+                return try await commit(wanted, after: token)
+            } catch let error as SyncError where error.code == .tryAgainLater && attempt < Self.policy.attempts {
+                try await Task.sleep(for: Self.policy.delay(after: attempt))
+            }
+        }
+        throw SyncError(.tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices publish without a pause", hint: "run the same command again")
+    }
+
+    private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {
+        var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
+        draft.checkpoint = changes.checkpoint
+        let prepared = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: token, in: device.zone) }
+        // Should this run end between the commit and the note of it, the next one knows the commit as its own.
+        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) } }
+        let published = try await SyncError.at(.announce) { try await device.cloud.publish(prepared) }
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
+                try transaction.setApplied(AppliedVersion(published))
+                try transaction.setIntended(nil)
+            }
+        }
+        await device.report(published)
+        return published
+    }
+}
+
+extension Device {
+    /// Refuses a reader in the words of what it was asked to do, and a device that may not publish in the zone.
+    func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
+        guard settings.role.publishes else {
+            throw SyncError(.refused, step: step, at: database.path, "this device is a \(settings.role.rawValue): \(reason)", hint: hint)
+        }
+        try await checkPublisher()
+    }
+}

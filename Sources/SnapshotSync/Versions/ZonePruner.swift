@@ -1,0 +1,110 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What `prune` did, or with `dryRun` would do.
+public struct PruneReport: Sendable, Encodable {
+    public let dryRun: Bool
+    /// The oldest version that is kept besides the pinned ones; nil in a zone without any.
+    public let oldestKept: Int?
+    /// How many versions are kept, the pinned ones among them.
+    public let keptVersions: Int
+    public let pinnedVersions: [Int]
+    /// The versions that went.
+    public let removedVersions: [Int]
+    /// The files that went, beneath the zone's directory.
+    public let removedFiles: [String]
+    /// The size of those files in bytes.
+    public let bytesFreed: Int
+    /// Files that nothing needs any longer but that are not old enough to go.
+    public let waitingFiles: Int
+    /// The size of those in bytes.
+    public let waitingBytes: Int
+    /// The version that was published to make a checkpoint count; nil if none was needed.
+    public let publishedVersion: Int?
+}
+
+extension PruneReport {
+    /// A report of copies beside a database that went all together.
+    init(dryRun: Bool, copies: [Int], byteCount: Int) {
+        self.init(
+            dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
+            waitingFiles: 0, waitingBytes: 0, publishedVersion: nil)
+    }
+}
+
+/// Removes what a policy lets go: old versions, and what killed runs left.
+///
+/// Each step can be the last: commits go oldest first and assets after them, so the next run finds and ends what this one began.
+struct ZonePruner: Sendable {
+    let cloud: any CloudDatabase
+    let zone: ZoneID
+    let device: String
+    let policy: RetentionPolicy
+    let now: Instant
+    /// Makes a commit that names this checkpoint, with a record that says what goes; returns the zone's newest version then.
+    let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
+
+    func run(dryRun: Bool) async throws -> PruneReport {
+        let clocks = dryRun ? [now] : [now, try await SyncError.at(.store) { try await cloud.storeClock(in: zone) }]
+        var plan = RetentionPlan(try await facts(clocks), policy)
+        let pins = try await pins()
+        var published: Int?
+        if let checkpoint = plan.neededCheckpoint, !dryRun {
+            published = try await announce(checkpoint, RetentionRecord(oldestKept: plan.oldestWanted, at: now))
+            plan = RetentionPlan(try await facts(clocks), policy)
+        }
+        var oldest: [CloudRecord] = []
+        if let number = plan.keptVersions.first { oldest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: number, notBefore: nil).records } }
+        let removal = plan.removal(oldest: oldest)
+        if !dryRun, !removal.files.isEmpty {
+            try await SyncError.at(.store) { try await cloud.remove(removal.files, by: device, in: zone) }
+        }
+        let kept = plan.keptVersions
+        return PruneReport(
+            dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.map(\.version)).count, pinnedVersions: pins.map(\.version),
+            removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
+            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, publishedVersion: published)
+    }
+
+    private func facts(_ clocks: [Instant]) async throws -> RetentionPlan.Facts {
+        // The listing first: what is published while this looks is in no listing and goes nowhere.
+        let files = try await SyncError.at(.fetch) { try await cloud.storedFiles(in: zone) }
+        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let pins = try await pins()
+        var pinned: [CloudRecord] = []
+        for pin in pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
+        return RetentionPlan.Facts(commits: commits, files: files, pins: pins, pinned: pinned, clocks: clocks)
+    }
+
+    private func pins() async throws -> [VersionPin] {
+        try await SyncError.at(.fetch) { try await cloud.records(in: zone) }.pins
+    }
+}
+
+extension SyncEngine {
+    /// Removes old versions that the policy does not keep. Publishers only.
+    ///
+    /// - Parameter dryRun: only says what would go; changes nothing, and no commit is made.
+    public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+        try await locked {
+            let device = try device()
+            try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
+            let pruner = ZonePruner(cloud: device.cloud, zone: device.zone, device: device.settings.device, policy: policy, now: now()) { checkpoint, record in
+                try await ZoneAnnouncer(device: device).publish { _ in
+                    let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
+                    return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)
+                }.number
+            }
+            return try await pruner.run(dryRun: dryRun)
+        }
+    }
+
+    /// Removes old copies of this database's own data, which `replace`, `restore` and `undo` have kept beside it.
+    ///
+    /// A policy that keeps the last 0 removes them all.
+    public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+        try await locked { try await KeptCopies(device: device()).prune(policy, dryRun: dryRun) }
+    }
+}

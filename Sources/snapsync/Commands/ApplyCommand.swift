@@ -1,0 +1,32 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync apply`: the sync that a plan describes.
+struct ApplyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "apply",
+        abstract: "Does the sync that a plan describes, unless either side has moved since.",
+        discussion: """
+            If this database was changed, or another version was published, since the plan was made, nothing is done and the command
+            ends with 78.
+
+            EXAMPLE
+              snapsync apply tonight.plan --db phone.db
+            """)
+
+    @Argument(help: "The file that plan --out has written.")
+    var file: String
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            let report = try await engine.apply(planFile: file, progress: progress?.handler)
+            progress?.line.clear()
+            try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync diff`: what differs between two versions.
+struct DiffCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "diff",
+        abstract: "Says which entities differ between two versions, or between one and this database.",
+        discussion: """
+            Blocks that both versions have are skipped unread. Values are printed only with --values.
+
+            EXAMPLES
+              snapsync diff 11 12 --db phone.db
+              snapsync diff 12 local --dataset notifications --values --db phone.db
+              snapsync diff 11 12 --cloud /mnt/share/cloud --json
+            """)
+
+    @Argument(help: "The first side: a version, or local for this database's rows.")
+    var first: Side
+    @Argument(help: "The second side.")
+    var second: Side
+    @Option(name: .long, help: ArgumentHelp("Only that dataset.", valueName: "name"))
+    var dataset: String?
+    @Flag(name: .long, help: "Print the values that differ, too.")
+    var values = false
+    @OptionGroup var look: LookOptions
+    @OptionGroup var output: OutputOptions
+
+    struct Side: ExpressibleByArgument {
+        let side: DiffSide
+
+        init?(argument: String) {
+            if argument == "local" {
+                side = .local
+            } else {
+                guard let number = Int(argument), number >= 1 else { return nil }
+                side = .version(number)
+            }
+        }
+    }
+
+    func run() async throws {
+        try await output.printer.run {
+            let report = try await look.inspector().diff(first.side, second.side, dataset: dataset, hasValues: values) { one in
+                try output.printer.print(one, lines(one))
+            }
+            try output.printer.print(report, lines(report))
+        }
+    }
+
+    private func lines(_ one: EntityDifference) -> [String] {
+        let columns = one.columns.isEmpty ? "" : ": \(one.columns.joined(separator: ", "))"
+        return ["\(one.change.rawValue) \(one.dataset) \(one.key.debugDescription)\(columns)"]
+            + (one.values ?? []).map { column in
+                switch one.change {
+                case .added: "  \(column.name): \(column.after)"
+                case .removed: "  \(column.name): \(column.before)"
+                case .changed: "  \(column.name): \(column.before) -> \(column.after)"
+                }
+            }
+    }
+
+    private func lines(_ report: DiffReport) -> [String] {
+        report.datasets.map {
+            "\($0.dataset): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed, \(Format.count($0.unchanged)) unchanged"
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync pin`: keeps a version whatever is pruned.
+struct PinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin",
+        abstract: "Keeps a version, whatever is pruned.",
+        discussion: """
+            The pin is a record of the zone: every device sees it, and whoever prunes keeps the version. Publishers only.
+
+            EXAMPLES
+              snapsync pin 12 --db phone.db
+              snapsync pin 12 --name before-the-move --db phone.db
+            """)
+
+    @Argument(help: "The version, as history lists it.")
+    var version: Int
+    @Option(name: .long, help: ArgumentHelp("What to call it.", valueName: "text"))
+    var name: String?
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard version >= 1 else { throw ValidationError("Versions are numbered from 1.") }
+        guard name.map({ (1...200).contains($0.utf8.count) }) ?? true else { throw ValidationError("A name has 1 to 200 bytes.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        try await output.printer.run {
+            let report = try await engine.pin(version, name: name)
+            try output.printer.print(report, [report.changed ? "pinned version \(version)" : "version \(version) is pinned already"])
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import Foundation
+import SnapshotSync
+
+/// `snapsync replace`: one side's data win over the other's, whatever was changed when.
+struct ReplaceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replace",
+        abstract: "Makes this device's data win over the cloud's (cloud), or the cloud's over this device's (local).",
+        discussion: """
+            replace cloud publishes this device's data as the newest version; the version that loses is pinned. replace local imports
+            the newest version and drops what was changed here; what was here is kept beside the database. undo brings the loser back.
+
+            EXAMPLES
+              snapsync replace cloud --db phone.db
+              snapsync replace local --yes --db watch.db
+            """)
+
+    @Argument(help: "Whose data are replaced: cloud or local.")
+    var side: Side
+    @Flag(name: .long, help: "Do not ask.")
+    var yes = false
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    enum Side: String, ExpressibleByArgument, CaseIterable {
+        case cloud, local
+    }
+
+    func validate() throws {
+        guard yes || isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        if !yes, try !confirm() { return }
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            switch side {
+            case .cloud:
+                let report = try await engine.replaceCloud(progress: progress?.handler)
+                progress?.line.clear()
+                try output.printer.print(report, lines(report))
+            case .local:
+                let report = try await engine.replaceLocal(progress: progress?.handler)
+                progress?.line.clear()
+                try output.printer.print(report, lines(report))
+            }
+        }
+    }
+
+    /// Asks on the terminal.
+    private func confirm() throws -> Bool {
+        try StandardStream.error.write("Replace the \(side.rawValue) data? Type yes: ")
+        if readLine() == "yes" { return true }
+        try StandardStream.error.write("nothing was changed\n")
+        return false
+    }
+
+    private func lines(_ report: ReplaceCloudReport) -> [String] {
+        guard report.replaced.hasChanged else { return ["the cloud has this device's data already"] + report.exported.lines }
+        return ["the data of this device replace version \(report.replaced.versionBefore ?? 0), which is pinned"]
+            + report.replaced.datasets.map { "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed" }
+            + report.replaced.warnings.map { "  warning: \($0)" } + report.exported.lines
+    }
+
+    private func lines(_ report: ReplaceLocalReport) -> [String] {
+        let kept = report.keptCopy.map { "copy \($0) beside the database" } ?? report.versionBefore.map { "version \($0)" } ?? "nothing"
+        return report.imported.lines + ["  what was here before is \(kept); snapsync undo brings it back"]
+    }
+}

@@ -1,0 +1,61 @@
+import ArgumentParser
+import SnapshotSync
+import StrictText
+
+/// `snapsync restore`: makes the data those of an earlier version.
+struct RestoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "restore",
+        abstract: "Makes the data those of an earlier version; the next sync publishes them.",
+        discussion: """
+            What is new in the zone is imported first. Only rows that differ are touched, in one transaction. What was here is kept:
+            undo brings it back. Publishers only; a reader looks at an old version with import --version.
+
+            EXAMPLES
+              snapsync restore --version 12 --db phone.db
+              snapsync restore --before 2026-11-20T18:00:00Z --db phone.db
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(name: .long, help: ArgumentHelp("The version, kept or pinned.", valueName: "n"))
+    var version: Int?
+    @Option(name: .long, help: ArgumentHelp("The newest version from before that time (RFC 3339).", valueName: "time"))
+    var before: Time?
+    @OptionGroup var output: OutputOptions
+
+    struct Time: ExpressibleByArgument {
+        let instant: Instant
+
+        init?(argument: String) {
+            guard let instant = try? Instant(parsing: argument) else { return nil }
+            self.instant = instant
+        }
+    }
+
+    func validate() throws {
+        guard (version == nil) != (before == nil) else { throw ValidationError("Say what to restore: --version N or --before TIME.") }
+        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        try await output.printer.run {
+            let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
+            let report = try await engine.restore(target)
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension RestoreReport {
+    /// What was brought back, and what was here before.
+    var lines: [String] {
+        guard hasChanged else { return ["the data are those of \(restored) already; nothing was changed"] + notes }
+        let kept = keptCopy.map { "copy \($0) beside the database" } ?? versionBefore.map { "version \($0)" } ?? "nothing"
+        return ["the data are now those of \(restored); the next sync sends them on"]
+            + datasets.map { "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed" }
+            + ["  what was here before is \(kept); snapsync undo brings it back"] + notes
+    }
+
+    private var notes: [String] { warnings.map { "  warning: \($0)" } }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync unpin`: lets a version go again.
+struct UnpinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin",
+        abstract: "Lets a pinned version go when others of its age go.",
+        discussion: """
+            Nothing is removed by it; the next prune decides. Publishers only.
+
+            EXAMPLE
+              snapsync unpin 12 --db phone.db
+            """)
+
+    @Argument(help: "The version, as history lists it.")
+    var version: Int
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        try await output.printer.run {
+            try output.printer.print(try await engine.unpin(version), ["version \(version) is no longer pinned"])
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `plan` and `apply`: what a sync would do, and only that.
+@Suite struct PlanTests {
+    private func dataset(_ plan: [String: Any], _ name: String) throws -> [String: Any] {
+        try #require((plan["datasets"] as? [[String: Any]])?.first { $0["name"] as? String == name })
+    }
+
+    private func counts(_ plan: [String: Any], _ name: String, _ side: String) throws -> [Int?] {
+        let counts = try #require(try dataset(plan, name)[side] as? [String: Any])
+        return ["added", "changed", "removed"].map { counts[$0] as? Int }
+    }
+
+    @Test func planSaysWhatASyncThenDoes() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("phone.db").run("""
+            UPDATE notifications SET title = 'theirs' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3);
+            DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications);
+            INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('~', 'new', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')
+            """)
+        let writer = try scene.json("plan --db phone.db")
+        #expect(try counts(writer, "notifications", "cloud") == [0, 3, 1] && counts(writer, "buckets", "cloud") == [1, 0, 0])
+        #expect(try counts(writer, "notifications", "local") == [0, 0, 0])
+        try scene.succeed("sync --db phone.db")
+
+        // Here two of the same were changed, one earlier and one later, and another one deleted.
+        let ids = try scene.database("watch.db").run("SELECT id FROM notifications ORDER BY id LIMIT 4").split(separator: "\n")
+        try scene.database("watch.db").run("""
+            UPDATE notifications SET title = 'late' WHERE id = '\(ids[0])';
+            UPDATE notifications SET title = 'early', updatedAt = '2001-01-01T00:00:00Z' WHERE id = '\(ids[1])';
+            DELETE FROM notifications WHERE id = '\(ids[3])'
+            """)
+        let before = try scene.database("watch.db").dump(), cloud = try scene.cloudListing()
+        let plan = try scene.json("plan --all --db watch.db")
+        #expect(try scene.database("watch.db").dump() == before && scene.cloudListing() == cloud)
+        #expect(try counts(plan, "notifications", "local") == [0, 1, 1] || counts(plan, "notifications", "local") == [0, 2, 1])
+        let items = try #require(try dataset(plan, "notifications")["items"] as? [[String: Any]])
+        let won = try #require(items.first { $0["key"] as? String == String(ids[0]) })
+        #expect(won["wins"] as? String == "local" && won["side"] as? String == "kept" && (won["reason"] as? String)?.contains("later than") == true)
+        #expect(items.contains { $0["key"] as? String == String(ids[3]) && $0["change"] as? String == "removed" && $0["side"] as? String == "kept" })
+        #expect(try dataset(plan, "notifications")["conflicts"] as? Int == 3)
+        #expect(try counts(plan, "buckets", "local") == [1, 0, 0])
+
+        // The sync does just that.
+        let rows = try scene.database("watch.db").values(of: "notifications", orderedBy: "id").split(separator: "\n")
+        try scene.succeed("sync --db watch.db")
+        let after = try scene.database("watch.db").values(of: "notifications", orderedBy: "id").split(separator: "\n")
+        let local = try counts(plan, "notifications", "local").compactMap(\.self)
+        #expect(Set(after).subtracting(rows).count == local[0] + local[1] && Set(rows).subtracting(after).count == local[1] + local[2])
+        #expect(try scene.value("SELECT title FROM notifications WHERE id = '\(ids[0])'", in: "watch.db") == "late")
+        // What was decided stays decided.
+        #expect(try counts(scene.json("plan --db watch.db"), "notifications", "local") == [0, 0, 0])
+    }
+
+    @Test func firstImportAndFirstExportArePlanned() throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 20 --buckets 2")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        #expect(try counts(scene.json("plan --db phone.db"), "notifications", "cloud") == [20, 0, 0])
+        try scene.succeed("export --db phone.db")
+        #expect(try scene.succeed("plan --db phone.db").contains("a sync would change nothing"))
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        let plan = try scene.json("plan --db watch.db")
+        #expect(try counts(plan, "notifications", "local") == [20, 0, 0] && (dataset(plan, "notifications")["items"] as? [Any])?.count == 10)
+        #expect(plan["version"] == nil && plan["newestVersion"] as? Int == 1 && plan["refusals"] as? [String] == [])
+        #expect(try scene.succeed("plan --db watch.db").contains("and 10 more (--all)"))
+
+        // Rows of one's own: the plan says what would be lost, and that the import refuses.
+        try scene.succeed("generate --db own.db --notifications 3 --buckets 1 --seed 9")
+        try scene.succeed("init --db own.db --cloud cloud --role reader --device own")
+        let own = try scene.json("plan --db own.db")
+        #expect((own["refusals"] as? [String])?.first?.contains("rows that did not come from this cloud") == true)
+    }
+
+    @Test func planIsAppliedOnlyWhileNothingMoved() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("generate --db phone.db --mark-read 2")
+        try scene.succeed("plan --out first.plan --db phone.db")
+        try scene.refuse("plan --out first.plan --db phone.db", exit: 78, saying: ["first.plan", "there is a file of that name"])
+        // A program writes a row meanwhile.
+        try scene.succeed("generate --db phone.db --mark-read 1 --seed 7")
+        try scene.refuse("apply first.plan --db phone.db", exit: 78, saying: ["phone.db", "changed since the plan was made"], watching: ["phone.db"])
+        try scene.succeed("plan --out second.plan --db phone.db")
+        #expect(try scene.succeed("apply second.plan --db phone.db").hasPrefix("published version 2\n"))
+        try scene.refuse("apply second.plan --db phone.db", exit: 78, saying: ["changed since the plan was made"], watching: ["phone.db"])
+
+        // Another version is published meanwhile.
+        try scene.succeed("plan --out watch.plan --db watch.db")
+        try scene.publishMore(1)
+        try scene.refuse("apply watch.plan --db watch.db", exit: 78, saying: ["another version was published"], watching: ["watch.db"])
+        try scene.succeed("plan --out again.plan --db watch.db")
+        #expect(try scene.succeed("apply again.plan --db watch.db").hasPrefix("imported version 3\n"))
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+
+        try scene.refuse("apply again.plan --db phone.db", exit: 78, saying: ["made for another database"])
+        try scene.scratch.write("{}", to: "no.plan")
+        try scene.refuse("apply no.plan --db phone.db", exit: 65, saying: ["no plan of this version"])
+        try scene.refuse("apply none.plan --db phone.db", exit: 66, saying: ["none.plan", "plan --out"])
+    }
+
+    @Test func writerBehindItsZoneIsTold() throws {
+        let scene = try Scene.phone()
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
+        try scene.publishMore(1)
+        #expect((try scene.json("plan --db backup.db")["refusals"] as? [String])?.first?.contains("run snapsync import first") == true)
+        #expect(try counts(scene.json("plan --db backup.db"), "notifications", "local") == [0, 1, 0])
+    }
+}

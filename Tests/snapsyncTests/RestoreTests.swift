@@ -1,0 +1,243 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `restore`, `undo` and `replace`: the user's word is law, and the loser can be brought back.
+@Suite struct RestoreTests {
+    @Test func restoredVersionIsPublishedAsANewOne() throws {
+        let scene = try Scene.phoneAndWatch()
+        let first = try scene.contents("phone.db")
+        try scene.publishMore(3)
+        let newest = try scene.contents("phone.db")
+        let report = try scene.json("restore --version 1 --db phone.db")
+        #expect(report["version"] as? Int == 1 && report["versionBefore"] as? Int == 4 && report["keptCopy"] == nil)
+        #expect((report["datasets"] as? [[String: Any]])?.map { $0["changed"] as? Int } == [0, 3])
+        #expect(try scene.contents("phone.db") == first)
+        // Nothing is published yet: the token is the newest version's, and the rows are tracked changes.
+        let status = try scene.json("status --db phone.db")
+        #expect(status["version"] as? Int == 4 && (status["undo"] as? String)?.hasPrefix("the state before the restore of version 1") == true)
+        #expect((status["datasets"] as? [[String: Any]])?.map { $0["changes"] as? Int } == [0, 3])
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == first && scene.versions() == [5, 4, 3, 2, 1])
+        for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+        // The commit that published it pinned the version that lost.
+        let pins = try #require(try scene.json("history --cloud cloud")["pins"] as? [[String: Any]])
+        #expect(pins.map { $0["version"] as? Int } == [4] && pins[0]["name"] as? String == "before the restore of version 1")
+
+        try scene.succeed("undo --db phone.db")
+        #expect(try scene.contents("phone.db") == newest)
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == newest)
+        // An undo can be undone.
+        try scene.succeed("undo --db phone.db")
+        #expect(try scene.contents("phone.db") == first)
+        #expect((try scene.json("status --db phone.db")["undo"] as? String)?.hasPrefix("the state before the redo of the restore of version 1") == true)
+    }
+
+    @Test func versionFromBeforeATimeIsFound() throws {
+        let scene = try Scene.phone()
+        let first = try scene.contents("phone.db")
+        try scene.publishMore(2)
+        let versions = try #require(try scene.json("history --cloud cloud")["versions"] as? [[String: Any]])
+        let second = try #require(versions[1]["timestamp"] as? String)
+        #expect(try scene.json("restore --before \(second) --db phone.db")["version"] as? Int == 1)
+        #expect(try scene.contents("phone.db") == first)
+        try scene.refuse("restore --before 2001-01-01T00:00:00Z --db phone.db", exit: 66, saying: ["no version from before"], watching: ["phone.db"])
+        try scene.refuse("restore --version 9 --db phone.db", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])
+    }
+
+    @Test func equalRowsAreNotTouchedAndOwnRowsKeepTheirForeignKeys() throws {
+        let scene = try Scene.phone()
+        try scene.database("phone.db").run("""
+            CREATE TABLE touched(id TEXT); CREATE TRIGGER watch_update AFTER UPDATE ON notifications BEGIN INSERT INTO touched VALUES(NEW.id); END;
+            CREATE TRIGGER watch_insert AFTER INSERT ON notifications BEGIN INSERT INTO touched VALUES(NEW.id); END;
+            CREATE TABLE marks(id INTEGER PRIMARY KEY, note TEXT REFERENCES notifications(id) ON DELETE CASCADE);
+            INSERT INTO marks(note) SELECT id FROM notifications;
+            UPDATE notifications SET title = 'a' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM touched;
+            """)
+        try scene.succeed("export --db phone.db")
+        try scene.succeed("restore --version 1 --db phone.db")
+        #expect(try scene.value("SELECT count(DISTINCT id) FROM touched", in: "phone.db") == "1")
+        #expect(try scene.value("SELECT count(*) FROM marks", in: "phone.db") == "30")
+    }
+
+    @Test func changesOfTheMomentAreKeptAsACopy() throws {
+        let scene = try Scene.phone()
+        try scene.publishMore(1)
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'unpublished'; DELETE FROM buckets WHERE id NOT IN (SELECT bucketId FROM notifications)")
+        let mine = try scene.contents("phone.db")
+        #expect(try scene.json("restore --version 1 --db phone.db")["keptCopy"] as? Int == 1)
+        #expect(try scene.value("SELECT count(*) FROM notifications WHERE title = 'unpublished'", in: "phone.db") == "0")
+        // The copy is a cloud of its own, and any gzip reads it.
+        #expect(try scene.versions("--cloud phone.db.snapsync-kept") == [1])
+        #expect(try scene.container(1, "--cloud phone.db.snapsync-kept").contains("unpublished"))
+        let copies = try #require(try scene.json("status --db phone.db")["copies"] as? [[String: Any]])
+        #expect(copies.count == 1 && copies[0]["reason"] as? String == "before the restore of version 1" && (copies[0]["size"] as? Int ?? 0) > 0)
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("undo --db phone.db")
+        #expect(try scene.contents("phone.db") == mine)
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("verify --local --db phone.db")
+
+        // Copies go when the user says so.
+        #expect(try scene.json("prune --local --keep-last 0 --dry-run --db phone.db")["removedVersions"] as? [Int] == [1])
+        #expect(scene.scratch.exists("phone.db.snapsync-kept"))
+        #expect(try scene.succeed("prune --local --keep-last 0 --db phone.db").hasPrefix("removed copy 1,"))
+        #expect(!scene.scratch.exists("phone.db.snapsync-kept"))
+        #expect(try scene.succeed("prune --local --keep-last 0 --db phone.db") == "nothing to remove\n")
+    }
+
+    @Test func copiesArePrunedOldestFirst() throws {
+        let scene = try Scene.phoneAndWatch()
+        for _ in 1...3 {
+            try scene.database("watch.db").run("UPDATE buckets SET name = name || 'x'")
+            try scene.succeed("replace local --yes --db watch.db")
+        }
+        let last = try scene.container(3, of: "buckets", "--cloud watch.db.snapsync-kept")
+        let report = try scene.json("prune --local --keep-last 1 --db watch.db")
+        #expect(report["removedVersions"] as? [Int] == [1, 2])
+        #expect(try scene.container(3, of: "buckets", "--cloud watch.db.snapsync-kept") == last)
+        #expect((try scene.json("status --db watch.db")["copies"] as? [[String: Any]])?.map { $0["number"] as? Int } == [3])
+        try scene.succeed("undo --db watch.db")
+        #expect(try scene.value("SELECT count(*) FROM buckets WHERE name LIKE '%x'", in: "watch.db") == "4")
+    }
+
+    /// A large dataset's versions are stored as what changed; they are as good as whole ones.
+    @Test func versionsStoredAsChangesAreComparedRestoredAndPruned() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 6000)
+        var contents = [1: try scene.contents("phone.db")]
+        for version in 2...4 {
+            try scene.database("phone.db").run("""
+                UPDATE notifications SET title = 'v\(version)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3 OFFSET \(version * 900));
+                DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)
+                """)
+            try scene.succeed("sync --db phone.db")
+            contents[version] = try scene.contents("phone.db")
+        }
+        #expect(try scene.files("assets/notifications_data").filter { $0.contains(".changes.") }.count == 3)
+        let counts = try scene.succeed("diff 1 3 --dataset notifications --cloud cloud").split(separator: "\n").last
+        #expect(counts == "notifications: 0 added, 6 changed, 2 removed, 5,992 unchanged")
+        #expect(try scene.succeed("diff 4 local --db phone.db").hasSuffix("notifications: 0 added, 0 changed, 0 removed, 5,997 unchanged\n"))
+        #expect(try scene.succeed("plan --db watch.db").contains("here: 0 added, 9 changed, 3 removed; in the cloud: nothing"))
+
+        try scene.succeed("restore --version 2 --db phone.db")
+        #expect(try scene.contents("phone.db") == contents[2])
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == contents[2])
+        try scene.succeed("undo --db phone.db")
+        #expect(try scene.contents("phone.db") == contents[4])
+        try scene.succeed("sync --db phone.db")
+
+        // The snapshot asset of version 1 is what the kept versions' changes are laid over.
+        try scene.succeed("pin 3 --db phone.db")
+        let third = try scene.container(3)
+        try scene.age()
+        try scene.succeed("prune --keep-last 1 --db phone.db")
+        #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
+        #expect(try scene.container(3) == third && scene.files("assets/notifications_data").contains { $0.hasPrefix("00000000000000000001-") })
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == contents[4])
+        for database in ["phone.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+    }
+
+    @Test func readerDoesNotRestore() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.refuse("restore --version 1 --db watch.db", exit: 78, saying: ["this device is a reader", "import --version"], watching: ["watch.db"])
+        try scene.refuse("undo --db watch.db", exit: 66, saying: ["nothing to undo"], watching: ["watch.db"])
+        try scene.refuse("replace cloud --yes --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"])
+    }
+
+    @Test func fieldsThatThisDeviceDoesNotKnowAreNotLost() throws {
+        let scene = try Scene.phone()
+        try scene.scratch.write("""
+            {"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "timestamp": "updatedAt", "columns": [
+              {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
+            """, to: "less.json")
+        try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
+        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --datasets less.json")
+        try scene.succeed("import --db less.db")
+        try scene.refuse("restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
+    }
+}
+
+/// `replace`: one side wins as a whole.
+@Suite struct ReplaceTests {
+    @Test func cloudIsReplacedByADatabaseFromABackup() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
+        try scene.database("phone.db").run("DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications); UPDATE buckets SET name = 'lost'")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        try scene.database("backup.db").run("UPDATE notifications SET title = 'backup'")
+        let backup = try scene.contents("backup.db")
+        try scene.refuse("export --db backup.db", exit: 78, saying: ["version 2 did not come from this database"])
+        let report = try scene.json("replace cloud --yes --db backup.db")
+        #expect((report["exported"] as? [String: Any])?["version"] as? Int == 3)
+        #expect((report["replaced"] as? [String: Any])?["versionBefore"] as? Int == 2)
+        // No row here was touched, and every device has them.
+        #expect(try scene.contents("backup.db") == backup)
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == backup)
+        for database in ["backup.db", "watch.db"] { try scene.succeed("verify --local --db \(database)") }
+        #expect((try scene.json("history --cloud cloud")["pins"] as? [[String: Any]])?.map { $0["version"] as? Int } == [2])
+        // The loser can be had back.
+        try scene.succeed("undo --db backup.db")
+        #expect(try scene.contents("backup.db") == scene.contents("phone.db"))
+        try scene.succeed("sync --db backup.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+
+    @Test func cloudThatIsTheSameIsLeftAlone() throws {
+        let scene = try Scene.phone()
+        let before = try scene.cloudListing()
+        #expect(try scene.succeed("replace cloud --yes --db phone.db").hasPrefix("the cloud has this device's data already\n"))
+        #expect(try FileListing(of: scene.scratch.path("cloud/private/ZentikSyncZone/commits")).entries.count == 2)
+        #expect(before.entries.keys.filter { $0.contains("commits/") }.count == 1)
+        try scene.refuse("undo --db phone.db", exit: 66, saying: ["nothing to undo"], watching: ["phone.db"])
+    }
+
+    @Test func localChangesAreReplacedAndKept() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.publishMore(1)
+        try scene.database("watch.db").run("""
+            UPDATE notifications SET title = 'mine', updatedAt = '2026-11-21T10:00:00Z'; DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications);
+            INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('~', 'own', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')
+            """)
+        let mine = try scene.contents("watch.db")
+        let report = try scene.json("replace local --yes --db watch.db")
+        #expect(report["keptCopy"] as? Int == 1 && report["versionBefore"] as? Int == 1)
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        try scene.succeed("verify --local --db watch.db")
+        #expect((try scene.json("status --db watch.db")["datasets"] as? [[String: Any]])?.allSatisfy { $0["changes"] as? Int == 0 } == true)
+        try scene.succeed("undo --db watch.db")
+        #expect(try scene.contents("watch.db") == mine)
+        // They are this reader's own changes again, and the next import leaves them.
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == mine)
+        try scene.succeed("verify --local --db watch.db")
+    }
+
+    @Test func rowsFromBeforeTheFirstImportAreReplacedAndKept() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("generate --db watch.db --notifications 5 --buckets 1 --seed 99")
+        let mine = try scene.contents("watch.db")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
+        try scene.succeed("replace local --yes --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        try scene.succeed("undo --db watch.db")
+        #expect(try scene.contents("watch.db") == mine)
+    }
+
+    @Test func nobodyIsAskedWithoutATerminal() throws {
+        let scene = try Scene.phoneAndWatch()
+        for side in ["cloud", "local"] {
+            let run = try scene.run("replace \(side) --db phone.db")
+            #expect(run.status == 64 && run.errorText.contains("say --yes"))
+        }
+        #expect(!scene.scratch.exists("phone.db.snapsync-kept"))
+    }
+}

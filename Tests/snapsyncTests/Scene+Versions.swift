@@ -1,0 +1,39 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Scene {
+    /// Sets the times of all files of the cloud back, as if nothing had been written for days.
+    func age(_ folder: String = "cloud") throws {
+        let run = try ProgramRun("find", [folder, "-type", "f", "-exec", "touch", "-d", "3 days ago", "{}", "+"], in: scratch.path)
+        try #require(run.status == 0, "\(run.errorText)")
+    }
+
+    /// Publishes so many versions more, each with one notification marked as read.
+    func publishMore(_ count: Int, db: String = "phone.db") throws {
+        for seed in 1...count {
+            try succeed("generate --db \(db) --mark-read 1 --seed \(seed)")
+            try succeed("sync --db \(db) --quiet")
+        }
+    }
+
+    /// The versions that `history` lists, newest first.
+    func versions(_ source: String = "--cloud cloud") throws -> [Int] {
+        try #require(try json("history \(source)")["versions"] as? [[String: Any]]).compactMap { $0["version"] as? Int }
+    }
+
+    /// The files in a folder of the zone.
+    func files(_ folder: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.path("\(Self.zone)/\(folder)")).sorted()
+    }
+
+    /// The container of a version, as `cat` prints it.
+    func container(_ version: Int, of dataset: String = "notifications", _ source: String = "--cloud cloud") throws -> String {
+        try succeed("cat \(dataset) --version \(version) \(source)")
+    }
+
+    /// A scalar that `sqlite3` finds.
+    func value(_ sql: String, in database: String) throws -> String {
+        try self.database(database).run(sql).trimmingCharacters(in: .newlines)
+    }
+}
