@@ -75,17 +75,17 @@ public final class SyncEngine: Sendable {
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
+        try await locked { try await recorded { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() } }
     }
 
     /// Imports the newest version, if it is not here yet.
     public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importNewest() } }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
     public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) }
+        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) } }
     }
 
     /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
@@ -134,9 +134,9 @@ public final class SyncEngine: Sendable {
     func device() throws -> Device {
         try gate.verify()
         return try SyncError.at(.open) {
-            let settings = try database.read { try $0.settings() }
+            let (settings, assetLimit) = try database.read { (try $0.settings(), try $0.operatorSettings().assetLimit) }
             let cloud = GatedCloudDatabase(wrapped: try openCloud(settings), gate: gate)
-            return device(settings, cloud)
+            return device(settings, AssetLimitedCloud(wrapping: cloud, limit: assetLimit, datasets: settings.datasets), assetLimit: assetLimit)
         }
     }
 

@@ -21,8 +21,8 @@ extension SyncEngine {
         return device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 
-    func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) -> Device {
+    func device(_ settings: SyncSettings, _ cloud: any CloudDatabase, assetLimit: Int = OperatorSettings.standardAssetLimit) -> Device {
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
+        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit)
     }
 }

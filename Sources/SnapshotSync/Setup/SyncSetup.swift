@@ -29,11 +29,13 @@ public struct SetupRequest: Sendable {
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
+    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    public var assetLimit: Int?
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil
+        enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil, assetLimit: Int? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -47,6 +49,7 @@ public struct SetupRequest: Sendable {
         self.enables = enables
         self.preference = preference
         self.entitlementFile = entitlementFile
+        self.assetLimit = assetLimit
     }
 }
 
@@ -93,6 +96,7 @@ enum SyncSetup {
                 try database.write {
                     try $0.initialize(settings)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
+                    if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()

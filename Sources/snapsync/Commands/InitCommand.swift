@@ -39,6 +39,8 @@ struct InitCommand: AsyncParsableCommand {
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    var assetLimit: ByteCount = ByteCount(250_000_000)
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
@@ -58,7 +60,7 @@ struct InitCommand: AsyncParsableCommand {
         let request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, enables: !disabled, preference: try binding.file(),
-            entitlementFile: entitlement.entitlement)
+            entitlementFile: entitlement.entitlement, assetLimit: assetLimit.value)
         try await output.printer.run {
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))
