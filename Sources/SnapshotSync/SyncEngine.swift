@@ -75,12 +75,12 @@ public final class SyncEngine: Sendable {
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await locked { try await recorded { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() } }
+        try await run { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
     }
 
     /// Imports the newest version, if it is not here yet.
     public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importNewest() } }
+        try await run { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
@@ -134,10 +134,17 @@ public final class SyncEngine: Sendable {
     func device() throws -> Device {
         try gate.verify()
         return try SyncError.at(.open) {
-            let (settings, assetLimit) = try database.read { (try $0.settings(), try $0.operatorSettings().assetLimit) }
-            let cloud = GatedCloudDatabase(wrapped: try openCloud(settings), gate: gate)
-            return device(settings, AssetLimitedCloud(wrapping: cloud, limit: assetLimit, datasets: settings.datasets), assetLimit: assetLimit)
+            let settings = try database.read { try $0.settings() }
+            let limit = try database.read { try $0.operatorSettings().assetLimit }
+            let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: try openCloud(settings), limit: limit, datasets: settings.datasets), gate: gate)
+            return try device(settings, cloud)
         }
+    }
+
+    /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that was
+    /// deleted is met as the settings say.
+    func run<T>(_ body: () async throws -> T) async throws -> T {
+        try await locked { try await recorded { try await meetingZoneDeletion(body) } }
     }
 
     /// Runs `body` while no other run works on this database.

@@ -27,8 +27,10 @@ struct Snapsync: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
+            ExportCommand.self, ImportCommand.self, SyncCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            ShareCommand.self,
         ])
 
     static func main() async {

@@ -6,22 +6,23 @@ extension SyncEngine {
     func deviceToLookAt(_ gate: GateReport) throws -> Device {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         guard gate.isOpen else {
-            return device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
+            return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
         }
         do {
-            return device(settings, try openCloud(settings))
+            return try device(settings, try openCloud(settings))
         } catch {
-            return device(settings, AbsentCloudDatabase(reason: SyncError(error, step: .open)))
+            return try device(settings, AbsentCloudDatabase(reason: SyncError(error, step: .open)))
         }
     }
 
     /// The database and its settings alone, for work that has nothing to do with the cloud.
     func localDevice() throws -> Device {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
-        return device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
+        return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 
-    func device(_ settings: SyncSettings, _ cloud: any CloudDatabase, assetLimit: Int = OperatorSettings.standardAssetLimit) -> Device {
+    func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> Device {
+        let assetLimit = try database.read { try $0.operatorSettings().assetLimit }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
         return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit)
     }

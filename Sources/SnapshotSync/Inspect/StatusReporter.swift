@@ -128,7 +128,6 @@ struct StatusReporter: Sendable {
 }
 
 extension StatusReport {
-    /// - Parameter zone: nil if the cloud was not looked at.
     init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?) {
         self.database = database
         cloud = local.settings.cloud
@@ -153,7 +152,7 @@ extension StatusReport {
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
                 isTracked: changes.isTracked, assetSize: zone?.assetSize(of: schema.recordName))
         }
-        devices = zone.map { zone in zone.reports.map { OtherDevice($0, newest: zone.newest, now: local.now) } } ?? []
+        devices = zone?.reports.map { OtherDevice($0, newest: zone?.newest, now: local.now) } ?? []
         self.gate = gate
         cloudProblem = problem
     }

@@ -23,19 +23,21 @@ public struct SetupRequest: Sendable {
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
     public var replacesOwnRows: Bool
+    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    public var assetLimit: Int?
+    /// What to do about the data here if the zone is deleted one day.
+    public var zoneDeletion = ZoneDeletionPolicy.keep
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
-    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
-    public var assetLimit: Int?
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil, assetLimit: Int? = nil
+        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -46,10 +48,10 @@ public struct SetupRequest: Sendable {
         self.datasets = datasets
         self.createsTables = createsTables
         self.replacesOwnRows = replacesOwnRows
+        self.assetLimit = assetLimit
         self.enables = enables
         self.preference = preference
         self.entitlementFile = entitlementFile
-        self.assetLimit = assetLimit
     }
 }
 
@@ -95,8 +97,9 @@ enum SyncSetup {
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.initialize(settings)
-                    try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
+                    try $0.setZoneDeletionPolicy(request.zoneDeletion)
+                    try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()
@@ -176,8 +179,13 @@ enum SyncSetup {
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
     private static func defaultDeviceName() -> String {
+        machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+
+    /// The machine's name, made fit for a file name.
+    static func machineName() -> String {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
         let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
-        return (host.isEmpty ? "device" : host) + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+        return host.isEmpty ? "device" : host
     }
 }

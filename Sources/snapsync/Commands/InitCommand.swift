@@ -35,16 +35,22 @@ struct InitCommand: AsyncParsableCommand {
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    var assetLimit: ByteCount = ByteCount(250_000_000)
+    @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
+    var onZoneDeletion = OnZoneDeletion.keep
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
-    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
-    var assetLimit: ByteCount = ByteCount(250_000_000)
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
         case writer, reader
+    }
+
+    enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
+        case keep, erase
     }
 
     func validate() throws {
@@ -57,11 +63,12 @@ struct InitCommand: AsyncParsableCommand {
     func run() async throws {
         let db = try database.path()
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
-        let request = SetupRequest(
+        var request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace, enables: !disabled, preference: try binding.file(),
-            entitlementFile: entitlement.entitlement, assetLimit: assetLimit.value)
-        try await output.printer.run {
+            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
+            enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement)
+        request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
+        try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))
         }

@@ -43,9 +43,11 @@ struct StatusCommand: AsyncParsableCommand {
                 if let prometheus { try await engine.writeMetrics(to: prometheus) }
                 guard prometheus == nil || strict else { return }
                 let report = try await engine.status()
-                if prometheus == nil { try output.printer.print(report, lines(report)) }
-                // What is here was shown; that the cloud could not be looked at is an error all the same.
-                if let problem = report.cloudProblem { throw problem.error }
+                if prometheus == nil {
+                    try output.printer.print(report, lines(report))
+                    // What is here was shown; that the cloud could not be looked at is an error all the same.
+                    if let problem = report.cloudProblem { throw problem.error }
+                }
                 if strict { try report.verifyFresh(within: maxAge?.duration) }
             }
         }
