@@ -14,16 +14,17 @@ extension SyncEngine {
 
     /// Writes what is known here as a Prometheus text file, replaced whole.
     ///
-    /// The file is written even if the cloud cannot be read, and says so (`snapsync_cloud_up 0`).
+    /// The file is written even if the cloud cannot be read, or is not to be, and says so (`snapsync_cloud_up 0`).
     ///
     /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; then why the cloud could not be read.
     public func writeMetrics(to path: String) async throws {
         let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
+        let isOpen = try await gate.decision() == .open
         let zone: Result<ZoneFacts, SyncError>
         do { zone = .success(try await ZoneFacts(device(), applied: local.applied)) } catch { zone = .failure(SyncError(error, step: .fetch)) }
         let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
         try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
-        _ = try zone.get()
+        if isOpen { _ = try zone.get() }
     }
 
     /// What a scheduler needs to sync this database every so often; the interval is kept, so that `status` knows what is too old.

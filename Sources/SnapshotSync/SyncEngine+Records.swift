@@ -9,6 +9,8 @@ extension SyncEngine {
         do {
             return try await body()
         } catch let error as SyncError {
+            // That the gate is closed is the user's will, or the entitlement's, and no failure of the run.
+            if let decision = try? gate.standing(), decision != .open { throw error }
             try? database.note(RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
             throw error
         }
