@@ -86,6 +86,12 @@ let package = Package(
             ],
             swiftSettings: house),
 
+        // What `make bench` drives a cloud directory with; no product.
+        .executableTarget(
+            name: "cloudbench",
+            dependencies: ["CloudStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            path: "Benchmarks/cloudbench", swiftSettings: house),
+
         .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
         .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(name: "SnapshotModelTests", dependencies: ["SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
@@ -101,6 +107,6 @@ let package = Package(
             name: "SnapshotSyncTests",
             dependencies: ["SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport"],
             swiftSettings: house),
-        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
     ]
 )

@@ -28,6 +28,7 @@ struct Snapsync: AsyncParsableCommand {
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            ShareCommand.self,
         ])
 
     static func main() async {
