@@ -13,10 +13,10 @@ package struct SQLiteShell {
         self.directory = directory
     }
 
-    /// Runs SQL, given on standard input so that it may be long, and returns what is printed: one line a row, `|` between columns.
+    /// Runs SQL, waiting while another program writes, given on standard input so that it may be long, and returns what is printed: one line a row, `|` between columns.
     @discardableResult
     package func run(_ sql: String) throws -> String {
-        try ToolFailure.check(ProgramRun("sqlite3", ["-batch", "-bail", database], in: directory, input: Data(sql.utf8)), "sqlite3").text
+        try ToolFailure.check(ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3").text
     }
 
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.
