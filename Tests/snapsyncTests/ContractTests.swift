@@ -117,6 +117,9 @@ import Testing
             check(report, "sync --json")
         }
         check(try scene.json("import --db watch.db --version 1"), "import --json")
+        let large = try Scene.phone(notifications: 6000)
+        try large.succeed("generate --db phone.db --mark-read 3")
+        check(try large.json("export --db phone.db"), "export --json")
         check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("history --db watch.db"), "history --json")

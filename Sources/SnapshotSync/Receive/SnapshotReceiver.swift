@@ -70,7 +70,6 @@ struct SnapshotReceiver: Sendable {
                 return try await apply(incoming, local, token: newest, view: nil, warnings: warnings)
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
                 // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
-                device.logger.notice("the change assets do not lead to the newest version; comparing with it block by block", metadata: ["error": "\(error)"])
                 warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
             }
         }
