@@ -20,6 +20,8 @@ need sqlite3 command -v sqlite3
 need python3 command -v python3
 need gzip command -v zcat
 need jq command -v jq
+# And make the system refuse what it seldom refuses.
+need strace command -v strace
 
 if [ "${#missing[@]}" -gt 0 ]; then
     echo "setup: installing ${missing[*]}"

@@ -76,7 +76,9 @@ import Testing
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1",
+        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
+        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
+        "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0", "export --db a --asset-limit 2TB",
         "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b", "share publish --cloud a --file b --owner A --item-table c",
         "share publish --cloud a --project b --owner A", "share publish --db a --project b --owner A --column c", "share publish --db a --project b --owner A --column item.name=c",
         "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0", "share comment --cloud a --project b --name A",
@@ -90,7 +92,7 @@ import Testing
         #expect(try FileListing(of: scene.scratch.path).entries.count == 1)
     }
 
-    @Test func reportsHaveExactlyTheFieldsOfThePage() throws {
+    @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
         let page = try CommandPage()
         var seen: [String: Set<String>] = [:]
         func check(_ object: [String: Any], _ heading: String, at location: SourceLocation = #_sourceLocation) {
@@ -126,6 +128,12 @@ import Testing
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
+        check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
+        check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
+        for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
+        try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
+        #expect(try scene.run("sync --db phone.db").status == 65)
+        check(try scene.json("status --db phone.db"), "status --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
         let refused = try scene.run("export --db watch.db --json")

@@ -22,7 +22,7 @@ struct SnapshotReceiver: Sendable {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
-            try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
+            try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let report = try await applyNewest(changes.commits, newest, local, mended)
@@ -157,7 +157,7 @@ struct SnapshotReceiver: Sendable {
                 try transaction.setDatasetState(
                     DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
-            try transaction.setLastSuccess(device.now())
+            try device.noteSuccess(.import, in: transaction)
             return replaced
         }
     }

@@ -22,12 +22,15 @@ public struct SetupRequest: Sendable {
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
     public var replacesOwnRows: Bool
+    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    public var assetLimit: Int?
     /// What to do about the data here if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
-        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false
+        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
+        assetLimit: Int? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -38,6 +41,7 @@ public struct SetupRequest: Sendable {
         self.datasets = datasets
         self.createsTables = createsTables
         self.replacesOwnRows = replacesOwnRows
+        self.assetLimit = assetLimit
     }
 }
 
@@ -81,6 +85,7 @@ enum SyncSetup {
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.initialize(settings)
+                    if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     _ = try $0.track(datasets)
                 }

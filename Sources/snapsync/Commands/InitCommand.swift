@@ -34,6 +34,8 @@ struct InitCommand: AsyncParsableCommand {
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
     var onZoneDeletion = OnZoneDeletion.keep
     @OptionGroup var output: OutputOptions
@@ -57,7 +59,7 @@ struct InitCommand: AsyncParsableCommand {
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         var request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace)
+            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value)
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
