@@ -19,6 +19,7 @@ need libsqlite3-dev test -e /usr/include/sqlite3.h
 need sqlite3 command -v sqlite3
 need python3 command -v python3
 need gzip command -v zcat
+need jq command -v jq
 # And make the system refuse what it seldom refuses.
 need strace command -v strace
 
