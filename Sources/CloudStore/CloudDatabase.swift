@@ -1,4 +1,5 @@
 public import Foundation
+public import StrictText
 
 /// A place that devices share: zones of records, changed by numbered commits, with large assets beside them.
 ///
@@ -53,6 +54,16 @@ public protocol CloudDatabase: Sendable {
     func report(_ report: DeviceReport, in zone: ZoneID) async throws
     /// The newest report of each device, in the order of their names.
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
+
+    /// Puts a message into its sender's part of the mailbox, durable on return. Sending the same one again changes nothing.
+    ///
+    /// Throws `serverRecordChanged` if another message has its id, `limitExceeded` if it is too large, `clockUnusable` if `clock`,
+    /// the sender's, is a day off the cloud's own.
+    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws
+    /// What waits in the mailbox. A message that cannot be read is told as set aside and stops nothing.
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox
+    /// Removes a message, which its sender does once it was answered; harmless if it is gone.
+    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
 }
 
 extension CloudDatabase {

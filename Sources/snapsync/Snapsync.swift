@@ -27,7 +27,7 @@ struct Snapsync: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self,
-            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, MessagesCommand.self,
         ])
 
     static func main() async {

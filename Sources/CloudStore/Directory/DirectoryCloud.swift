@@ -156,7 +156,7 @@ extension DirectoryCloud {
         return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), info: info, folder: folder, files: files)
     }
 
-    private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
+    func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
         try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
     }
 

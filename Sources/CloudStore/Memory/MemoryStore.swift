@@ -8,6 +8,8 @@ struct MemoryFiles {
     /// Assets and indexes by their paths beneath the zone.
     var assets: [String: [UInt8]] = [:]
     var reports: [String: DeviceReport] = [:]
+    /// The messages of each sender, by their files' names.
+    var messages: [String: [String: [UInt8]]] = [:]
 }
 
 /// One zone in memory. The lock is held only to look up or to put in place.

@@ -1,3 +1,5 @@
+public import StrictText
+
 /// A cloud that needs an account, as CloudKit does: without one, private zones are closed, and public ones can only be read.
 public struct AccountCloudDatabase: CloudDatabaseDecorator {
     /// The cloud behind the account.
@@ -77,6 +79,21 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try verifyReading(zone)
         return try await wrapped.deviceReports(in: zone)
+    }
+
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.send(message, clock: clock, in: zone)
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try verifyReading(zone)
+        return try await wrapped.mailbox(request, in: zone)
+    }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.removeMessage(message, in: zone)
     }
 
     private func verify(_ place: String) throws {

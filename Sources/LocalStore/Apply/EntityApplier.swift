@@ -19,10 +19,13 @@ package final class EntityApplier: EntitySink {
     /// The positions of text columns that would turn a text that reads as a number into one; in most tables none.
     private let numericColumns: [Int]
 
-    init(_ transaction: LocalTransaction, _ schema: DatasetSchema) throws {
+    /// - Parameter replacesEqualKey: whether an entity whose key is there changes that row instead of breaking its key's rule.
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, replacesEqualKey: Bool = false) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         let values = Array(repeating: "?", count: schema.columns.count).joined(separator: ", ")
-        statement = try transaction.db.makeStatement(sql: "INSERT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))")
+        let assignments = schema.columns.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }.joined(separator: ", ")
+        let onConflict = replacesEqualKey ? " ON CONFLICT(\(schema.key.column.sqlIdentifier)) DO UPDATE SET \(assignments)" : ""
+        statement = try transaction.db.makeStatement(sql: "INSERT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(onConflict)")
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection

@@ -51,6 +51,8 @@ public struct StatusReport: Sendable, Encodable {
     public let datasets: [Dataset]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+    /// Messages to the publisher, and what no message carries.
+    public internal(set) var messages = MessageCounts()
 }
 
 /// Collects a ``StatusReport``.
@@ -65,13 +67,15 @@ struct StatusReporter: Sendable {
         }
         let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
         let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
-        return StatusReport(
+        var report = StatusReport(
             database: device.database.path, cloud: device.settings.cloud, zone: device.settings.zone, role: device.settings.role.rawValue,
             device: device.settings.device, journalMode: try SyncError.at(.read) { try device.database.journalMode() },
             version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
             lastSuccess: lastSuccess?.description,
             datasets: states,
             devices: reports.map(StatusReport.OtherDevice.init))
+        report.messages = try await MessageCounts(device)
+        return report
     }
 
     private func datasets(in transaction: LocalTransaction) throws -> [StatusReport.Dataset] {

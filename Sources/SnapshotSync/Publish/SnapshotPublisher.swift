@@ -16,19 +16,26 @@ struct SnapshotPublisher: Sendable {
     let progress: ProgressHandler?
 
     /// Publishes a version if anything is new.
-    func run() async throws -> ExportReport {
+    ///
+    /// - Parameter noted: what was found to deserve attention before.
+    func run(_ noted: [String] = []) async throws -> ExportReport {
         let settings = device.settings
         guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
         try await device.checkPublisher()
-        var warnings: [String] = []
+        var warnings = noted
         let token = try await settleIntended(&warnings)
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
+        let mail = try await MailboxRound(device: device).run()
+        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, progress: progress).run(warnings) }
+        warnings += mail.warnings
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
-        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
+        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in
+            try transaction.inbox(onlyUnnamed: true).isEmpty && settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) }
+        } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
@@ -47,8 +54,9 @@ struct SnapshotPublisher: Sendable {
                 if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
             }
             session.end()
-            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
-            return try await announce(exported, settled, after: token, warnings)
+            let answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox(onlyUnnamed: true)) } }
+            guard !exported.isEmpty || !answers.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
+            return try await announce(exported, settled, answers, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
@@ -95,6 +103,7 @@ struct SnapshotPublisher: Sendable {
         try SyncError.at(.apply) {
             try device.database.write { transaction in
                 try transaction.record(AppliedVersion(newest), states(of: first))
+                try transaction.noteNamed(applied: first.messages.applied, refused: first.messages.refused, in: newest.number, at: device.now())
                 for schema in device.settings.datasets {
                     if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
                 }
@@ -152,11 +161,12 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
+    private func announce(_ exported: [Exported], _ settled: [Settled], _ answers: MessageAnswers, after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
-        let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        var draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
@@ -173,6 +183,7 @@ struct SnapshotPublisher: Sendable {
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
                     if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
+                try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
                 try transaction.setLastSuccess(device.now())
             }
         }
@@ -181,7 +192,8 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) },
+            messagesApplied: answers.applied.count, messagesRefused: answers.refused.count)
     }
 
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {

@@ -17,7 +17,27 @@ struct BlockMerge {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        for change in changes where try wins(change, over: version.states[change.key]) { try transaction.keepChange(of: change.key, in: schema) }
+        let readMarks = ReadMarks(schema, in: transaction)
+        let marks = try readMarks?.marks(in: range) ?? [:]
+        let marked = readMarks?.copies(of: marks.keys)
+        if let marked, !marks.isEmpty { try block?.give(to: marked) }
+        for change in changes {
+            let entity = version.states[change.key], wins = try wins(change, over: entity)
+            guard let readMarks, let mark = marks[change.key] else {
+                if wins { try transaction.keepChange(of: change.key, in: schema) }
+                continue
+            }
+            let isTie = try entity.map { try instant(of: $0, change.key) } == change.instant
+            switch readMarks.decide(mark, over: marked?.copies[change.key], wins: wins, isTie: isTie) {
+            case .version: continue
+            case .row: try transaction.keepChange(of: change.key, in: schema)
+            case .overlay: try transaction.overlayChange(of: change.key, in: schema)
+            }
+        }
+    }
+
+    private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
+        try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
     }
 
     /// Inserts a block's entities, except those whose changes were kept.
@@ -28,7 +48,7 @@ struct BlockMerge {
 
     private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         if let entity {
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
+            let instant = try instant(of: entity, change.key)
             if change.instant != instant { return change.instant > instant }
             if change.isDeletion { return true }
             let here = EntityStates(schema: schema)

@@ -16,8 +16,10 @@ struct SnapshotReceiver: Sendable {
     /// Imports the newest version if it is newer than what is here; ends a view.
     func importNewest() async throws -> ImportReport {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
+        // While the version that the changes were made on can still be compared with.
+        await MessageComposer(device: device).runIfPossible()
         let local = try localState()
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: local.applied?.token, in: device.zone) }
+        let (changes, answers) = try await SyncError.at(.fetch) { try await device.news(since: local.applied) }
         guard let newest = changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -26,7 +28,7 @@ struct SnapshotReceiver: Sendable {
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
+        let report = try await apply(state, local, token: newest, view: nil, answers: answers, warnings: mended)
         await device.report(newest)
         return report
     }
@@ -63,8 +65,10 @@ struct SnapshotReceiver: Sendable {
         let asset: SnapshotAsset
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, warnings mended: [String]) async throws -> ImportReport {
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers = MailboxAnswers(), warnings mended: [String]) async throws -> ImportReport {
         var incoming: [Incoming] = []
+        // An answer ends the tracking of a change, which is right only for rows that are merged with the version once more.
+        let answered = try SyncError.at(.read) { try device.database.read { try $0.datasetsAnswered(by: answers.applied) } }
         var warnings = mended
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
@@ -75,7 +79,7 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
             }
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !local.untracked.contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            let isHere = view == nil && local.view == nil && !local.untracked.contains(schema.name) && !answered.contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
         }
@@ -83,14 +87,14 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view, answers: answers) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
+    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -103,6 +107,7 @@ struct SnapshotReceiver: Sendable {
             try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
+            try answers.take(in: transaction, role: device.settings.role, at: device.now())
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }

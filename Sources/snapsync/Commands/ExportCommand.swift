@@ -49,7 +49,12 @@ extension ExportReport {
                 let reused = one.blocksReused > 0 ? ", \(one.blocksReused) of \(one.blocks) blocks as they were" : ""
                 return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }
-            + unchanged.map { "  \($0): unchanged" } + notes
+            + unchanged.map { "  \($0): unchanged" } + answers + notes
+    }
+
+    private var answers: [String] {
+        guard messagesApplied + messagesRefused > 0 else { return [] }
+        return ["  messages of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
     }
 
     private var notes: [String] { warnings.map { "  warning: \($0)" } }

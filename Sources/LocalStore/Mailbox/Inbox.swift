@@ -1,0 +1,74 @@
+import GRDB
+package import StrictText
+
+/// What a publisher did with a message.
+package struct InboxEntry: Sendable, Hashable {
+    package let id: String
+    package let sender: String
+    package let type: String
+    package let isApplied: Bool
+    /// Why it was refused.
+    package let reason: String?
+    /// The commit that says so; nil until there is one.
+    package let namedIn: Int?
+
+    package init(id: String, sender: String, type: String, isApplied: Bool, reason: String?, namedIn: Int?) {
+        self.id = id
+        self.sender = sender
+        self.type = type
+        self.isApplied = isApplied
+        self.reason = reason
+        self.namedIn = namedIn
+    }
+}
+
+// What a publisher has heard. An id that stands here is never applied again.
+extension LocalTransaction {
+    /// What is known of messages, in the order of their ids.
+    package func inbox(onlyUnnamed: Bool = false) throws -> [InboxEntry] {
+        guard try hasMailbox() else { return [] }
+        return try Row.fetchAll(
+            db, sql: "SELECT id, sender, type, outcome = 'applied', reason, named FROM snapsync_inbox \(onlyUnnamed ? "WHERE named IS NULL" : "") ORDER BY id"
+        ).map { InboxEntry(id: $0[0], sender: $0[1], type: $0[2], isApplied: $0[3], reason: $0[4], namedIn: $0[5]) }
+    }
+
+    /// Whether a message's outcome is known.
+    package func hasHeard(_ id: String) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
+    }
+
+    /// Records what became of a message, in the transaction that its effect is part of.
+    package func noteHeard(_ entry: InboxEntry, at instant: Instant) throws {
+        try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+            entry.id, entry.sender, entry.type, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
+        ])
+    }
+
+    /// Records that a commit, ours or another publisher's, answers these messages.
+    package func noteNamed(applied: [String], refused: [String], in commit: Int, at instant: Instant) throws {
+        guard !applied.isEmpty || !refused.isEmpty else { return }
+        try prepareMailbox()
+        for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
+            for id in ids {
+                try db.cachedStatement(sql: """
+                    INSERT INTO snapsync_inbox VALUES(?1, '', '', ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
+                    """).execute(arguments: [id, outcome, instant.microseconds, commit])
+            }
+        }
+    }
+
+    /// Whether an answer that was published before an instant is remembered.
+    package func hasHeard(before instant: Instant) throws -> Bool {
+        guard try hasMailbox() else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?)", arguments: [instant.microseconds]) ?? false
+    }
+
+    /// Forgets messages whose answer was published before an instant and whose files are gone.
+    package func forgetHeard(before instant: Instant, exceptThose waiting: Set<String>) throws {
+        guard try hasMailbox() else { return }
+        let old = try String.fetchAll(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?", arguments: [instant.microseconds])
+        for id in old where !waiting.contains(id) {
+            try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
+        }
+    }
+}

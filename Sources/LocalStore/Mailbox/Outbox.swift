@@ -1,0 +1,147 @@
+package import Foundation
+import GRDB
+package import SnapshotModel
+import StrictText
+
+// What a reader has told the publisher of its changes, or is about to. Written before any file is, so that no run that ends in
+// between tells a change twice under two ids.
+extension LocalTransaction {
+    /// Makes the tables of outbox and inbox where they are missing.
+    package func prepareMailbox() throws {
+        try db.execute(sql: """
+            CREATE TABLE IF NOT EXISTS snapsync_outbox(
+                number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
+                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL);
+            CREATE INDEX IF NOT EXISTS snapsync_outbox_change ON snapsync_outbox(dataset, key, seq);
+            CREATE TABLE IF NOT EXISTS snapsync_inbox(
+                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT,
+                at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID;
+            """)
+    }
+
+    /// Takes outbox and inbox out again.
+    func removeMailbox() throws {
+        for table in ["snapsync_outbox", "snapsync_inbox"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+    }
+
+    /// Whether anything was ever told or heard here.
+    package func hasMailbox() throws -> Bool { try db.hasTable("snapsync_inbox") }
+
+    /// Up to `limit` tracked changes that no message was made of, or none could be when they were compared with another version.
+    package func untoldChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
+        guard let id = try trackingID(schema) else { return [] }
+        let isTold = try !hasMailbox() ? "" : """
+            AND NOT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
+                AND (o.state NOT IN ('local', 'same') OR o.version = :version))
+            """
+        var arguments: [String: (any DatabaseValueConvertible)?] = ["id": id, "limit": limit]
+        if !isTold.isEmpty { arguments["version"] = version }
+        if let key { arguments["key"] = key.databaseValue }
+        return try Row.fetchAll(
+            db, sql: """
+                SELECT key, seq, at, state FROM snapsync_changes c WHERE dataset = :id \(key == nil ? "" : "AND key > :key") \(isTold)
+                ORDER BY key LIMIT :limit
+                """, arguments: StatementArguments(arguments)
+        ).compactMap { row in
+            EntityKey(row[0] as DatabaseValue).map {
+                UntoldChange(key: $0, sequence: row[1], instant: Instant(microseconds: row[2]), isDeletion: row[3] as Int == TrackedState.deleted.rawValue)
+            }
+        }
+    }
+
+    /// Whether a change is still tracked under the same sequence number.
+    package func isTracked(_ change: UntoldChange, of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?)")
+        return try Bool.fetchOne(statement, arguments: [id, change.key.databaseValue, change.sequence]) ?? false
+    }
+
+    /// Writes down what became of a change: a message with an id and a body, or that there is none.
+    package func addToOutbox(
+        _ change: UntoldChange, of schema: DatasetSchema, _ state: OutboxEntry.State, id: String? = nil, body: Data? = nil, coversAll: Bool,
+        comparedWith version: Int, reason: String? = nil
+    ) throws {
+        guard let dataset = try trackingID(schema) else { return }
+        try db.cachedStatement(sql: "DELETE FROM snapsync_outbox WHERE dataset = ? AND key = ? AND state IN ('local', 'same')")
+            .execute(arguments: [dataset, change.key.databaseValue])
+        try db.cachedStatement(sql: """
+            INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ).execute(arguments: [
+            id, dataset, change.key.databaseValue, change.sequence, state.rawValue, coversAll, version,
+            body.map { String(decoding: $0, as: UTF8.self) }, reason, false,
+        ])
+    }
+
+    /// Writes down a message that is about no tracked change.
+    package func addToOutbox(id: String, body: Data) throws {
+        try db.execute(
+            sql: "INSERT INTO snapsync_outbox(id, dataset, seq, state, covers, version, body, filed) VALUES(?, 0, 0, 'stored', 1, 0, ?, 0)",
+            arguments: [id, String(decoding: body, as: UTF8.self)])
+    }
+
+    /// The entries in the order in which they were made; with `onlyMessages` without those that no message belongs to.
+    package func outbox(onlyMessages: Bool = false) throws -> [OutboxEntry] {
+        guard try hasMailbox() else { return [] }
+        return try Row.fetchAll(
+            db, sql: """
+                SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason FROM snapsync_outbox o
+                LEFT JOIN snapsync_tracking t ON t.id = o.dataset \(onlyMessages ? "WHERE o.id IS NOT NULL" : "") ORDER BY number
+                """
+        ).map { row in
+            guard let state = OutboxEntry.State(rawValue: row[5]) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
+            return OutboxEntry(
+                number: row[0], id: row[1], dataset: row[2], key: (row[3] as DatabaseValue).isNull ? nil : EntityKey(row[3] as DatabaseValue),
+                sequence: row[4], state: state, coversAll: row[6], body: (row[7] as String?).map { Data($0.utf8) }, reason: row[8])
+        }
+    }
+
+    /// Notes that messages' files may be in the mailbox from now on: called before the first one is written.
+    package func noteSending(_ numbers: [Int64]) throws {
+        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
+    }
+
+    /// Notes that messages' files are in the mailbox.
+    package func noteSent(_ numbers: [Int64]) throws {
+        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number]) }
+    }
+
+    /// Notes that answers may have been missed: what may have been sent is in doubt.
+    package func noteMissedAnswers() throws {
+        guard try hasMailbox() else { return }
+        try db.execute(sql: "UPDATE snapsync_outbox SET state = 'doubtful' WHERE filed = 1 AND state IN ('stored', 'sent')")
+    }
+
+    /// Gives a message in doubt another id, to be told again; its old file must be gone. Without a body it is forgotten.
+    package func renewMessage(_ number: Int64, _ renewed: (id: String, body: Data)?) throws {
+        guard let renewed else { return try db.execute(sql: "DELETE FROM snapsync_outbox WHERE number = ?", arguments: [number]) }
+        try db.execute(
+            sql: "UPDATE snapsync_outbox SET id = ?, body = ?, state = 'stored', filed = 0 WHERE number = ?",
+            arguments: [renewed.id, String(decoding: renewed.body, as: UTF8.self), number])
+    }
+
+    /// Whether the change that an entry is about is tracked still; true for one about no change.
+    package func isCurrent(_ entry: OutboxEntry) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number]) ?? false
+    }
+
+    /// Messages whose files are to be removed: answered ones, and ones without a known answer whose change is tracked no longer.
+    package func messagesToRemove() throws -> [(number: Int64, id: String)] {
+        guard try hasMailbox() else { return [] }
+        return try Row.fetchAll(
+            db, sql: """
+                SELECT number, id FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND (state IN ('applied', 'refused')
+                    OR state = 'stored' AND dataset > 0 AND \(Self.isGone)) ORDER BY number
+                """).map { ($0[0], $0[1]) }
+    }
+
+    /// Notes that messages' files are gone, and forgets entries that say nothing any longer.
+    package func noteRemoved(_ numbers: [Int64]) throws {
+        guard try hasMailbox() else { return }
+        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ?").execute(arguments: [number]) }
+        try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE filed = 0 AND (state = 'applied' AND covers = 1 OR dataset > 0 AND \(Self.isGone))")
+    }
+
+    private static let isGone = "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)"
+}

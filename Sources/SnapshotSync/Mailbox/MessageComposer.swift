@@ -1,0 +1,124 @@
+import CloudStore
+import Foundation
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Makes messages of what was changed at a reader, and writes them down: nothing is sent yet.
+///
+/// What a change is, is told by comparing the row with the applied version's entity. One message for each tracked change; an edit
+/// after it is another change.
+struct MessageComposer: Sendable {
+    let device: Device
+
+    /// How many changes are compared at once.
+    private static let batch = 4096
+
+    /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
+    /// reason not to import.
+    func runIfPossible() async {
+        do {
+            try await run()
+        } catch {
+            device.logger.info("changes could not be compared with the version that was applied last", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// Composes messages for all changes that none was made of.
+    func run() async throws {
+        guard device.settings.role == .reader else { return }
+        let schemas = device.settings.datasets.filter { MessageKind($0) != nil }
+        let (version, hasWork) = try SyncError.at(.read) {
+            try device.database.read { transaction in
+                // What a view shows is no version with changes on top.
+                guard try transaction.view() == nil, let version = try transaction.applied() else { return (nil as AppliedVersion?, false) }
+                let hasWork = try transaction.hasNotes(schemas) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                return (version, hasWork)
+            }
+        }
+        guard let version, hasWork else { return }
+        try SyncError.at(.read) { try device.database.write { try $0.foldNotes(of: device.settings.datasets) } }
+        for schema in schemas {
+            guard let kind = MessageKind(schema) else { continue }
+            var last: EntityKey?
+            while true {
+                let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
+                guard let final = changes.last else { break }
+                let base = try await AppliedEntities(device: device, version: version)
+                    .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
+                try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+                last = final.key
+            }
+        }
+    }
+
+    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
+        try transaction.untoldChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
+    }
+
+    private func compose(
+        _ changes: [UntoldChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
+        in transaction: LocalTransaction
+    ) throws {
+        guard try transaction.applied() == version, try transaction.view() == nil else { return }
+        try transaction.prepareMailbox()
+        try transaction.foldNotes(of: device.settings.datasets)
+        let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)
+        // What was edited since the comparison began is another change by now.
+        for change in changes where try transaction.isTracked(change, of: schema) {
+            try transaction.giveRow(change.key, of: schema, to: rows)
+            let found = Comparison(change: change, row: rows.copies[change.key], base: base[change.key], schema: schema, kind: kind).result()
+            switch found {
+            case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
+            case .untellable(let reason):
+                try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
+            case .message(let type, let entity, let readAt, let basedOn, let coversAll):
+                let id = CloudMessage.newID(at: change.instant)
+                let message = SyncUpdateMessage(
+                    type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
+                    dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)
+                let body = try StrictJSON.encode(message)
+                if body.count > CloudMessage.byteLimit - 1024 {
+                    try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+                } else {
+                    try transaction.addToOutbox(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
+                }
+            }
+        }
+    }
+}
+
+/// One change, told by what the row is now and what the version has.
+private struct Comparison {
+    enum Result {
+        case nothing
+        case untellable(String)
+        case message(SyncUpdateMessage.UpdateType, entity: String? = nil, readAt: String? = nil, basedOn: String? = nil, coversAll: Bool = true)
+    }
+
+    let change: UntoldChange
+    let row: EntityCopy?
+    let base: EntityCopy?
+    let schema: DatasetSchema
+    let kind: MessageKind
+
+    func result() -> Result {
+        if change.isDeletion || row == nil {
+            guard base != nil else { return .nothing }
+            return .message(kind == .buckets ? .bucketDeleted : .notificationDeleted)
+        }
+        guard let row, row.state.hash != base?.state.hash else { return .nothing }
+        switch kind {
+        case .buckets:
+            guard let entity = row.json else { return .untellable("the row cannot travel") }
+            return .message(base == nil ? .bucketCreated : .bucketUpdated, entity: entity)
+        case .notifications(let readAt):
+            guard let base else { return .untellable("no message type creates a notification") }
+            let (new, old) = (row.texts[readAt], base.texts[readAt])
+            guard new != old else { return .untellable("no message type edits a notification") }
+            return .message(.notificationRead, readAt: new, basedOn: old, coversAll: row.rest == base.rest)
+        }
+    }
+}
