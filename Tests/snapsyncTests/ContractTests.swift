@@ -70,7 +70,7 @@ import Testing
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1",
+        "generate --db a --seed -1", "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -106,6 +106,23 @@ import Testing
             report[part] = [String: Any]()
             check(report, "sync --json")
         }
+        try scene.database("watch.db").run("""
+            UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications);
+            UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications);
+            DELETE FROM buckets WHERE id = (SELECT bucketId FROM notifications LIMIT 1);
+            """)
+        check(try scene.json("messages --cloud cloud"), "messages --json")
+        try scene.scratch.write("{}", to: "\(Scene.zone)/messages/watch/note.txt")
+        for line in ["sync --db watch.db", "sync --db phone.db"] {
+            var report = try scene.json(line)
+            for part in ["exported", "imported"] where report[part] != nil { report[part] = [String: Any]() }
+            check(report, "sync --json")
+            for database in ["watch.db", "phone.db"] { check(try scene.json("messages --db \(database)"), "messages --json") }
+        }
+        try scene.succeed("sync --db watch.db")
+        check(try scene.json("messages --db watch.db"), "messages --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try scene.database("watch.db").run("DELETE FROM snapsync_changes; DELETE FROM snapsync_outbox")
         check(try scene.json("import --db watch.db --version 1"), "import --json")
         check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")

@@ -38,10 +38,21 @@ extension LocalTransaction {
     }
 
     /// Records what became of a message, in the transaction that its effect is part of.
-    package func noteHeard(_ entry: InboxEntry, at instant: Instant) throws {
-        try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
-            entry.id, entry.sender, entry.type, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
+    ///
+    /// - Parameters:
+    ///   - entity: the entity that the message is about, in any form that is one for each.
+    ///   - sent: the message's own instant.
+    ///   - instant: the present time.
+    package func noteHeard(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
+        try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+            entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
         ])
+    }
+
+    /// Whether a later message of the same sender about the same entity was heard: files may arrive in any order.
+    package func hasHeardLater(than sent: Instant, from sender: String, about entity: String) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ? AND sender = ? AND instant > ?)")
+        return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds]) ?? false
     }
 
     /// Records that a commit, ours or another publisher's, answers these messages.
@@ -51,7 +62,7 @@ extension LocalTransaction {
         for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
             for id in ids {
                 try db.cachedStatement(sql: """
-                    INSERT INTO snapsync_inbox VALUES(?1, '', '', ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
+                    INSERT INTO snapsync_inbox VALUES(?1, '', '', NULL, NULL, ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
                     """).execute(arguments: [id, outcome, instant.microseconds, commit])
             }
         }

@@ -14,8 +14,9 @@ extension LocalTransaction {
                 covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL);
             CREATE INDEX IF NOT EXISTS snapsync_outbox_change ON snapsync_outbox(dataset, key, seq);
             CREATE TABLE IF NOT EXISTS snapsync_inbox(
-                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, outcome TEXT NOT NULL, reason TEXT,
+                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, entity TEXT, instant INTEGER, outcome TEXT NOT NULL, reason TEXT,
                 at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID;
+            CREATE INDEX IF NOT EXISTS snapsync_inbox_entity ON snapsync_inbox(entity, sender) WHERE entity IS NOT NULL;
             """)
     }
 
@@ -54,6 +55,22 @@ extension LocalTransaction {
         guard let id = try trackingID(schema) else { return false }
         let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?)")
         return try Bool.fetchOne(statement, arguments: [id, change.key.databaseValue, change.sequence]) ?? false
+    }
+
+    /// The messages about an entity that were or may have been sent and wait for their answers, oldest first.
+    package func unansweredMessages(about change: UntoldChange, of schema: DatasetSchema) throws -> [Data] {
+        guard let id = try trackingID(schema) else { return [] }
+        let statement = try db.cachedStatement(sql: """
+            SELECT body FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq < ? AND filed = 1 AND state IN ('stored', 'sent') ORDER BY number
+            """)
+        return try String.fetchAll(statement, arguments: [id, change.key.databaseValue, change.sequence]).map { Data($0.utf8) }
+    }
+
+    /// Forgets a tracked change that has left its row as the applied version has it.
+    package func forget(_ change: UntoldChange, of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.cachedStatement(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?")
+            .execute(arguments: [id, change.key.databaseValue, change.sequence])
     }
 
     /// Writes down what became of a change: a message with an id and a body, or that there is none.
@@ -126,14 +143,12 @@ extension LocalTransaction {
             db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number]) ?? false
     }
 
-    /// Messages whose files are to be removed: answered ones, and ones without a known answer whose change is tracked no longer.
+    /// Messages whose files are to be removed, for they were answered.
     package func messagesToRemove() throws -> [(number: Int64, id: String)] {
         guard try hasMailbox() else { return [] }
         return try Row.fetchAll(
-            db, sql: """
-                SELECT number, id FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND (state IN ('applied', 'refused')
-                    OR state = 'stored' AND dataset > 0 AND \(Self.isGone)) ORDER BY number
-                """).map { ($0[0], $0[1]) }
+            db, sql: "SELECT number, id FROM snapsync_outbox WHERE id IS NOT NULL AND filed = 1 AND state IN ('applied', 'refused') ORDER BY number"
+        ).map { ($0[0], $0[1]) }
     }
 
     /// Notes that messages' files are gone, and forgets entries that say nothing any longer.

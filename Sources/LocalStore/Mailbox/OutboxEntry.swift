@@ -47,10 +47,12 @@ package struct UntoldChange: Sendable, Hashable {
     package let isDeletion: Bool
 }
 
-/// A tracked change whose message has not been answered, or was answered without being carried whole.
+/// An entry about an entity that has a tracked change: an unanswered message, or the entry of the very change.
 package struct ToldChange: Sendable, Hashable {
     package let key: EntityKey
+    /// Whether the entry is of the tracked change itself, not of one before it.
+    package let isCurrent: Bool
     package let state: OutboxEntry.State
     package let coversAll: Bool
-    package let body: Data
+    package let body: Data?
 }

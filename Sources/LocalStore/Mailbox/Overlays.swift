@@ -32,31 +32,32 @@ extension LocalTransaction {
         }
     }
 
-    /// The tracked changes in a range of keys whose messages wait for an answer, or were applied without being carried whole.
+    /// The entries about entities in a range of keys that have tracked changes, oldest first for each key.
     package func toldChanges(of schema: DatasetSchema, in range: KeyRange) throws -> [ToldChange] {
-        guard try hasMailbox(), let id = try trackingID(schema) else { return [] }
-        var conditions = ["c.dataset = :id", "(o.state IN ('stored', 'sent') OR o.state = 'applied' AND o.covers = 0)"]
+        var conditions: [String] = []
         if range.first != nil { conditions.append("c.key >= :first") }
         if range.next != nil { conditions.append("c.key < :next") }
-        return try told(where: conditions, ["id": id, "first": range.first?.databaseValue, "next": range.next?.databaseValue])
+        return try told(of: schema, where: conditions, ["first": range.first?.databaseValue, "next": range.next?.databaseValue])
     }
 
-    /// The changes that ``overlayChange(of:in:)`` marked in the merge that is under way.
+    /// The entries about entities that ``overlayChange(of:in:)`` marked in the merge that is under way.
     package func overlaidChanges(of schema: DatasetSchema) throws -> [ToldChange] {
-        guard try hasMailbox(), let id = try trackingID(schema) else { return [] }
-        return try told(where: ["c.dataset = :id", "c.wins = 2"], ["id": id])
+        try told(of: schema, where: ["c.wins = 2"], [:])
     }
 
-    private func told(where conditions: [String], _ arguments: [String: (any DatabaseValueConvertible)?]) throws -> [ToldChange] {
+    private func told(of schema: DatasetSchema, where conditions: [String], _ arguments: [String: DatabaseValue?]) throws -> [ToldChange] {
+        guard try hasMailbox(), let id = try trackingID(schema) else { return [] }
         let sql = """
-            SELECT c.key, o.state, o.covers, o.body FROM snapsync_changes c
-            JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
-            WHERE \(conditions.joined(separator: " AND ")) AND o.body IS NOT NULL ORDER BY c.key, o.number
+            SELECT c.key, o.seq = c.seq, o.state, o.covers, o.body FROM snapsync_changes c JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key
+            WHERE \((["c.dataset = :id", "(o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent'))"] + conditions).joined(separator: " AND "))
+            ORDER BY c.key, o.number
             """
-        let used = arguments.filter { sql.contains(":\($0.key)") }
-        return try Row.fetchAll(db, sql: sql, arguments: StatementArguments(used)).compactMap { row in
-            guard let key = EntityKey(row[0] as DatabaseValue), let state = OutboxEntry.State(rawValue: row[1]) else { return nil }
-            return ToldChange(key: key, state: state, coversAll: row[2], body: Data((row[3] as String).utf8))
+        let statement = try db.cachedStatement(sql: sql)
+        var used: [String: (any DatabaseValueConvertible)?] = ["id": id]
+        for (name, value) in arguments where value != nil { used[name] = value }
+        return try Row.fetchAll(statement, arguments: StatementArguments(used)).compactMap { row in
+            guard let key = EntityKey(row[0] as DatabaseValue), let state = OutboxEntry.State(rawValue: row[2]) else { return nil }
+            return ToldChange(key: key, isCurrent: row[1], state: state, coversAll: row[3], body: (row[4] as String?).map { Data($0.utf8) })
         }
     }
 

@@ -23,6 +23,9 @@ struct IncomingMessage: Sendable {
         let reason: String
     }
 
+    /// The entity as one text: dataset and key.
+    var entity: String? { subject.flatMap { subject in subject.key.text.map { "\(subject.schema.name)/\($0)" } } }
+
     /// How far ahead of this device's clock a message may be, in microseconds: a day.
     private static let clockTolerance: Int64 = 86_400_000_000
 

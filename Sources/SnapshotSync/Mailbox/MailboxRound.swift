@@ -72,7 +72,8 @@ struct MailboxRound: Sendable {
             let deletes = messages.contains { $0.message.type == .notificationDeleted || $0.message.type == .bucketDeleted }
             let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
             for message in messages where try !transaction.hasHeard(message.name.id) {
-                try note(message, try applier.apply(message), at: now, in: transaction)
+                let isOvertaken = try message.entity.map { try transaction.hasHeardLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
+                try note(message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), at: now, in: transaction)
             }
             try keeper?.settle()
         }
@@ -83,7 +84,7 @@ struct MailboxRound: Sendable {
         if case .refused(let why) = outcome { reason = why }
         try transaction.noteHeard(
             InboxEntry(id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),
-            at: now)
+            about: message.entity, sent: message.instant, at: now)
     }
 
     private func forget(_ mailbox: CloudMailbox, _ now: Instant) throws {

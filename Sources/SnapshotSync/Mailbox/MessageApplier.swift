@@ -53,13 +53,13 @@ struct MessageApplier {
         guard case .notifications(let readAt) = subject.kind, let row = present.row, let instant = present.instant else {
             return .refused("the notification is not there any more")
         }
-        let current = row.texts[readAt]
-        guard current != incoming.message.newReadAt else { return .applied }
-        guard current == incoming.message.basedOnReadAt || incoming.instant > instant else { return .refused("it was marked later by another") }
-        let texts = try ReadMarks.texts(of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
+        guard row.texts[readAt] != incoming.message.newReadAt else { return .applied }
+        let (new, last) = ReadMarks.outcome(of: [incoming.message], on: row.texts[readAt], at: instant)
+        guard last != nil else { return .refused("it was marked later by another") }
+        let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
         try transaction.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
-        try transaction.track(subject.key, of: subject.schema, at: max(incoming.instant, instant.advanced(byMicroseconds: 1)))
+        try transaction.track(subject.key, of: subject.schema, at: max(incoming.instant, instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)))
         return .applied
     }
 

@@ -18,12 +18,22 @@ struct MessageComposer: Sendable {
 
     /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
     /// reason not to import.
-    func runIfPossible() async {
+    ///
+    /// - Returns: whether all changes were compared.
+    func runIfPossible() async -> Bool {
         do {
             try await run()
+            return true
         } catch {
             device.logger.info("changes could not be compared with the version that was applied last", metadata: ["error": "\(error)"])
+            return false
         }
+    }
+
+    /// Whether a change was tracked since the last comparison; notes must have been folded.
+    func hasUntold(in transaction: LocalTransaction) throws -> Bool {
+        guard device.settings.role == .reader, try transaction.view() == nil, let version = try transaction.applied() else { return false }
+        return try device.settings.datasets.contains { try MessageKind($0) != nil && !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
     /// Composes messages for all changes that none was made of.
@@ -69,8 +79,11 @@ struct MessageComposer: Sendable {
         // What was edited since the comparison began is another change by now.
         for change in changes where try transaction.isTracked(change, of: schema) {
             try transaction.giveRow(change.key, of: schema, to: rows)
-            let found = Comparison(change: change, row: rows.copies[change.key], base: base[change.key], schema: schema, kind: kind).result()
-            switch found {
+            let base = base[change.key], row = rows.copies[change.key]
+            let told = try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+            let expected = try Expected(base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema))
+            switch expected.compare(row, isDeletion: change.isDeletion) {
+            case .nothing where told.isEmpty && row != nil && row?.state.hash == base?.state.hash: try transaction.forget(change, of: schema)
             case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
             case .untellable(let reason):
                 try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
@@ -90,35 +103,64 @@ struct MessageComposer: Sendable {
     }
 }
 
-/// One change, told by what the row is now and what the version has.
-private struct Comparison {
-    enum Result {
+/// What the publisher will have of an entity once the messages that were told of it are applied: what a row is compared with.
+private struct Expected {
+    enum Difference {
         case nothing
         case untellable(String)
         case message(SyncUpdateMessage.UpdateType, entity: String? = nil, readAt: String? = nil, basedOn: String? = nil, coversAll: Bool = true)
     }
 
-    let change: UntoldChange
-    let row: EntityCopy?
-    let base: EntityCopy?
-    let schema: DatasetSchema
-    let kind: MessageKind
+    private let kind: MessageKind
+    private let hash: SnapshotFormat.ContentHash?
+    private let rest: SnapshotFormat.ContentHash?
+    private let readAt: String?
+    private let isThere: Bool
 
-    func result() -> Result {
-        if change.isDeletion || row == nil {
-            guard base != nil else { return .nothing }
+    /// - Parameters:
+    ///   - base: the applied version's entity.
+    ///   - told: the messages about it that wait for an answer, oldest first.
+    ///   - instant: the entity's instant, where it is not its own timestamp.
+    init(_ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?) throws {
+        self.kind = kind
+        let isDeleted = told.last.map { $0.type == .notificationDeleted || $0.type == .bucketDeleted } ?? false
+        switch kind {
+        case .buckets:
+            guard let entity = told.last?.entity else {
+                (hash, rest, readAt, isThere) = (isDeleted ? nil : base?.state.hash, nil, nil, base != nil && !isDeleted)
+                return
+            }
+            let copies = EntityCopies(schema: schema)
+            _ = try EntityText.give(entity, of: schema, to: [copies])
+            (hash, rest, readAt, isThere) = (copies.copies.values.first?.state.hash, nil, nil, true)
+        case .notifications(let column):
+            isThere = base != nil && !isDeleted
+            rest = base?.rest
+            hash = told.isEmpty ? base?.state.hash : nil
+            readAt = base.map { base in
+                ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
+            } ?? nil
+        }
+    }
+
+    /// What a row is, told as a change of this.
+    func compare(_ row: EntityCopy?, isDeletion: Bool) -> Difference {
+        guard let row, !isDeletion else {
+            guard isThere else { return .nothing }
             return .message(kind == .buckets ? .bucketDeleted : .notificationDeleted)
         }
-        guard let row, row.state.hash != base?.state.hash else { return .nothing }
+        if isThere, row.state.hash == hash { return .nothing }
         switch kind {
         case .buckets:
             guard let entity = row.json else { return .untellable("the row cannot travel") }
-            return .message(base == nil ? .bucketCreated : .bucketUpdated, entity: entity)
-        case .notifications(let readAt):
-            guard let base else { return .untellable("no message type creates a notification") }
-            let (new, old) = (row.texts[readAt], base.texts[readAt])
-            guard new != old else { return .untellable("no message type edits a notification") }
-            return .message(.notificationRead, readAt: new, basedOn: old, coversAll: row.rest == base.rest)
+            return .message(isThere ? .bucketUpdated : .bucketCreated, entity: entity)
+        case .notifications(let column):
+            guard isThere else { return .untellable("no message type creates a notification") }
+            if row.texts[column] != readAt {
+                return .message(.notificationRead, readAt: row.texts[column], basedOn: readAt, coversAll: row.rest == rest)
+            }
+            // A timestamp alone says nothing that the publisher does not have.
+            return row.rest == rest ? .nothing : .untellable("no message type edits a notification")
         }
     }
 }

@@ -19,7 +19,7 @@ struct ReadMarks {
         self.readAt = readAt
     }
 
-    /// What becomes of a tracked change that carries a read mark.
+    /// What becomes of a tracked change.
     enum Decision: Sendable {
         /// The version's entity comes in as it is; the change is tracked no longer.
         case version
@@ -29,63 +29,87 @@ struct ReadMarks {
         case overlay
     }
 
-    /// One tracked change whose message is about `readAt`.
-    struct Mark: Sendable {
-        let new: String?
-        let basedOn: String?
-        /// Whether the mark is all that was changed.
-        let isAll: Bool
-        /// Whether the mark was applied already, so that only the rest of the change is left.
-        let isApplied: Bool
+    /// What was told of one entity that has a tracked change.
+    struct Told: Sendable {
+        /// The entry of the change itself; nil if it was made after the last comparison.
+        var state: OutboxEntry.State?
+        var coversAll = false
+        /// The marks that wait for an answer, oldest first.
+        var marks: [SyncUpdateMessage] = []
     }
 
-    /// The marks in a range of keys.
-    func marks(in range: KeyRange) throws -> [EntityKey: Mark] {
-        var marks: [EntityKey: Mark] = [:]
-        for told in try transaction.toldChanges(of: schema, in: range) {
-            guard let message = try? StrictJSON.decode(SyncUpdateMessage.self, from: told.body), message.type == .notificationRead else { continue }
-            marks[told.key] = Mark(new: message.newReadAt, basedOn: message.basedOnReadAt, isAll: told.coversAll, isApplied: told.state == .applied)
+    /// What was told of the entities in a range of keys.
+    func told(in range: KeyRange) throws -> [EntityKey: Told] {
+        try Self.group(transaction.toldChanges(of: schema, in: range))
+    }
+
+    private static func group(_ entries: [ToldChange]) throws -> [EntityKey: Told] {
+        var told: [EntityKey: Told] = [:]
+        for entry in entries {
+            var one = told[entry.key] ?? Told()
+            if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
+            if let body = entry.body, entry.state == .stored || entry.state == .sent {
+                let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
+                if message.type == .notificationRead { one.marks.append(message) }
+            }
+            told[entry.key] = one
         }
-        return marks
+        return told
     }
 
-    /// A sink that keeps of a version's block what ``decide(_:_:over:wins:)`` looks at.
+    /// A sink that keeps of a version's block what ``decide(_:over:at:_:wins:)`` looks at.
     func copies(of keys: some Collection<EntityKey>) -> EntityCopies {
         let wanted = Set(keys)
         return EntityCopies(schema: schema, masking: [readAt]) { wanted.contains($0) }
     }
 
-    /// Decides about one marked change.
+    /// Decides about one change.
     ///
     /// - Parameters:
     ///   - entity: the version's; nil if it has none of that key.
+    ///   - instant: the entity's.
     ///   - wins: whether the change as a whole is later than what the version says.
-    ///   - isTie: whether it is of the same instant.
-    func decide(_ mark: Mark, over entity: EntityCopy?, wins: Bool, isTie: Bool) -> Decision {
+    func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
+        let isCarried = told.coversAll && !change.isDeletion && [.stored, .sent, .same].contains(told.state)
+        // A tie is with the effect of a mark that came with more, which has not travelled.
+        let isTie = told.state == .applied && change.instant == instant && entity != nil
+        if !isCarried, wins || isTie { return .row }
         // A mark alone brings no entity back.
-        guard let entity else { return mark.isAll ? .version : wins ? .row : .version }
-        // The tie is with the mark's own effect; the rest of the change has not travelled.
-        if mark.isApplied { return wins || isTie ? .row : .version }
-        if !mark.isAll, wins { return .row }
-        guard entity.texts[readAt] != mark.new else { return .version }
-        return entity.texts[readAt] == mark.basedOn || wins ? .overlay : .version
+        guard let entity else { return .version }
+        return Self.outcome(of: told.marks, on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
     }
 
     /// Puts the marks that were decided to be overlays on the rows that have come in.
     func applyOverlays() throws {
-        for told in try transaction.overlaidChanges(of: schema) {
-            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: told.body)
-            let row = EntityCopies(schema: schema, masking: [])
-            try transaction.giveRow(told.key, of: schema, to: row)
-            try transaction.setTexts(Self.texts(of: message, at: readAt, in: schema, over: row.copies[told.key]?.state.timestamp), of: told.key, in: schema)
+        for (key, told) in try Self.group(transaction.overlaidChanges(of: schema)) {
+            let copies = copies(of: [key])
+            try transaction.giveRow(key, of: schema, to: copies)
+            guard let row = copies.copies[key] else { continue }
+            let instant = try transaction.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
+            let (mark, last) = Self.outcome(of: told.marks, on: row.texts[readAt], at: instant)
+            guard let last else { continue }
+            try transaction.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
         }
     }
 
-    /// What a read mark sets: `readAt`, and the timestamp if the mark is later.
-    static func texts(of message: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int: String?] {
-        var texts: [Int: String?] = [readAt: message.newReadAt]
-        if let index = schema.timestampIndex, try timestamp.map({ $0 < (try Instant(parsing: message.timestamp)) }) ?? true {
-            texts.updateValue(message.timestamp, forKey: index)
+    /// What `readAt` becomes when marks are applied in turn, and the last of them that changes it; nil if none does.
+    ///
+    /// A mark is applied if `readAt` is what its sender saw, or if it is later than what it replaces.
+    static func outcome(of marks: [SyncUpdateMessage], on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
+        var (readAt, instant, last) = (readAt, instant, nil as SyncUpdateMessage?)
+        for mark in marks where mark.type == .notificationRead && readAt != mark.newReadAt {
+            let sent = (try? Instant(parsing: mark.timestamp)) ?? .distantPast
+            guard readAt == mark.basedOnReadAt || sent > instant else { continue }
+            (readAt, instant, last) = (mark.newReadAt, max(sent, instant.advanced(byMicroseconds: instant == .distantPast ? 0 : 1)), mark)
+        }
+        return (readAt, last)
+    }
+
+    /// What a mark sets: `readAt`, and the timestamp if the mark is later.
+    static func texts(_ newReadAt: String?, of mark: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int: String?] {
+        var texts: [Int: String?] = [readAt: newReadAt]
+        if let index = schema.timestampIndex, try timestamp.map({ $0 < (try Instant(parsing: mark.timestamp)) }) ?? true {
+            texts.updateValue(mark.timestamp, forKey: index)
         }
         return texts
     }

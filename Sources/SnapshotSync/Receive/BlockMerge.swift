@@ -18,17 +18,17 @@ struct BlockMerge {
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
         let readMarks = ReadMarks(schema, in: transaction)
-        let marks = try readMarks?.marks(in: range) ?? [:]
-        let marked = readMarks?.copies(of: marks.keys)
-        if let marked, !marks.isEmpty { try block?.give(to: marked) }
+        let told = try changes.isEmpty ? [:] : readMarks?.told(in: range) ?? [:]
+        let marked = readMarks?.copies(of: told.keys)
+        if let marked, !told.isEmpty { try block?.give(to: marked) }
         for change in changes {
             let entity = version.states[change.key], wins = try wins(change, over: entity)
-            guard let readMarks, let mark = marks[change.key] else {
+            guard let readMarks, let one = told[change.key] else {
                 if wins { try transaction.keepChange(of: change.key, in: schema) }
                 continue
             }
-            let isTie = try entity.map { try instant(of: $0, change.key) } == change.instant
-            switch readMarks.decide(mark, over: marked?.copies[change.key], wins: wins, isTie: isTie) {
+            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
+            switch readMarks.decide(one, over: marked?.copies[change.key], at: instant, change, wins: wins) {
             case .version: continue
             case .row: try transaction.keepChange(of: change.key, in: schema)
             case .overlay: try transaction.overlayChange(of: change.key, in: schema)

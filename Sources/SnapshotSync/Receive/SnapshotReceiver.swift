@@ -14,10 +14,12 @@ struct SnapshotReceiver: Sendable {
     let progress: ProgressHandler?
 
     /// Imports the newest version if it is newer than what is here; ends a view.
-    func importNewest() async throws -> ImportReport {
+    ///
+    /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
+    func importNewest(attempts: Int = 3) async throws -> ImportReport {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         // While the version that the changes were made on can still be compared with.
-        await MessageComposer(device: device).runIfPossible()
+        let isTold = await MessageComposer(device: device).runIfPossible()
         let local = try localState()
         let (changes, answers) = try await SyncError.at(.fetch) { try await device.news(since: local.applied) }
         guard let newest = changes.token else {
@@ -28,7 +30,12 @@ struct SnapshotReceiver: Sendable {
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        let report = try await apply(state, local, token: newest, view: nil, answers: answers, warnings: mended)
+        let report: ImportReport
+        do {
+            report = try await apply(state, local, token: newest, view: nil, answers: answers, toldOnly: isTold && attempts > 1, warnings: mended)
+        } catch let error as SyncError where error.code == Self.changedMeanwhile {
+            return try await importNewest(attempts: attempts - 1)
+        }
         await device.report(newest)
         return report
     }
@@ -43,6 +50,9 @@ struct SnapshotReceiver: Sendable {
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
+
+    /// A change was made after what was made here was last looked at.
+    private static let changedMeanwhile = SyncError.Code(name: "changedMeanwhile")
 
     private struct Local: Sendable {
         let applied: AppliedVersion?
@@ -65,7 +75,7 @@ struct SnapshotReceiver: Sendable {
         let asset: SnapshotAsset
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers = MailboxAnswers(), warnings mended: [String]) async throws -> ImportReport {
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers = MailboxAnswers(), toldOnly: Bool = false, warnings mended: [String]) async throws -> ImportReport {
         var incoming: [Incoming] = []
         // An answer ends the tracking of a change, which is right only for rows that are merged with the version once more.
         let answered = try SyncError.at(.read) { try device.database.read { try $0.datasetsAnswered(by: answers.applied) } }
@@ -87,14 +97,14 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view, answers: answers) } }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view, answers: answers, toldOnly: toldOnly) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers) throws -> [DatasetImporter.Outcome] {
+    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, answers: MailboxAnswers, toldOnly: Bool) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -107,6 +117,9 @@ struct SnapshotReceiver: Sendable {
             try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
+            if toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
+                throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
+            }
             try answers.take(in: transaction, role: device.settings.role, at: device.now())
             let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
