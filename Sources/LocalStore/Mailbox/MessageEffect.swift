@@ -7,11 +7,10 @@ extension LocalTransaction {
     /// When an entity last changed or was deleted, as far as tracked changes and the applied version say; notes must have been folded.
     package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
-        let statement = try db.cachedStatement(sql: """
+        return try KeyedStatement(db, """
             SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
-            """)
-        return try Int64.fetchOne(statement, arguments: [id, key.databaseValue]).map(Instant.init(microseconds:))
+            """).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
     }
 
     /// Tracks a change of an entity with a given instant. The row must be as the change leaves it.
@@ -21,17 +20,11 @@ extension LocalTransaction {
         try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
         let sequence = db.lastInsertedRowID
         let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
-        try db.cachedStatement(sql: """
-            INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?1, ?2, ?3, ?4, coalesce(
+        try KeyedStatement(db, """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?1, ?2, ?3, ?4, coalesce(
                 (SELECT CASE WHEN \(stamp) IS ?3 THEN 0 ELSE 1 END FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?2), 2))
-            """).execute(arguments: [id, key.databaseValue, instant.microseconds, sequence])
-    }
-
-    /// Deletes one entity.
-    package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?", arguments: [key.databaseValue])
-        }
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = 0
+            """).bind(.integer(id), .key(key), .instant(instant), .integer(sequence)).run()
     }
 
     /// Returns an applier that changes an entity that is there, in place, and adds one that is not.
@@ -46,11 +39,10 @@ extension LocalTransaction {
         let tables = Set(schemas.map { $0.table.lowercased() })
         for foreign in try ForeignKey.all(db) where foreign.parent.lowercased() == schema.table.lowercased() && tables.contains(foreign.child.lowercased()) {
             let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
-            let isPointedAt = try Bool.fetchOne(
-                db, sql: """
-                    SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
-                    WHERE p.\(schema.key.column.sqlIdentifier) = ?)
-                    """, arguments: [key.databaseValue]) ?? false
+            let isPointedAt = try KeyedStatement(db, """
+                SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
+                WHERE p.\(schema.key.column.sqlIdentifier) = ?)
+                """).bind(.key(key)).integer() == 1
             if isPointedAt { return foreign.child }
         }
         return nil

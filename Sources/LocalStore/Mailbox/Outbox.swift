@@ -29,48 +29,50 @@ extension LocalTransaction {
     package func hasMailbox() throws -> Bool { try db.hasTable("snapsync_inbox") }
 
     /// Up to `limit` tracked changes that no message was made of, or none could be when they were compared with another version.
+    ///
+    /// A change whose message was applied and that no version has ended since is among them.
     package func untoldChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
         guard let id = try trackingID(schema) else { return [] }
         let isTold = try !hasMailbox() ? "" : """
             AND NOT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
-                AND (o.state NOT IN ('local', 'same') OR o.version = :version))
+                AND CASE WHEN o.state IN ('local', 'same') THEN o.version = ?3 WHEN o.state = 'applied' THEN o.covers = 0 ELSE 1 END)
             """
-        var arguments: [String: (any DatabaseValueConvertible)?] = ["id": id, "limit": limit]
-        if !isTold.isEmpty { arguments["version"] = version }
-        if let key { arguments["key"] = key.databaseValue }
-        return try Row.fetchAll(
-            db, sql: """
-                SELECT key, seq, at, state FROM snapsync_changes c WHERE dataset = :id \(key == nil ? "" : "AND key > :key") \(isTold)
-                ORDER BY key LIMIT :limit
-                """, arguments: StatementArguments(arguments)
-        ).compactMap { row in
-            EntityKey(row[0] as DatabaseValue).map {
-                UntoldChange(key: $0, sequence: row[1], instant: Instant(microseconds: row[2]), isDeletion: row[3] as Int == TrackedState.deleted.rawValue)
-            }
+        let statement = try KeyedStatement(db, """
+            SELECT key, seq, at, state FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
+            ORDER BY key LIMIT ?4
+            """).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
+        var changes: [UntoldChange] = []
+        while try statement.step() {
+            guard let key = statement.key(0) else { continue }
+            changes.append(UntoldChange(
+                key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue)))
         }
+        return changes
     }
 
     /// Whether a change is still tracked under the same sequence number.
     package func isTracked(_ change: UntoldChange, of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
-        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?)")
-        return try Bool.fetchOne(statement, arguments: [id, change.key.databaseValue, change.sequence]) ?? false
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?)")
+            .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
     /// The messages about an entity that were or may have been sent and wait for their answers, oldest first.
     package func unansweredMessages(about change: UntoldChange, of schema: DatasetSchema) throws -> [Data] {
         guard let id = try trackingID(schema) else { return [] }
-        let statement = try db.cachedStatement(sql: """
+        let statement = try KeyedStatement(db, """
             SELECT body FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq < ? AND filed = 1 AND state IN ('stored', 'sent') ORDER BY number
-            """)
-        return try String.fetchAll(statement, arguments: [id, change.key.databaseValue, change.sequence]).map { Data($0.utf8) }
+            """).bind(.integer(id), .key(change.key), .integer(change.sequence))
+        var bodies: [Data] = []
+        while try statement.step() { if let body = statement.text(0) { bodies.append(Data(body)) } }
+        return bodies
     }
 
     /// Forgets a tracked change that has left its row as the applied version has it.
     package func forget(_ change: UntoldChange, of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?")
-            .execute(arguments: [id, change.key.databaseValue, change.sequence])
+        try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?")
+            .bind(.integer(id), .key(change.key), .integer(change.sequence)).run()
     }
 
     /// Writes down what became of a change: a message with an id and a body, or that there is none.
@@ -79,15 +81,16 @@ extension LocalTransaction {
         comparedWith version: Int, reason: String? = nil
     ) throws {
         guard let dataset = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "DELETE FROM snapsync_outbox WHERE dataset = ? AND key = ? AND state IN ('local', 'same')")
-            .execute(arguments: [dataset, change.key.databaseValue])
-        try db.cachedStatement(sql: """
-            INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        try KeyedStatement(db, "DELETE FROM snapsync_outbox WHERE dataset = ? AND key = ? AND state IN ('local', 'same')")
+            .bind(.integer(dataset), .key(change.key)).run()
+        func text(_ text: String?) -> KeyedStatement.Parameter { text.map { .key(EntityKey($0)) } ?? .null }
+        try KeyedStatement(db, """
+            INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             """
-        ).execute(arguments: [
-            id, dataset, change.key.databaseValue, change.sequence, state.rawValue, coversAll, version,
-            body.map { String(decoding: $0, as: UTF8.self) }, reason, false,
-        ])
+        ).bind(
+            text(id), .integer(dataset), .key(change.key), .integer(change.sequence), text(state.rawValue), .integer(coversAll ? 1 : 0),
+            .integer(Int64(version)), text(body.map { String(decoding: $0, as: UTF8.self) }), text(reason)
+        ).run()
     }
 
     /// Writes down a message that is about no tracked change.
@@ -100,17 +103,19 @@ extension LocalTransaction {
     /// The entries in the order in which they were made; with `onlyMessages` without those that no message belongs to.
     package func outbox(onlyMessages: Bool = false) throws -> [OutboxEntry] {
         guard try hasMailbox() else { return [] }
-        return try Row.fetchAll(
-            db, sql: """
-                SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason FROM snapsync_outbox o
-                LEFT JOIN snapsync_tracking t ON t.id = o.dataset \(onlyMessages ? "WHERE o.id IS NOT NULL" : "") ORDER BY number
-                """
-        ).map { row in
-            guard let state = OutboxEntry.State(rawValue: row[5]) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
-            return OutboxEntry(
-                number: row[0], id: row[1], dataset: row[2], key: (row[3] as DatabaseValue).isNull ? nil : EntityKey(row[3] as DatabaseValue),
-                sequence: row[4], state: state, coversAll: row[6], body: (row[7] as String?).map { Data($0.utf8) }, reason: row[8])
+        let statement = try KeyedStatement(db, """
+            SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason FROM snapsync_outbox o
+            LEFT JOIN snapsync_tracking t ON t.id = o.dataset \(onlyMessages ? "WHERE o.id IS NOT NULL" : "") ORDER BY number
+            """)
+        defer { statement.end() }
+        var entries: [OutboxEntry] = []
+        while try statement.step() {
+            guard let state = statement.string(5).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
+            entries.append(OutboxEntry(
+                number: statement.integer(0), id: statement.string(1), dataset: statement.string(2), key: statement.key(3), sequence: statement.integer(4),
+                state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8)))
         }
+        return entries
     }
 
     /// Notes that messages' files may be in the mailbox from now on: called before the first one is written.

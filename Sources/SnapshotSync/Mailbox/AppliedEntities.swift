@@ -10,15 +10,23 @@ struct AppliedEntities: Sendable {
 
     /// The entities of that version that have these keys; the others are not in it.
     ///
-    /// Reads the blocks that hold the keys, and no others.
+    /// Reads the change assets and the blocks that hold the keys, and no other blocks.
     func copies(of keys: Set<EntityKey>, in schema: DatasetSchema, masking masked: [Int]) async throws -> [EntityKey: EntityCopy] {
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: version.number, notBefore: version.token) }
         guard !keys.isEmpty, let record = state.record(schema.recordName) else { return [:] }
         let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)
+        let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
         return try await WorkerThreads.run {
+            // What a change asset says of an entity counts, and the block's word of it no longer.
+            let overlay = try ChangeOverlay(reading: changes, schema)
+            let untouched = keys.filter { overlay.change(of: $0) == nil }
             let copies = EntityCopies(schema: schema, masking: masked) { keys.contains($0) }
-            let blocks = Set(keys.compactMap { block(of: $0, in: asset.index) }).sorted()
-            try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count).run(.entities(schema)) { try $1.give(to: copies) }
+            let touched = keys.subtracting(untouched)
+            for key in touched { try overlay.give(key, to: copies) }
+            let blocks = Set(untouched.compactMap { block(of: $0, in: asset.index) }).sorted()
+            try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
+                try block.give(to: SparingSink(copies, keyIndex: schema.keyIndex, sparing: touched))
+            }
             return copies.copies
         }
     }

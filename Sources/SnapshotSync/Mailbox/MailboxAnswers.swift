@@ -10,9 +10,6 @@ struct MailboxAnswers: Sendable {
     /// Whether no commit since the token was missed.
     var isComplete = true
 
-    /// The ids of all messages that were applied.
-    var applied: [String] { commits.flatMap(\.answers.applied) }
-
     /// Takes the answers, in the transaction that moves the token past them.
     func take(in transaction: LocalTransaction, role: SyncRole, at instant: Instant) throws {
         if role.publishes {

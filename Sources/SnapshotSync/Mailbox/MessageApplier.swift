@@ -70,7 +70,7 @@ struct MessageApplier {
         if let table = try transaction.tablePointing(at: subject.key, of: subject.schema, among: datasets) {
             return .refused("rows of \(table) still point at it")
         }
-        try transaction.deleteEntity(subject.key, of: subject.schema)
+        _ = try transaction.deleteEntity(subject.key, of: subject.schema)
         try transaction.track(subject.key, of: subject.schema, at: incoming.instant)
         return .applied
     }
@@ -78,14 +78,14 @@ struct MessageApplier {
     private func put(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         guard let entity = incoming.message.entity else { return .refused("it lacks the bucket") }
         let copies = EntityCopies(schema: subject.schema)
-        _ = try EntityText.give(entity, of: subject.schema, to: [copies])
+        _ = try SingleEntity.give(entity, of: subject.schema, to: [copies])
         guard let hash = copies.copies[subject.key]?.state.hash else { return .refused("its bucket is another than the one that it names") }
         if let row = present.row, row.state.hash == hash { return .applied }
         if let instant = present.instant {
             let wins = incoming.instant > instant || incoming.instant == instant && present.row.map { hash > $0.state.hash } == true
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
-        _ = try EntityText.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
+        _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
         try transaction.track(subject.key, of: subject.schema, at: incoming.instant)
         return .applied
     }

@@ -38,9 +38,10 @@ struct ReadMarks {
         var marks: [SyncUpdateMessage] = []
     }
 
-    /// What was told of the entities in a range of keys.
-    func told(in range: KeyRange) throws -> [EntityKey: Told] {
-        try Self.group(transaction.toldChanges(of: schema, in: range))
+    /// What was told of entities that have tracked changes.
+    func told(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Told] {
+        guard try transaction.hasMailbox() else { return [:] }
+        return try Self.group(keys.flatMap { try transaction.toldChanges(of: $0, in: schema) })
     }
 
     private static func group(_ entries: [ToldChange]) throws -> [EntityKey: Told] {
@@ -70,7 +71,7 @@ struct ReadMarks {
     ///   - instant: the entity's.
     ///   - wins: whether the change as a whole is later than what the version says.
     func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
-        let isCarried = told.coversAll && !change.isDeletion && [.stored, .sent, .same].contains(told.state)
+        let isCarried = told.coversAll && !change.isDeletion && [.stored, .sent, .same, .applied].contains(told.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
         let isTie = told.state == .applied && change.instant == instant && entity != nil
         if !isCarried, wins || isTie { return .row }
@@ -80,8 +81,8 @@ struct ReadMarks {
     }
 
     /// Puts the marks that were decided to be overlays on the rows that have come in.
-    func applyOverlays() throws {
-        for (key, told) in try Self.group(transaction.overlaidChanges(of: schema)) {
+    func applyOverlays(to keys: some Sequence<EntityKey>) throws {
+        for (key, told) in try told(of: keys) {
             let copies = copies(of: [key])
             try transaction.giveRow(key, of: schema, to: copies)
             guard let row = copies.copies[key] else { continue }

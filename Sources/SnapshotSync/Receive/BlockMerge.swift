@@ -17,22 +17,30 @@ struct BlockMerge {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        let readMarks = ReadMarks(schema, in: transaction)
-        let told = try changes.isEmpty ? [:] : readMarks?.told(in: range) ?? [:]
-        let marked = readMarks?.copies(of: told.keys)
-        if let marked, !told.isEmpty { try block?.give(to: marked) }
-        for change in changes {
-            let entity = version.states[change.key], wins = try wins(change, over: entity)
-            guard let readMarks, let one = told[change.key] else {
-                if wins { try transaction.keepChange(of: change.key, in: schema) }
-                continue
-            }
-            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
-            switch readMarks.decide(one, over: marked?.copies[change.key], at: instant, change, wins: wins) {
+        for (change, decision) in try decide(changes, over: version.states, giving: { try block?.give(to: $0) }) {
+            switch decision {
             case .version: continue
             case .row: try transaction.keepChange(of: change.key, in: schema)
             case .overlay: try transaction.overlayChange(of: change.key, in: schema)
             }
+        }
+    }
+
+    /// What becomes of each change, given what the version has of their entities.
+    ///
+    /// - Parameter give: gives the version's entities, those of other keys, too, to a sink that looks at more of them.
+    func decide(
+        _ changes: [TrackedChange], over version: [EntityKey: EntityState], giving give: (any EntitySink) throws -> Void
+    ) throws -> [(TrackedChange, ReadMarks.Decision)] {
+        let readMarks = ReadMarks(schema, in: transaction)
+        let told = try readMarks?.told(of: changes.map(\.key)) ?? [:]
+        let marked = readMarks?.copies(of: told.keys)
+        if let marked, !told.isEmpty { try give(marked) }
+        return try changes.map { change in
+            let entity = version[change.key], wins = try wins(change, over: entity)
+            guard let readMarks, let one = told[change.key] else { return (change, wins ? .row : .version) }
+            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
+            return (change, readMarks.decide(one, over: marked?.copies[change.key], at: instant, change, wins: wins))
         }
     }
 
@@ -46,7 +54,8 @@ struct BlockMerge {
         try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
-    private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+    /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
+    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         if let entity {
             let instant = try instant(of: entity, change.key)
             if change.instant != instant { return change.instant > instant }
@@ -58,26 +67,5 @@ struct BlockMerge {
         }
         if let deleted = try transaction.tombstone(of: change.key, in: schema) { return change.instant > deleted }
         return true
-    }
-}
-
-/// Gives entities on, except those whose rows stay as they are.
-private final class SparingSink: EntitySink {
-    private let sink: any EntitySink
-    private let keyIndex: Int
-    private let spared: Set<EntityKey>
-
-    init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
-        self.sink = sink
-        self.keyIndex = keyIndex
-        self.spared = spared
-    }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        switch values[keyIndex] {
-        case .text(let bytes) where spared.contains(.text(Array(bytes))): return
-        case .integer(let value) where spared.contains(.integer(value)): return
-        default: try sink.take(values)
-        }
     }
 }

@@ -12,11 +12,7 @@ struct DatasetImporter: Sendable {
     let database: LocalDatabase
     let progress: ProgressHandler?
 
-    /// What was done.
-    struct Outcome: Sendable {
-        let report: ImportedDataset
-        let unknownFields: [String]
-    }
+    typealias Outcome = IncomingDataset.Outcome
 
     /// How the version is applied, decided before anything is changed.
     enum Plan: Sendable {
@@ -67,7 +63,7 @@ struct DatasetImporter: Sendable {
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
-            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays() } }
+            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
         return outcome
@@ -108,9 +104,9 @@ struct DatasetImporter: Sendable {
         }
         return Outcome(
             report: ImportedDataset(
-                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,
+                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.syncTimestamp.description,
                 size: blocks.reduce(index.header.length + index.tail.length) { $0 + index.blocks[$1].member.length },
-                blocks: index.blocks.count, blocksFetched: blocks.count),
+                blocks: index.blocks.count, blocksFetched: blocks.count, changeFiles: 0),
             unknownFields: unknown.sorted())
     }
 

@@ -117,6 +117,39 @@ import Testing
         #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_outbox") == "0\n")
     }
 
+    @Test func whatOnePeerHasAnsweredNoOtherAppliesAgain() async throws {
+        let mail = try await MailScene()
+        let scene = mail.scene
+        let shared = MemoryCloudDatabase(now: scene.clock.now)
+        _ = try await shared.createZone(scene.zone, creator: "a", publishers: .many)
+        for (name, role) in [("a", SyncRole.peer), ("b", .peer), ("c", .reader)] {
+            try SQLiteShell("\(name).db", in: scene.scratch.path).run(MailScene.tables)
+            try await scene.setUp("\(name).db", role, device: name)
+        }
+        func engine(_ name: String) throws -> SyncEngine { try scene.engine("\(name).db", cloud: shared) }
+        func readAt(_ name: String) throws -> String { try mail.value(SQLiteShell("\(name).db", in: scene.scratch.path), "readAt", of: "n") }
+        let a = SQLiteShell("a.db", in: scene.scratch.path), b = SQLiteShell("b.db", in: scene.scratch.path), c = SQLiteShell("c.db", in: scene.scratch.path)
+        try a.run("""
+            INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL);
+            INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'first', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b');
+            """)
+        _ = try await engine("a").export()
+        for name in ["b", "c"] { _ = try await engine(name).importNewest() }
+        try c.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n'")
+        _ = try await engine("c").sync()
+        _ = try await engine("a").export()
+        _ = try await engine("b").importNewest()
+        #expect(try readAt("b") == "2026-01-01T00:00:00Z")
+        try b.run("UPDATE notifications SET readAt = NULL WHERE id = 'n'")
+        #expect(try await engine("b").export().version == 3)
+        #expect(try readAt("b") == "-")
+        _ = try await engine("c").sync()
+        #expect(try readAt("c") == "-")
+        #expect(try await shared.mailbox(MailboxRequest(), in: scene.zone).messages.isEmpty)
+        let named = try await shared.history(in: scene.zone).flatMap(\.messages.applied)
+        #expect(named.count == 1)
+    }
+
     @Test func anAnswerAloneIsACommit() async throws {
         let mail = try await MailScene()
         try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")

@@ -10,7 +10,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         // Of the `k` the reader sets `readAt` alone and the writer everything else; with the `f` both do what they like.
         let keys = (0..<4).map { "k\($0)" }, free = (0..<3).map { "f\($0)" }
-        let mail = try await MailScene(keys + free)
+        let mail = try await MailScene(keys + free, hasChangeAssets: seed % 2 == 0)
         var marks = Dictionary(uniqueKeysWithValues: keys.map { ($0, "-") }), titles = Dictionary(uniqueKeysWithValues: keys.map { ($0, "first") })
         let faults: [FaultyCloudDatabase.Fault] = [
             .beforeSend(FaultyCloudDatabase.Crash()), .afterSend(FaultyCloudDatabase.Crash()), .beforePublish(FaultyCloudDatabase.Crash()),

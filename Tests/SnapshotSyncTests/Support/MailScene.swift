@@ -6,6 +6,7 @@ import TestSupport
 /// A writer and a reader of the built-in datasets, with a bucket `b` and some notifications on both sides.
 struct MailScene {
     let scene: SyncScene
+    private let rule: AssetRule
 
     static let tables = """
         CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT,
@@ -15,7 +16,11 @@ struct MailScene {
             attachments TEXT NOT NULL DEFAULT '[]', actions TEXT NOT NULL DEFAULT '[]', tapAction TEXT);
         """
 
-    init(_ keys: [String] = ["n1", "n2", "n3"]) async throws {
+    /// - Parameter hasChangeAssets: whether the writer publishes changes, as it does of large datasets, or the whole.
+    init(_ keys: [String] = ["n1", "n2", "n3"], hasChangeAssets: Bool = false) async throws {
+        var rule = AssetRule()
+        if hasChangeAssets { (rule.smallByteCount, rule.changeShare, rule.changeFileCount) = (0, 1000, 5) }
+        self.rule = rule
         scene = try await SyncScene(Self.tables, datasets: DatasetSchema.builtIn)
         try scene.writer.run("INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL)")
         for key in keys {
@@ -28,9 +33,14 @@ struct MailScene {
     }
 
     @discardableResult
-    func syncReader(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await scene.engine("reader.db", cloud: cloud).sync() }
+    func syncReader(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("reader.db", cloud).sync() }
     @discardableResult
-    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await scene.engine("writer.db", cloud: cloud).sync() }
+    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("writer.db", cloud).sync() }
+
+    private func engine(_ name: String, _ cloud: (any CloudDatabase)?) throws -> SyncEngine {
+        let cloud = cloud ?? scene.cloud
+        return try SyncEngine(database: scene.scratch.path(name), now: scene.clock.now, assetRule: rule) { _ in cloud }
+    }
 
     /// Tells, applies, answers.
     func round() async throws {
