@@ -83,7 +83,12 @@ struct MessageComposer: Sendable {
             let told = try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
             let expected = try Expected(base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema))
             switch expected.compare(row, isDeletion: change.isDeletion) {
-            case .nothing where told.isEmpty && row != nil && row?.state.hash == base?.state.hash: try transaction.forget(change, of: schema)
+            case .nothing where told.isEmpty && row != nil && base != nil:
+                // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
+                if let index = schema.timestampIndex, row?.state.hash != base?.state.hash {
+                    try transaction.importing { try transaction.setTexts([index: base?.texts[index]], of: change.key, in: schema) }
+                }
+                try transaction.forget(change, of: schema)
             case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
             case .untellable(let reason):
                 try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
