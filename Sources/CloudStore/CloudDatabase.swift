@@ -67,6 +67,15 @@ public protocol CloudDatabase: Sendable {
     /// Removes files of the zone for good, or none if one of them must stay: commits oldest first and only below a checkpoint that
     /// counts, never what the newest version has. Only a device that may publish does this.
     func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws
+    /// Puts a message into its sender's part of the mailbox, durable on return. Sending the same one again changes nothing.
+    ///
+    /// Throws `serverRecordChanged` if another message has its id, `limitExceeded` if it is too large, `clockUnusable` if `clock`,
+    /// the sender's, is a day off the cloud's own.
+    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws
+    /// What waits in the mailbox. A message that cannot be read is told as set aside and stops nothing.
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox
+    /// Removes a message, which its sender does once it was answered; harmless if it is gone.
+    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
 }
 
 extension CloudDatabase {

@@ -1,3 +1,5 @@
+public import StrictText
+
 /// A ``CloudDatabase`` that stands before another one and changes some of what it does: limits, accounts, faults for tests.
 ///
 ///     struct SlowCloud: CloudDatabaseDecorator {
@@ -55,4 +57,10 @@ extension CloudDatabaseDecorator {
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await wrapped.report(report, in: zone) }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await wrapped.deviceReports(in: zone) }
+
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws { try await wrapped.send(message, clock: clock, in: zone) }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await wrapped.mailbox(request, in: zone) }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await wrapped.removeMessage(message, in: zone) }
 }

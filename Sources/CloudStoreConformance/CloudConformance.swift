@@ -22,7 +22,7 @@ public struct CloudConformance: Sendable {
     public static let checks: [ConformanceCheck] =
         ConformanceCheck.zones + ConformanceCheck.commits + ConformanceCheck.changes + ConformanceCheck.assets + ConformanceCheck.values
         + ConformanceCheck.saving + ConformanceCheck.batches + ConformanceCheck.fetching + ConformanceCheck.queries
-        + ConformanceCheck.subscriptions + ConformanceCheck.deletion + ConformanceCheck.retention
+        + ConformanceCheck.subscriptions + ConformanceCheck.mailbox + ConformanceCheck.deletion + ConformanceCheck.retention
 
     /// Runs all checks, one after the other, and returns what they found.
     public func run() async -> ConformanceReport {

@@ -111,7 +111,8 @@ public final class SyncEngine: Sendable {
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
                 return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
-            return SyncReport(role: settings.role.rawValue, exported: nil, imported: try await importNewest(progress: progress))
+            let imported = try await importNewest(progress: progress)
+            return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
         }
     }
 
@@ -176,4 +177,6 @@ public struct SyncReport: Sendable, Encodable {
     public let exported: ExportReport?
     /// A reader's part; nil at a writer.
     public let imported: ImportReport?
+    /// What a reader told the publisher of its own changes; nil where nothing was to be told.
+    public internal(set) var messages: SendReport?
 }

@@ -27,9 +27,8 @@ struct Snapsync: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
-            ExportCommand.self, ImportCommand.self, SyncCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
-            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, MessagesCommand.self,
             ShareCommand.self,
             PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,
             PinCommand.self, UnpinCommand.self, PruneCommand.self,

@@ -88,6 +88,7 @@ import Testing
         "pin --db a", "pin 0 --db a", "unpin x --db a", "prune --db a", "prune --keep-last 0 --db a", "prune --keep-within 7 --db a",
         "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a", "restore --before yesterday --db a",
         "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
+        "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -123,6 +124,23 @@ import Testing
             report[part] = [String: Any]()
             check(report, "sync --json")
         }
+        try scene.database("watch.db").run("""
+            UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications);
+            UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications);
+            DELETE FROM buckets WHERE id = (SELECT bucketId FROM notifications LIMIT 1);
+            """)
+        check(try scene.json("messages --cloud cloud"), "messages --json")
+        try scene.scratch.write("{}", to: "\(Scene.zone)/messages/watch/note.txt")
+        for line in ["sync --db watch.db", "sync --db phone.db"] {
+            var report = try scene.json(line)
+            for part in ["exported", "imported"] where report[part] != nil { report[part] = [String: Any]() }
+            check(report, "sync --json")
+            for database in ["watch.db", "phone.db"] { check(try scene.json("messages --db \(database)"), "messages --json") }
+        }
+        try scene.succeed("sync --db watch.db")
+        check(try scene.json("messages --db watch.db"), "messages --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try scene.database("watch.db").run("DELETE FROM snapsync_changes; DELETE FROM snapsync_outbox")
         check(try scene.json("import --db watch.db --version 1"), "import --json")
         let large = try Scene.phone(notifications: 6000)
         try large.succeed("generate --db phone.db --mark-read 3")

@@ -9,8 +9,12 @@ import StrictText
 package enum SealedDocument {
     /// Seals a value under a name.
     package static func encode(_ value: some Encodable, named name: String) throws -> [UInt8] {
-        let body = try StrictJSON.encode(value)
-        return Array("{\"\(name)\":".utf8) + body + Array(",\"sha256\":\"\(ContentHash.of(body))\"}".utf8)
+        seal(try StrictJSON.encode(value), named: name)
+    }
+
+    /// Seals a body that is JSON already.
+    static func seal(_ body: Data, named name: String) -> [UInt8] {
+        Array("{\"\(name)\":".utf8) + body + Array(",\"sha256\":\"\(ContentHash.of(body))\"}".utf8)
     }
 
     /// Checks the seal and decodes the body.
@@ -33,7 +37,8 @@ package enum SealedDocument {
         }
     }
 
-    private static func body(of bytes: [UInt8], named name: String, at place: String) throws(CloudError) -> ArraySlice<UInt8> {
+    /// The body's bytes, once the seal was checked.
+    static func body(of bytes: [UInt8], named name: String, at place: String) throws(CloudError) -> ArraySlice<UInt8> {
         let head = Array("{\"\(name)\":".utf8)
         let middle = Array(",\"sha256\":\"".utf8), end = Array("\"}".utf8)
         let tail = middle.count + 64 + end.count

@@ -1,4 +1,4 @@
-import StrictText
+public import StrictText
 
 /// A cloud with limits: what is too much is refused before anything is written, and everything that was there stays.
 public struct LimitedCloudDatabase: CloudDatabaseDecorator {
@@ -57,6 +57,16 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
         try window?.admit(at: "\(zone)")
         return try await wrapped.openAsset(asset, in: zone)
+    }
+
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try window?.admit(at: "\(zone)")
+        try await wrapped.send(message, clock: clock, in: zone)
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try window?.admit(at: "\(zone)")
+        return try await wrapped.mailbox(request, in: zone)
     }
 
     private func verify(_ draft: CommitDraft, in zone: ZoneID) throws {

@@ -15,6 +15,11 @@ extension MemoryCloudDatabase {
         try files(of: zone) { change(&$0.assets[path]) }
     }
 
+    /// Changes the bytes of a sender's message, by its file's name; nil takes it away, and what was nil is put there.
+    package func damageMessage(_ name: String, of sender: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {
+        try files(of: zone) { change(&$0.messages[sender, default: [:]][name]) }
+    }
+
     private func files(of zone: ZoneID, _ change: (inout MemoryFiles) -> Void) throws {
         try store(zone).zone.change(change)
     }

@@ -10,6 +10,8 @@ struct MemoryFiles {
     var reports: [String: DeviceReport] = [:]
     /// When each file was written, by its path beneath the zone.
     var written: [String: Instant] = [:]
+    /// The messages of each sender, by their files' names.
+    var messages: [String: [String: [UInt8]]] = [:]
 }
 
 /// One zone in memory. The lock is held only to look up or to put in place.

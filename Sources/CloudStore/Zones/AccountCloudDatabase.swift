@@ -106,6 +106,21 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         try await wrapped.remove(files, by: device, in: zone)
     }
 
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.send(message, clock: clock, in: zone)
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try verifyReading(zone)
+        return try await wrapped.mailbox(request, in: zone)
+    }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.removeMessage(message, in: zone)
+    }
+
     private func verify(_ place: String) throws {
         if let error = account.status.error(at: place) { throw error }
     }

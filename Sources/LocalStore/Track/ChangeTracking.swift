@@ -64,6 +64,7 @@ extension LocalTransaction {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
         for table in Self.trackingTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        try removeMailbox()
     }
 
     /// What is known of a dataset's changes, folded or not.

@@ -1,4 +1,5 @@
 import CloudStore
+import StrictText
 
 /// Stands where a cloud could not be opened, or is not to be: everything that is asked of it throws the reason.
 struct AbsentCloudDatabase: CloudDatabase {
@@ -18,4 +19,7 @@ struct AbsentCloudDatabase: CloudDatabase {
     func discard(_ assets: [CloudAsset], in zone: ZoneID) async {}
     func report(_ report: DeviceReport, in zone: ZoneID) async throws { throw reason }
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { throw reason }
+    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws { throw reason }
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { throw reason }
+    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { throw reason }
 }

@@ -96,6 +96,8 @@ public struct StatusReport: Sendable, Encodable {
     public let undo: String?
     /// The copies of earlier data that lie beside the database, newest first.
     public let copies: [KeptCopyReport]
+    /// Messages to the publisher, and what no message carries.
+    public internal(set) var messages = MessageCounts()
 }
 
 extension StatusReport {
@@ -125,7 +127,9 @@ struct StatusReporter: Sendable {
         let copies = try await KeptCopies(device: device).all()
         guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
         do {
-            return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil, copies: copies)
+            var report = StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil, copies: copies)
+            report.messages = try await MessageCounts(device)
+            return report
         } catch {
             return StatusReport(device.database.path, local, nil, gate, CloudProblem(SyncError(error, step: .fetch)), copies: copies)
         }

@@ -10,6 +10,10 @@ public struct ExportReport: Sendable, Encodable {
     public let unchanged: [String]
     /// What deserves attention, in words.
     public let warnings: [String]
+    /// How many messages of readers the version answers as applied.
+    public internal(set) var messagesApplied = 0
+    /// How many it answers as refused.
+    public internal(set) var messagesRefused = 0
 }
 
 /// One dataset that an export wrote.

@@ -16,19 +16,26 @@ struct SnapshotPublisher: Sendable {
     let progress: ProgressHandler?
 
     /// Publishes a version if anything is new.
-    func run() async throws -> ExportReport {
+    ///
+    /// - Parameter noted: what was found to deserve attention before.
+    func run(_ noted: [String] = []) async throws -> ExportReport {
         let settings = device.settings
         guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
         try await device.checkPublisher()
-        var warnings: [String] = []
+        var warnings = noted
         let token = try await settleIntended(&warnings)
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
+        let mail = try await MailboxRound(device: device).run()
+        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, progress: progress).run(warnings) }
+        warnings += mail.warnings
         let last = try await lastFields(token)
-        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) } } }) {
+        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in
+            try transaction.inbox(onlyUnnamed: true).isEmpty && settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
+        } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
         do {
@@ -64,8 +71,9 @@ struct SnapshotPublisher: Sendable {
                 if let one = try await publisher.write(schema, after: last[schema.name]) { exported.append(one) }
             }
             session.end()
-            guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
-            return try await announce(exported, settled, after: token, warnings)
+            let answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox(onlyUnnamed: true)) } }
+            guard !exported.isEmpty || !answers.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
+            return try await announce(exported, settled, answers, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.flatMap(\.assets), in: device.zone)
             throw error
@@ -113,6 +121,7 @@ struct SnapshotPublisher: Sendable {
         try SyncError.at(.apply) {
             try device.database.write { transaction in
                 try note(AppliedVersion(newest), saved(by: first), before: applied, in: transaction)
+                try transaction.noteNamed(applied: first.messages.applied, refused: first.messages.refused, in: newest.number, at: device.now())
                 for schema in device.settings.datasets {
                     if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
                 }
@@ -139,10 +148,13 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func announce(_ exported: [DatasetPublisher.Written], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
+    private func announce(
+        _ exported: [DatasetPublisher.Written], _ settled: [Settled], _ answers: MessageAnswers, after token: ChangeToken?, _ warnings: [String]
+    ) async throws -> ExportReport {
         let records = exported.map { $0.fields.record(of: $0.schema) }
         let pins = try SyncError.at(.read) { try device.database.read { try $0.pendingPins() } }.map { VersionPin($0, at: device.now()).record }
-        let draft = CommitDraft(device: device.settings.device, saving: records + pins, clock: device.now())
+        var draft = CommitDraft(device: device.settings.device, saving: records + pins, clock: device.now())
+        draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
@@ -159,6 +171,7 @@ struct SnapshotPublisher: Sendable {
                 }
                 try transaction.setPendingPins([])
                 try device.noteSuccess(.export, in: transaction)
+                try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
             }
         }
         await device.report(published)
@@ -166,7 +179,8 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) },
+            messagesApplied: answers.applied.count, messagesRefused: answers.refused.count)
     }
 
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {

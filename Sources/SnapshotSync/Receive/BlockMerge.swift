@@ -17,7 +17,35 @@ struct BlockMerge {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        for change in changes where try wins(change, over: version.states[change.key]) { try transaction.keepChange(of: change.key, in: schema) }
+        for (change, decision) in try decide(changes, over: version.states, giving: { try block?.give(to: $0) }) {
+            switch decision {
+            case .version: continue
+            case .row: try transaction.keepChange(of: change.key, in: schema)
+            case .overlay: try transaction.overlayChange(of: change.key, in: schema)
+            }
+        }
+    }
+
+    /// What becomes of each change, given what the version has of their entities.
+    ///
+    /// - Parameter give: gives the version's entities, those of other keys, too, to a sink that looks at more of them.
+    func decide(
+        _ changes: [TrackedChange], over version: [EntityKey: EntityState], giving give: (any EntitySink) throws -> Void
+    ) throws -> [(TrackedChange, ReadMarks.Decision)] {
+        let readMarks = ReadMarks(schema, in: transaction)
+        let told = try readMarks?.told(of: changes.map(\.key)) ?? [:]
+        let marked = readMarks?.copies(of: told.keys)
+        if let marked, !told.isEmpty { try give(marked) }
+        return try changes.map { change in
+            let entity = version[change.key], wins = try wins(change, over: entity)
+            guard let readMarks, let one = told[change.key] else { return (change, wins ? .row : .version) }
+            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
+            return (change, readMarks.decide(one, over: marked?.copies[change.key], at: instant, change, wins: wins))
+        }
+    }
+
+    private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
+        try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
     }
 
     /// Inserts a block's entities, except those whose changes were kept.
@@ -29,7 +57,7 @@ struct BlockMerge {
     /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
     func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         if let entity {
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
+            let instant = try instant(of: entity, change.key)
             if change.instant != instant { return change.instant > instant }
             if change.isDeletion { return true }
             let here = EntityStates(schema: schema)

@@ -16,7 +16,7 @@ struct ChangeImporter {
     func apply(_ changes: ChangeSet) throws -> Int? {
         for key in changes.entityKeys { try transaction.setPresent(key, at: changes.instants[key], in: schema) }
         for deletion in changes.deletions { try transaction.setDeleted(deletion.key, at: deletion.instant, in: schema) }
-        let (kept, contested) = try decide(changes)
+        let (kept, overlaid, contested) = try decide(changes)
 
         var growth = 0
         // All of them before the first insertion: a value of a UNIQUE column may move from one entity to another.
@@ -26,28 +26,34 @@ struct ChangeImporter {
         let applier = try transaction.inserting(into: schema)
         try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
         growth += applier.count
+        if !overlaid.isEmpty { try ReadMarks(schema, in: transaction)?.applyOverlays(to: overlaid) }
         return contested == 0 ? growth : nil
     }
 
-    /// Decides between the changes that were made here and the version's: the keys whose rows stay, and how many were contested.
-    private func decide(_ changes: ChangeSet) throws -> (kept: Set<EntityKey>, contested: Int) {
-        guard try transaction.hasTrackedChanges(of: schema) else { return ([], 0) }
+    /// Decides between the changes that were made here and the version's: the keys whose rows stay, those on whose new rows read marks
+    /// come, and how many were contested.
+    private func decide(_ changes: ChangeSet) throws -> (kept: Set<EntityKey>, overlaid: Set<EntityKey>, contested: Int) {
+        guard try transaction.hasTrackedChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
-        guard !tracked.isEmpty else { return ([], 0) }
+        guard !tracked.isEmpty else { return ([], [], 0) }
         let wanted = Set(tracked.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try changes.entities.give(to: version)
         let merge = BlockMerge(schema: schema, transaction: transaction)
-        var kept: Set<EntityKey> = []
-        for change in tracked {
-            let state = version.states[change.key]
-            if try merge.wins(change, over: state) {
-                kept.insert(change.key)
-                try transaction.outlive(of: change.key, in: schema, isNew: state == nil)
-            } else {
+        let decisions = try merge.decide(tracked, over: version.states) { try changes.entities.give(to: $0) }
+        var kept: Set<EntityKey> = [], overlaid: Set<EntityKey> = []
+        for (change, decision) in decisions {
+            switch decision {
+            case .version:
                 try transaction.forgetChange(of: change.key, in: schema)
+                continue
+            case .row: kept.insert(change.key)
+            case .overlay:
+                overlaid.insert(change.key)
+                try transaction.noteCarried(change.key, in: schema)
             }
+            try transaction.outlive(of: change.key, in: schema, isNew: version.states[change.key] == nil)
         }
-        return (kept, tracked.count)
+        return (kept, overlaid, tracked.count)
     }
 }

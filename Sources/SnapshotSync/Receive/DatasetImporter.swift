@@ -63,6 +63,7 @@ struct DatasetImporter: Sendable {
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
+            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
         return outcome

@@ -18,11 +18,15 @@ struct SnapshotReceiver: Sendable {
     var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
 
     /// Imports the newest version if it is newer than what is here; ends a view.
-    func importNewest() async throws -> ImportReport {
+    ///
+    /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
+    func importNewest(attempts: Int = 3) async throws -> ImportReport {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
+        // While the version that the changes were made on can still be compared with.
+        let isTold = discardsChanges ? false : await MessageComposer(device: device).runIfPossible()
         var local = try localState()
-        let (changes, isExpired) = try await device.changes(since: local.applied)
-        if isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
+        let (changes, answers) = try await SyncError.at(.fetch) { try await device.news(since: local.applied) }
+        if !answers.isComplete || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -30,7 +34,12 @@ struct SnapshotReceiver: Sendable {
             try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
-        let report = try await applyNewest(changes.commits, newest, local, mended)
+        let report: ImportReport
+        do {
+            report = try await applyNewest(changes.commits, newest, local, Mail(answers: answers, toldOnly: isTold && attempts > 1), mended)
+        } catch let error as SyncError where error.code == Self.changedMeanwhile {
+            return try await importNewest(attempts: attempts - 1)
+        }
         await device.report(newest)
         return report
     }
@@ -44,6 +53,15 @@ struct SnapshotReceiver: Sendable {
         let local = try localState()
         let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
+    }
+
+    /// A change was made after what was made here was last looked at.
+    private static let changedMeanwhile = SyncError.Code(name: "changedMeanwhile")
+
+    /// What the new commits answer, and whether every change made here must have been looked at.
+    private struct Mail: Sendable {
+        var answers = MailboxAnswers()
+        var toldOnly = false
     }
 
     private struct Local: Sendable {
@@ -63,23 +81,23 @@ struct SnapshotReceiver: Sendable {
     }
 
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
-    private func applyNewest(_ commits: [Commit], _ newest: ChangeToken, _ local: Local, _ mended: [String]) async throws -> ImportReport {
+    private func applyNewest(_ commits: [Commit], _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, let chain = CommitChain(commits, datasets: device.settings.datasets) {
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, mail.answers.isComplete, let chain = CommitChain(commits, datasets: device.settings.datasets) {
             do {
                 var incoming: [IncomingDataset] = []
                 for schema in device.settings.datasets {
                     guard let step = chain.steps[schema.name] else { continue }
                     incoming.append(try await open(step, of: schema))
                 }
-                return try await apply(incoming, local, token: newest, view: nil, warnings: warnings)
+                return try await apply(incoming, local, token: newest, view: nil, mail, warnings: warnings)
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
                 // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
                 warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
             }
         }
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        return try await apply(state, local, token: newest, view: nil, isDoubtful: warnings.count > mended.count, warnings: warnings)
+        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: warnings.count > mended.count, warnings: warnings)
     }
 
     private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
@@ -102,7 +120,7 @@ struct SnapshotReceiver: Sendable {
     /// Applies a version whole, or, of the datasets that are here as it has them, nothing.
     ///
     /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, isDoubtful: Bool = false, warnings mended: [String]) async throws -> ImportReport {
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings mended: [String]) async throws -> ImportReport {
         var incoming: [IncomingDataset] = []
         var warnings = mended
         for schema in device.settings.datasets {
@@ -119,21 +137,21 @@ struct SnapshotReceiver: Sendable {
         }
         warnings += state.records.filter { !$0.isOfVersions }.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
-        return try await apply(incoming, local, token: token, shown: state.token?.number, view: view, warnings: warnings)
+        return try await apply(incoming, local, token: token, shown: state.token?.number, view: view, mail, warnings: warnings)
     }
 
     private func apply(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, warnings mended: [String]
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings mended: [String]
     ) async throws -> ImportReport {
         var warnings = mended
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view) } }
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?) throws -> [IncomingDataset.Outcome] {
+    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> [IncomingDataset.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -151,6 +169,10 @@ struct SnapshotReceiver: Sendable {
             }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
+            if mail.toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
+                throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
+            }
+            try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
             let importers = incoming.map { one in one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, progress: progress) } }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }

@@ -58,7 +58,12 @@ extension ExportReport {
                 let reused = reusedBlocks > 0 ? ", \(reusedBlocks) of \(blocks) blocks as they were" : ""
                 return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }
-            + unchanged.map { "  \($0): unchanged" } + notes
+            + unchanged.map { "  \($0): unchanged" } + answers + notes
+    }
+
+    private var answers: [String] {
+        guard messagesApplied + messagesRefused > 0 else { return [] }
+        return ["  messages of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
     }
 
     private var notes: [String] { warnings.map { "  warning: \($0)" } }

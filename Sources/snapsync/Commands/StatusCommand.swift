@@ -77,8 +77,15 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
-        lines += report.devices.map(line)
+        lines += messageLines(report.messages) + report.devices.map(line)
         return lines
+    }
+
+    private func messageLines(_ counts: MessageCounts) -> [String] {
+        let told = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.refused, "refused"), (counts.waiting, "to be applied here")]
+            .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
+        return (told.isEmpty ? [] : ["  messages: \(told.joined(separator: ", "))"])
+            + (counts.overlays > 0 ? ["  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them"] : [])
     }
 
     private func lines(_ report: ZoneStatusReport) -> [String] {

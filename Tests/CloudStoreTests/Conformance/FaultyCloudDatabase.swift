@@ -7,6 +7,7 @@ enum CloudFault: String, CaseIterable, Sendable {
     case losesUpdate, overwritesCommit, tearsCommit, keepsTag, hidesLostRace, ignoresDeletion, skipsCommit, repeatsCommit, corruptsAsset
     case roundsDates, dropsBytes, acceptsForeignToken, hidesMissingZone, letsAnyonePublish, ignoresVersion, discardsNamedAsset
     case forgetsCreator, forgetsDeletionReason, publishesOnPrepare, mixesZones
+    case losesMessage, replacesMessage, keepsRemovedMessage, mixesSenders
 
     /// The check that is there for it; others may fail too.
     var revealingCheck: String {
@@ -28,6 +29,9 @@ enum CloudFault: String, CaseIterable, Sendable {
         case .forgetsDeletionReason: "aDeletedZoneSaysWhyToEveryCall"
         case .publishesOnPrepare: "preparingPublishesNothing"
         case .mixesZones: "zonesShareNothing"
+        case .losesMessage, .keepsRemovedMessage: "aMessageWaitsUntilItsSenderRemovesIt"
+        case .replacesMessage: "aMessageIsNeverReplaced"
+        case .mixesSenders: "messagesComeBySenderAndInTheOrderOfTheirIDs"
         }
     }
 }
@@ -108,6 +112,26 @@ struct FaultyCloudDatabase: CloudDatabaseDecorator {
         await memory.discard(assets, in: zone)
         guard fault == .discardsNamedAsset else { return }
         for asset in assets { try? memory.damageAsset(asset.path, in: zone) { $0 = nil } }
+    }
+
+    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        if fault == .losesMessage { return }
+        do {
+            try await memory.send(message, clock: clock, in: zone)
+        } catch let error as CloudError where error.code == .serverRecordChanged && fault == .replacesMessage {
+            try await memory.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: zone)
+            try await memory.send(message, clock: clock, in: zone)
+        }
+    }
+
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        var request = request
+        if fault == .mixesSenders { request.sender = nil }
+        return try await memory.mailbox(request, in: zone)
+    }
+
+    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        if fault != .keepsRemovedMessage { try await memory.removeMessage(message, in: zone) }
     }
 
     private func distort(_ error: CloudError) -> CloudError {

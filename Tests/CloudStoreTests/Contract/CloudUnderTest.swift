@@ -11,6 +11,8 @@ protocol CloudUnderTest: Sendable {
     func damageCheckpoint(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws
     /// Changes the bytes of an asset or index, named by its path beneath the zone.
     func damageAsset(_ path: String, _ change: (inout [UInt8]?) -> Void) throws
+    /// Changes the bytes of a sender's message, by its file's name; nil takes it away.
+    func damageMessage(_ name: String, of sender: String, _ change: (inout [UInt8]?) -> Void) throws
 }
 
 /// The backends that must pass the suite.
@@ -52,6 +54,10 @@ struct MemoryUnderTest: CloudUnderTest {
     func damageAsset(_ path: String, _ change: (inout [UInt8]?) -> Void) throws {
         try memory.damageAsset(path, in: .standard, change)
     }
+
+    func damageMessage(_ name: String, of sender: String, _ change: (inout [UInt8]?) -> Void) throws {
+        try memory.damageMessage(name, of: sender, in: .standard, change)
+    }
 }
 
 struct DirectoryUnderTest: CloudUnderTest {
@@ -76,6 +82,10 @@ struct DirectoryUnderTest: CloudUnderTest {
 
     func damageAsset(_ path: String, _ change: (inout [UInt8]?) -> Void) throws {
         try damage(path, change)
+    }
+
+    func damageMessage(_ name: String, of sender: String, _ change: (inout [UInt8]?) -> Void) throws {
+        try damage("messages/\(sender)/\(name)", change)
     }
 
     private func damage(_ path: String, _ change: (inout [UInt8]?) -> Void) throws {

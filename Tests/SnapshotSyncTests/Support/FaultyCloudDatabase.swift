@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import StrictText
 
 /// A cloud that does what the one behind it does, until a fault is set.
 final class FaultyCloudDatabase: CloudDatabase {
@@ -13,6 +14,12 @@ final class FaultyCloudDatabase: CloudDatabase {
         case atOpenAsset(@Sendable () throws -> Void)
         case atWrite(any Error & Sendable)
         case atRead(any Error & Sendable)
+        /// A message is written down, and then the process ends; or its file is there, and then.
+        case beforeSend(any Error & Sendable)
+        case afterSend(any Error & Sendable)
+        /// A message was answered, and the process ends before its file is gone, or after.
+        case beforeRemove(any Error & Sendable)
+        case afterRemove(any Error & Sendable)
     }
 
     struct Crash: Error {}
@@ -62,6 +69,17 @@ final class FaultyCloudDatabase: CloudDatabase {
     func discard(_ assets: [CloudAsset], in zone: ZoneID) async { await cloud.discard(assets, in: zone) }
     func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await cloud.report(report, in: zone) }
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await cloud.deviceReports(in: zone) }
+    func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        if case .beforeSend(let error) = fault { throw error }
+        try await cloud.send(message, clock: clock, in: zone)
+        if case .afterSend(let error) = fault { throw error }
+    }
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await cloud.mailbox(request, in: zone) }
+    func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        if case .beforeRemove(let error) = fault { throw error }
+        try await cloud.removeMessage(message, in: zone)
+        if case .afterRemove(let error) = fault { throw error }
+    }
 }
 
 /// Writes the head of an asset and fails at its second piece.

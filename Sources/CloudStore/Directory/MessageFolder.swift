@@ -1,0 +1,57 @@
+public import StrictText
+
+/// A zone's mailbox: `messages/<sender>/<32 hex>.json`.
+struct MessageFolder {
+    let zone: ZoneFolder
+
+    /// Puts a message in place if nothing has its name.
+    func add(_ message: CloudMessage, clock: Instant) throws {
+        let bytes = try MessageDocument.encode(message, of: zone.history)
+        let folder = try zone.files.folder(message.sender, in: try zone.subfolder(CloudNames.messages))
+        let name = "\(message.id).json"
+        let placement = try zone.files.put(bytes, as: name, in: folder) { sealed throws(CloudError) in
+            try CommitClock.verify(clock, against: sealed.modified)
+        }
+        guard placement != .taken else { throw CloudMailbox.takenID(at: folder.place(name)) }
+    }
+
+    /// What waits; folders of names that no device has are not looked at.
+    func read(_ request: MailboxRequest) throws -> CloudMailbox {
+        var mailbox = CloudMailbox()
+        let folders: [(name: String, folder: CloudFolder)]
+        do throws(CloudError) {
+            folders = try zone.folder.folder(CloudNames.messages)?.folders() ?? []
+        } catch {
+            guard error.code == .damaged else { throw error }
+            mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
+            return mailbox
+        }
+        for (sender, folder) in folders where request.sender == nil || sender == request.sender {
+            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
+                try folder.bytes(of: name, limit: CloudMessage.byteLimit)
+            }
+        }
+        return mailbox
+    }
+
+    /// Removes a message; nothing happens if it is not there.
+    func remove(_ message: CloudMessageName) throws {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id), let folder = try zone.folder.folder("\(CloudNames.messages)/\(message.sender)") else { return }
+        try folder.remove("\(message.id).json")
+    }
+}
+
+extension DirectoryCloud {
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try await inZone(zone) { try MessageFolder(zone: $0).add(message, clock: clock) }
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try await inZone(zone) { try MessageFolder(zone: $0).read(request) }
+    }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try await inZone(zone) { try MessageFolder(zone: $0).remove(message) }
+    }
+}

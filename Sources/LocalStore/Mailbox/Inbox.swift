@@ -1,0 +1,85 @@
+import GRDB
+package import StrictText
+
+/// What a publisher did with a message.
+package struct InboxEntry: Sendable, Hashable {
+    package let id: String
+    package let sender: String
+    package let type: String
+    package let isApplied: Bool
+    /// Why it was refused.
+    package let reason: String?
+    /// The commit that says so; nil until there is one.
+    package let namedIn: Int?
+
+    package init(id: String, sender: String, type: String, isApplied: Bool, reason: String?, namedIn: Int?) {
+        self.id = id
+        self.sender = sender
+        self.type = type
+        self.isApplied = isApplied
+        self.reason = reason
+        self.namedIn = namedIn
+    }
+}
+
+// What a publisher has heard. An id that stands here is never applied again.
+extension LocalTransaction {
+    /// What is known of messages, in the order of their ids.
+    package func inbox(onlyUnnamed: Bool = false) throws -> [InboxEntry] {
+        guard try hasMailbox() else { return [] }
+        return try Row.fetchAll(
+            db, sql: "SELECT id, sender, type, outcome = 'applied', reason, named FROM snapsync_inbox \(onlyUnnamed ? "WHERE named IS NULL" : "") ORDER BY id"
+        ).map { InboxEntry(id: $0[0], sender: $0[1], type: $0[2], isApplied: $0[3], reason: $0[4], namedIn: $0[5]) }
+    }
+
+    /// Whether a message's outcome is known.
+    package func hasHeard(_ id: String) throws -> Bool {
+        try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
+    }
+
+    /// Records what became of a message, in the transaction that its effect is part of.
+    ///
+    /// - Parameters:
+    ///   - entity: the entity that the message is about, in any form that is one for each.
+    ///   - sent: the message's own instant.
+    ///   - instant: the present time.
+    package func noteHeard(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
+        try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
+            entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
+        ])
+    }
+
+    /// Whether a later message of the same sender about the same entity was heard: files may arrive in any order.
+    package func hasHeardLater(than sent: Instant, from sender: String, about entity: String) throws -> Bool {
+        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ? AND sender = ? AND instant > ?)")
+        return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds]) ?? false
+    }
+
+    /// Records that a commit, ours or another publisher's, answers these messages.
+    package func noteNamed(applied: [String], refused: [String], in commit: Int, at instant: Instant) throws {
+        guard !applied.isEmpty || !refused.isEmpty else { return }
+        try prepareMailbox()
+        for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
+            for id in ids {
+                try db.cachedStatement(sql: """
+                    INSERT INTO snapsync_inbox VALUES(?1, '', '', NULL, NULL, ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
+                    """).execute(arguments: [id, outcome, instant.microseconds, commit])
+            }
+        }
+    }
+
+    /// Whether an answer that was published before an instant is remembered.
+    package func hasHeard(before instant: Instant) throws -> Bool {
+        guard try hasMailbox() else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?)", arguments: [instant.microseconds]) ?? false
+    }
+
+    /// Forgets messages whose answer was published before an instant and whose files are gone.
+    package func forgetHeard(before instant: Instant, exceptThose waiting: Set<String>) throws {
+        guard try hasMailbox() else { return }
+        let old = try String.fetchAll(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?", arguments: [instant.microseconds])
+        for id in old where !waiting.contains(id) {
+            try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+// How a message's change comes into the tables: tracked with an instant of its own, past the triggers.
+extension LocalTransaction {
+    /// When an entity last changed or was deleted, as far as tracked changes and the applied version say; notes must have been folded.
+    package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        guard let id = try trackingID(schema) else { return nil }
+        return try KeyedStatement(db, """
+            SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
+                (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
+            """).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
+    }
+
+    /// Tracks a change of an entity with a given instant. The row must be as the change leaves it.
+    package func track(_ key: EntityKey, of schema: DatasetSchema, at instant: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        // A note of nothing takes the next sequence number, which is never given again.
+        try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
+        let sequence = db.lastInsertedRowID
+        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        try KeyedStatement(db, """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?1, ?2, ?3, ?4, coalesce(
+                (SELECT CASE WHEN \(stamp) IS ?3 THEN 0 ELSE 1 END FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?2), 2))
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = 0
+            """).bind(.integer(id), .key(key), .instant(instant), .integer(sequence)).run()
+    }
+
+    /// Returns an applier that changes an entity that is there, in place, and adds one that is not.
+    ///
+    /// Columns that the dataset does not describe keep their values.
+    package func replacing(in schema: DatasetSchema) throws -> EntityApplier {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(self, schema, updating: true) }
+    }
+
+    /// The first table of a dataset whose rows point at an entity; nil if none do.
+    package func tablePointing(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
+        let tables = Set(schemas.map { $0.table.lowercased() })
+        for foreign in try ForeignKey.all(db) where foreign.parent.lowercased() == schema.table.lowercased() && tables.contains(foreign.child.lowercased()) {
+            let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
+            let isPointedAt = try KeyedStatement(db, """
+                SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
+                WHERE p.\(schema.key.column.sqlIdentifier) = ?)
+                """).bind(.key(key)).integer() == 1
+            if isPointedAt { return foreign.child }
+        }
+        return nil
+    }
+
+    /// Runs `body`; if it throws, what it changed is undone and the transaction goes on.
+    package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
+        var result: T?
+        try LocalStoreError.translating(at: path) {
+            try db.inSavepoint {
+                result = try body()
+                return .commit
+            }
+        }
+        guard let result else { throw LocalStoreError(.inputOutput, at: path, "the savepoint did not run") }
+        return result
+    }
+
+    /// How many messages of this device may wait in the mailbox, as set here; nil if it was not set.
+    package func messageLimit() throws -> Int? {
+        try String.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = 'messageLimit'").flatMap(Int.init)
+    }
+
+    /// Sets how many messages of this device may wait in the mailbox.
+    package func setMessageLimit(_ limit: Int) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO snapsync_state VALUES('messageLimit', ?)", arguments: [String(limit)])
+    }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import GRDB
+package import SnapshotModel
+
+// How a reader's changes stand between the version and their answer.
+extension LocalTransaction {
+    /// Takes a publisher's answers. The next merge with what the version has of an entity ends what they answer.
+    package func takeAnswers(applied: [String], refused: [String]) throws {
+        guard try hasMailbox() else { return }
+        for (ids, state) in [(applied, OutboxEntry.State.applied), (refused, .refused)] {
+            for id in ids {
+                try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = ? WHERE id = ?").execute(arguments: [state.rawValue, id])
+            }
+        }
+    }
+
+    /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer.
+    package func toldChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [ToldChange] {
+        guard let id = try trackingID(schema) else { return [] }
+        let statement = try KeyedStatement(db, """
+            SELECT o.seq = c.seq, o.state, o.covers, o.body FROM snapsync_changes c JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key
+            WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent')) ORDER BY o.number
+            """).bind(.integer(id), .key(key))
+        var told: [ToldChange] = []
+        while try statement.step() {
+            guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
+            told.append(ToldChange(
+                key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }))
+        }
+        return told
+    }
+
+    /// The keys that ``overlayChange(of:in:)`` marked in the merge that is under way.
+    package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
+        guard let id = try trackingID(schema) else { return [] }
+        let statement = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND wins = 2").bind(.integer(id))
+        var keys: [EntityKey] = []
+        while try statement.step() { if let key = statement.key(0) { keys.append(key) } }
+        return keys
+    }
+
+    /// Says that the version's entity comes in, with a part of a tracked change on top, and that the change stays tracked.
+    package func overlayChange(of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = 2 WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try noteCarried(key, in: schema)
+    }
+
+    /// Says that a change's message carries all that is left of it, for the rest is lost to the version.
+    package func noteCarried(_ key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, """
+            UPDATE snapsync_outbox SET covers = 1 WHERE dataset = ?1 AND key = ?2 AND id IS NOT NULL
+            AND seq = (SELECT seq FROM snapsync_changes WHERE dataset = ?1 AND key = ?2)
+            """).bind(.integer(id), .key(key)).run()
+    }
+
+    /// Sets text columns of one row.
+    ///
+    /// - Parameter texts: the new values, by the columns' positions in the schema; nil is NULL.
+    package func setTexts(_ texts: [Int: String?], of key: EntityKey, in schema: DatasetSchema) throws {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            for (index, text) in texts {
+                try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?")
+                    .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
+            }
+        }
+    }
+
+    /// How many tracked changes are known to stay here: no message carries them whole, or it was refused.
+    package func overlayCount() throws -> Int {
+        guard try hasMailbox() else { return 0 }
+        return try Int.fetchOne(
+            db, sql: """
+                SELECT count(*) FROM snapsync_changes c WHERE EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key
+                    AND o.seq = c.seq AND (o.state IN ('local', 'refused') OR o.covers = 0 AND o.state <> 'same'))
+                """) ?? 0
+    }
+}
+
+extension KeyedStatement {
+    /// A column's text as a string; nil for what is none.
+    func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
+}

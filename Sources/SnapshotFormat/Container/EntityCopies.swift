@@ -1,0 +1,69 @@
+package import SnapshotModel
+
+/// What a comparison of one entity with another looks at.
+package struct EntityCopy: Sendable, Hashable {
+    package let state: EntityState
+    /// The hash of what is left when the masked columns are taken out.
+    package let rest: ContentHash
+    /// The values of the masked columns that hold text, by their positions in the schema.
+    package let texts: [Int: String]
+    /// The canonical JSON, if it was asked for; nil for a row that cannot be an entity.
+    package let json: String?
+}
+
+/// Takes entities and keeps copies of those that are asked for, so that it can be told which columns differ.
+///
+/// Memory: the copies, and one entity.
+package final class EntityCopies: EntitySink {
+    /// The copies, by key.
+    package private(set) var copies: [EntityKey: EntityCopy] = [:]
+    private let states: EntityStates
+    private let rests: EntityStates
+    private let encoder: EntityEncoder
+    private let plan: SchemaPlan
+    private let masked: [Int]
+    private let keepsJSON: Bool
+    private let buffer = ByteBuffer()
+    private let isWanted: (EntityKey) -> Bool
+
+    /// Keeps copies of entities whose key `isWanted`.
+    ///
+    /// - Parameter masked: the positions of text columns that ``EntityCopy/rest`` leaves out.
+    package init(schema: DatasetSchema, masking masked: [Int] = [], keepsJSON: Bool = false, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
+        plan = SchemaPlan(schema)
+        encoder = EntityEncoder(plan)
+        states = EntityStates(schema: schema)
+        rests = EntityStates(schema: schema)
+        self.masked = masked
+        self.keepsJSON = keepsJSON
+        self.isWanted = isWanted
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        let key: EntityKey
+        switch values[plan.keyIndex] {
+        case .text(let bytes) where plan.hasTextKey: key = .text(Array(bytes))
+        case .integer(let value) where !plan.hasTextKey: key = .integer(value)
+        default: return
+        }
+        guard isWanted(key) else { return }
+        try states.take(values)
+        var texts: [Int: String] = [:]
+        var rest = Array(values)
+        let mark: StaticString = "-"
+        for index in masked {
+            if case .text(let bytes) = values[index] { texts[index] = String(decoding: bytes, as: UTF8.self) }
+            // SAFETY: a static string's bytes live as long as the program.
+            rest[index] = .text(UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount))
+        }
+        try rest.withUnsafeBufferPointer { try rests.take($0) }
+        guard let state = states.states[key], let remaining = rests.states[key] else { return }
+        copies[key] = EntityCopy(state: state, rest: remaining.hash, texts: texts, json: keepsJSON ? json(values) : nil)
+    }
+
+    private func json(_ values: UnsafeBufferPointer<ColumnValue>) -> String? {
+        buffer.clear()
+        guard (try? encoder.encode(values, into: buffer)) != nil else { return nil }
+        return String(decoding: buffer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,46 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What the commits that a device has not read yet say of messages.
+struct MailboxAnswers: Sendable {
+    /// The answers of each commit that has some.
+    var commits: [(number: Int, answers: MessageAnswers)] = []
+    /// Whether no commit since the token was missed.
+    var isComplete = true
+
+    /// Takes the answers, in the transaction that moves the token past them.
+    func take(in transaction: LocalTransaction, role: SyncRole, at instant: Instant) throws {
+        if role.publishes {
+            for commit in commits {
+                try transaction.noteNamed(applied: commit.answers.applied, refused: commit.answers.refused, in: commit.number, at: instant)
+            }
+        }
+        if !isComplete { try transaction.noteMissedAnswers() }
+        for commit in commits { try transaction.takeAnswers(applied: commit.answers.applied, refused: commit.answers.refused) }
+    }
+}
+
+extension Device {
+    /// The commits since the applied version, with their answers; where that one was pruned, all that is needed to know the zone whole.
+    func news(since applied: AppliedVersion?) async throws -> (changes: ZoneChanges, answers: MailboxAnswers) {
+        var answers = MailboxAnswers()
+        let changes: ZoneChanges
+        do {
+            changes = try await cloud.changes(since: applied?.token, in: zone)
+        } catch let error as CloudError where error.code == .changeTokenExpired {
+            changes = try await cloud.changes(since: nil, in: zone)
+            answers.isComplete = false
+        }
+        answers.commits = changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }
+        return (changes, answers)
+    }
+}
+
+extension MessageAnswers {
+    /// What became of messages, as a commit says it.
+    init(_ entries: [InboxEntry]) {
+        self.init(applied: entries.filter(\.isApplied).map(\.id), refused: entries.filter { !$0.isApplied }.map(\.id))
+    }
+}

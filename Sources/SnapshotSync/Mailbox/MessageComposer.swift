@@ -1,0 +1,171 @@
+import CloudStore
+import Foundation
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Makes messages of what was changed at a reader, and writes them down: nothing is sent yet.
+///
+/// What a change is, is told by comparing the row with the applied version's entity. One message for each tracked change; an edit
+/// after it is another change.
+struct MessageComposer: Sendable {
+    let device: Device
+
+    /// How many changes are compared at once.
+    private static let batch = 4096
+
+    /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
+    /// reason not to import.
+    ///
+    /// - Returns: whether all changes were compared.
+    func runIfPossible() async -> Bool {
+        do {
+            try await run()
+            return true
+        } catch {
+            device.logger.info("changes could not be compared with the version that was applied last", metadata: ["error": "\(error)"])
+            return false
+        }
+    }
+
+    /// Whether a change was tracked since the last comparison; notes must have been folded.
+    func hasUntold(in transaction: LocalTransaction) throws -> Bool {
+        guard device.settings.role == .reader, try transaction.view() == nil, let version = try transaction.applied() else { return false }
+        return try device.settings.datasets.contains { try MessageKind($0) != nil && !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+    }
+
+    /// Composes messages for all changes that none was made of.
+    func run() async throws {
+        guard device.settings.role == .reader else { return }
+        let schemas = device.settings.datasets.filter { MessageKind($0) != nil }
+        let (version, hasWork) = try SyncError.at(.read) {
+            try device.database.read { transaction in
+                // What a view shows is no version with changes on top.
+                guard try transaction.view() == nil, let version = try transaction.applied() else { return (nil as AppliedVersion?, false) }
+                let hasWork = try transaction.hasNotes(schemas) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                return (version, hasWork)
+            }
+        }
+        guard let version, hasWork else { return }
+        try SyncError.at(.read) { try device.database.write { try $0.foldNotes(of: device.settings.datasets) } }
+        for schema in schemas {
+            guard let kind = MessageKind(schema) else { continue }
+            var last: EntityKey?
+            while true {
+                let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
+                guard let final = changes.last else { break }
+                let base = try await AppliedEntities(device: device, version: version)
+                    .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
+                try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+                last = final.key
+            }
+        }
+    }
+
+    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
+        try transaction.untoldChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
+    }
+
+    private func compose(
+        _ changes: [UntoldChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
+        in transaction: LocalTransaction
+    ) throws {
+        guard try transaction.applied() == version, try transaction.view() == nil else { return }
+        try transaction.prepareMailbox()
+        try transaction.foldNotes(of: device.settings.datasets)
+        let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)
+        // What was edited since the comparison began is another change by now.
+        for change in changes where try transaction.isTracked(change, of: schema) {
+            try transaction.giveRow(change.key, of: schema, to: rows)
+            let base = base[change.key], row = rows.copies[change.key]
+            let told = try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+            let expected = try Expected(base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema))
+            switch expected.compare(row, isDeletion: change.isDeletion) {
+            case .nothing where told.isEmpty && row != nil && base != nil:
+                // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
+                if let index = schema.timestampIndex, row?.state.hash != base?.state.hash {
+                    try transaction.importing { try transaction.setTexts([index: base?.texts[index]], of: change.key, in: schema) }
+                }
+                try transaction.forget(change, of: schema)
+            case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
+            case .untellable(let reason):
+                try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
+            case .message(let type, let entity, let readAt, let basedOn, let coversAll):
+                let id = CloudMessage.newID(at: change.instant)
+                let message = SyncUpdateMessage(
+                    type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
+                    dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)
+                let body = try StrictJSON.encode(message)
+                if body.count > CloudMessage.byteLimit - 1024 {
+                    try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+                } else {
+                    try transaction.addToOutbox(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
+                }
+            }
+        }
+    }
+}
+
+/// What the publisher will have of an entity once the messages that were told of it are applied: what a row is compared with.
+private struct Expected {
+    enum Difference {
+        case nothing
+        case untellable(String)
+        case message(SyncUpdateMessage.UpdateType, entity: String? = nil, readAt: String? = nil, basedOn: String? = nil, coversAll: Bool = true)
+    }
+
+    private let kind: MessageKind
+    private let hash: SnapshotFormat.ContentHash?
+    private let rest: SnapshotFormat.ContentHash?
+    private let readAt: String?
+    private let isThere: Bool
+
+    /// - Parameters:
+    ///   - base: the applied version's entity.
+    ///   - told: the messages about it that wait for an answer, oldest first.
+    ///   - instant: the entity's instant, where it is not its own timestamp.
+    init(_ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?) throws {
+        self.kind = kind
+        let isDeleted = told.last.map { $0.type == .notificationDeleted || $0.type == .bucketDeleted } ?? false
+        switch kind {
+        case .buckets:
+            guard let entity = told.last?.entity else {
+                (hash, rest, readAt, isThere) = (isDeleted ? nil : base?.state.hash, nil, nil, base != nil && !isDeleted)
+                return
+            }
+            let copies = EntityCopies(schema: schema)
+            _ = try SingleEntity.give(entity, of: schema, to: [copies])
+            (hash, rest, readAt, isThere) = (copies.copies.values.first?.state.hash, nil, nil, true)
+        case .notifications(let column):
+            isThere = base != nil && !isDeleted
+            rest = base?.rest
+            hash = told.isEmpty ? base?.state.hash : nil
+            readAt = base.map { base in
+                ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
+            } ?? nil
+        }
+    }
+
+    /// What a row is, told as a change of this.
+    func compare(_ row: EntityCopy?, isDeletion: Bool) -> Difference {
+        guard let row, !isDeletion else {
+            guard isThere else { return .nothing }
+            return .message(kind == .buckets ? .bucketDeleted : .notificationDeleted)
+        }
+        if isThere, row.state.hash == hash { return .nothing }
+        switch kind {
+        case .buckets:
+            guard let entity = row.json else { return .untellable("the row cannot travel") }
+            return .message(isThere ? .bucketUpdated : .bucketCreated, entity: entity)
+        case .notifications(let column):
+            guard isThere else { return .untellable("no message type creates a notification") }
+            if row.texts[column] != readAt {
+                return .message(.notificationRead, readAt: row.texts[column], basedOn: readAt, coversAll: row.rest == rest)
+            }
+            // A timestamp alone says nothing that the publisher does not have.
+            return row.rest == rest ? .nothing : .untellable("no message type edits a notification")
+        }
+    }
+}

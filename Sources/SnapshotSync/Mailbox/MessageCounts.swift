@@ -1,0 +1,34 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+
+/// How many messages are under way, and how many changes none of them carries.
+public struct MessageCounts: Sendable, Encodable {
+    /// Messages of this device that are not in the mailbox yet.
+    public internal(set) var unsent = 0
+    /// Messages of this device that no commit has answered.
+    public internal(set) var unanswered = 0
+    /// Messages of this device that the publisher refused and whose changes stay here.
+    public internal(set) var refused = 0
+    /// Changes made here that stay here, for no message carries them whole, or it was refused.
+    public internal(set) var overlays = 0
+    /// Messages in the mailbox that this device, a publisher, has not applied yet; 0 at a reader.
+    public internal(set) var waiting = 0
+
+    init() {}
+
+    init(_ device: Device) async throws {
+        let heard = try SyncError.at(.read) {
+            try device.database.read { transaction in
+                let entries = try transaction.outbox(onlyMessages: true)
+                unsent = entries.count { $0.state == .stored }
+                unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
+                refused = entries.count { $0.state == .refused }
+                overlays = try transaction.overlayCount()
+                return Set(try transaction.inbox().map(\.id))
+            }
+        }
+        guard device.settings.role.publishes else { return }
+        waiting = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard, limit: 0), in: device.zone).unreadCount }
+    }
+}

@@ -1,0 +1,84 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What waits in a zone's mailbox, and what this device told of its own changes.
+public struct MessagesReport: Sendable, Encodable {
+    /// A message in the mailbox.
+    public struct Waiting: Sendable, Encodable {
+        public let sender: String
+        public let id: String
+        public let type: String
+        /// The key of the notification or bucket; nil for `fullSync`.
+        public let entityId: String?
+        public let timestamp: String
+        /// `applied` or `refused` at this device, a publisher; nil where it was not looked at.
+        public let outcome: String?
+        /// Why it was refused.
+        public let reason: String?
+    }
+
+    /// Something in the mailbox that is no message for this device.
+    public struct SetAside: Sendable, Encodable {
+        public let file: String
+        public let reason: String
+    }
+
+    /// What became of one change that was made here.
+    public struct Told: Sendable, Encodable {
+        /// `stored`, `sent`, `doubtful`, `applied`, `refused`, or `local` where no message type carries the change.
+        public let state: String
+        public let id: String?
+        public let type: String?
+        public let dataset: String?
+        public let entityId: String?
+        public let timestamp: String?
+        /// Why it stays here.
+        public let reason: String?
+    }
+
+    public let zone: String
+    /// By sender, oldest first.
+    public let waiting: [Waiting]
+    public let setAside: [SetAside]
+    /// Oldest first; empty at a publisher.
+    public let told: [Told]
+}
+
+extension SnapshotInspector {
+    /// What waits in the mailbox, and, with a database, what it told and heard.
+    public func messages() async throws -> MessagesReport {
+        let (told, heard) = try SyncError.at(.read) {
+            try device?.database.read { (try $0.outbox(), try $0.inbox()) } ?? ([], [])
+        }
+        let mailbox = try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(limit: .max), in: zone) }
+        let outcomes = Dictionary(heard.map { ($0.id, $0) }) { first, _ in first }
+        var waiting: [MessagesReport.Waiting] = []
+        var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
+        for found in mailbox.messages {
+            do {
+                let message = try IncomingMessage(found, datasets: device?.settings.datasets, now: device?.now() ?? .now).message
+                let outcome = outcomes[found.id]
+                waiting.append(
+                    MessagesReport.Waiting(
+                        sender: found.sender, id: found.id, type: message.type.rawValue, entityId: message.entityId, timestamp: message.timestamp,
+                        outcome: outcome.map { $0.isApplied ? "applied" : "refused" }, reason: outcome?.reason))
+            } catch let fault as IncomingMessage.Fault {
+                setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
+            }
+        }
+        return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap(MessagesReport.Told.init))
+    }
+}
+
+extension MessagesReport.Told {
+    /// An entry of the outbox; nil for a row that is as its version.
+    fileprivate init?(_ entry: OutboxEntry) {
+        guard entry.state != .same else { return nil }
+        let message = entry.body.flatMap { try? StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+        self.init(
+            state: entry.state.rawValue, id: entry.id, type: message?.type.rawValue, dataset: entry.dataset, entityId: entry.key?.text,
+            timestamp: message?.timestamp, reason: entry.reason)
+    }
+}

@@ -1,0 +1,117 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Keeps read marks that were not answered yet on top of a version that comes in, so that nothing flickers back to unread.
+///
+/// What a reader shows is the version with its own messages applied to it, in the way the publisher will apply them.
+struct ReadMarks {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+    private let readAt: Int
+
+    /// Nil for a dataset whose entities cannot be marked as read.
+    init?(_ schema: DatasetSchema, in transaction: LocalTransaction) {
+        guard case .notifications(let readAt)? = MessageKind(schema) else { return nil }
+        self.schema = schema
+        self.transaction = transaction
+        self.readAt = readAt
+    }
+
+    /// What becomes of a tracked change.
+    enum Decision: Sendable {
+        /// The version's entity comes in as it is; the change is tracked no longer.
+        case version
+        /// The row stays as it is.
+        case row
+        /// The version's entity comes in with the mark on top.
+        case overlay
+    }
+
+    /// What was told of one entity that has a tracked change.
+    struct Told: Sendable {
+        /// The entry of the change itself; nil if it was made after the last comparison.
+        var state: OutboxEntry.State?
+        var coversAll = false
+        /// The marks that wait for an answer, oldest first.
+        var marks: [SyncUpdateMessage] = []
+    }
+
+    /// What was told of entities that have tracked changes.
+    func told(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Told] {
+        guard try transaction.hasMailbox() else { return [:] }
+        return try Self.group(keys.flatMap { try transaction.toldChanges(of: $0, in: schema) })
+    }
+
+    private static func group(_ entries: [ToldChange]) throws -> [EntityKey: Told] {
+        var told: [EntityKey: Told] = [:]
+        for entry in entries {
+            var one = told[entry.key] ?? Told()
+            if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
+            if let body = entry.body, entry.state == .stored || entry.state == .sent {
+                let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
+                if message.type == .notificationRead { one.marks.append(message) }
+            }
+            told[entry.key] = one
+        }
+        return told
+    }
+
+    /// A sink that keeps of a version's block what ``decide(_:over:at:_:wins:)`` looks at.
+    func copies(of keys: some Collection<EntityKey>) -> EntityCopies {
+        let wanted = Set(keys)
+        return EntityCopies(schema: schema, masking: [readAt]) { wanted.contains($0) }
+    }
+
+    /// Decides about one change.
+    ///
+    /// - Parameters:
+    ///   - entity: the version's; nil if it has none of that key.
+    ///   - instant: the entity's.
+    ///   - wins: whether the change as a whole is later than what the version says.
+    func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
+        let isCarried = told.coversAll && !change.isDeletion && [.stored, .sent, .same, .applied].contains(told.state)
+        // A tie is with the effect of a mark that came with more, which has not travelled.
+        let isTie = told.state == .applied && change.instant == instant && entity != nil
+        if !isCarried, wins || isTie { return .row }
+        // A mark alone brings no entity back.
+        guard let entity else { return .version }
+        return Self.outcome(of: told.marks, on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
+    }
+
+    /// Puts the marks that were decided to be overlays on the rows that have come in.
+    func applyOverlays(to keys: some Sequence<EntityKey>) throws {
+        for (key, told) in try told(of: keys) {
+            let copies = copies(of: [key])
+            try transaction.giveRow(key, of: schema, to: copies)
+            guard let row = copies.copies[key] else { continue }
+            let instant = try transaction.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
+            let (mark, last) = Self.outcome(of: told.marks, on: row.texts[readAt], at: instant)
+            guard let last else { continue }
+            try transaction.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
+        }
+    }
+
+    /// What `readAt` becomes when marks are applied in turn, and the last of them that changes it; nil if none does.
+    ///
+    /// A mark is applied if `readAt` is what its sender saw, or if it is later than what it replaces.
+    static func outcome(of marks: [SyncUpdateMessage], on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
+        var (readAt, instant, last) = (readAt, instant, nil as SyncUpdateMessage?)
+        for mark in marks where mark.type == .notificationRead && readAt != mark.newReadAt {
+            let sent = (try? Instant(parsing: mark.timestamp)) ?? .distantPast
+            guard readAt == mark.basedOnReadAt || sent > instant else { continue }
+            (readAt, instant, last) = (mark.newReadAt, max(sent, instant.advanced(byMicroseconds: instant == .distantPast ? 0 : 1)), mark)
+        }
+        return (readAt, last)
+    }
+
+    /// What a mark sets: `readAt`, and the timestamp if the mark is later.
+    static func texts(_ newReadAt: String?, of mark: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int: String?] {
+        var texts: [Int: String?] = [readAt: newReadAt]
+        if let index = schema.timestampIndex, try timestamp.map({ $0 < (try Instant(parsing: mark.timestamp)) }) ?? true {
+            texts.updateValue(mark.timestamp, forKey: index)
+        }
+        return texts
+    }
+}

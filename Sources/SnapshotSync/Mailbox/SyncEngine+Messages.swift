@@ -1,0 +1,55 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+extension SyncEngine {
+    /// Tells the publisher of what was changed here. Readers only; others publish their changes themselves.
+    ///
+    /// - Returns: nil if nothing was ever to be told.
+    public func sendMessages() async throws -> SendReport? {
+        try await locked {
+            let device = try device()
+            guard device.settings.role == .reader else { return nil }
+            try await MessageComposer(device: device).run()
+            guard try SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return nil }
+            return try await MessageSender(device: device).run()
+        }
+    }
+
+    /// Asks the publisher to write every dataset whole and anew at its next sync: where an asset in the cloud is damaged. Readers only.
+    public func requestFullSync() async throws -> SendReport {
+        try await locked {
+            let device = try device()
+            guard device.settings.role == .reader else {
+                throw SyncError(
+                    .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue), which publishes itself",
+                    hint: "run: snapsync export --full")
+            }
+            try SyncError.at(.announce) {
+                try device.database.write { transaction in
+                    try transaction.prepareMailbox()
+                    let isAsked = try transaction.outbox(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
+                    // Once is enough until it is answered.
+                    guard !isAsked else { return }
+                    let now = device.now(), id = CloudMessage.newID(at: now)
+                    let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
+                    try transaction.addToOutbox(id: id, body: StrictJSON.encode(message))
+                }
+            }
+            return try await MessageSender(device: device).run()
+        }
+    }
+
+    /// Sets how many messages of this device may wait in the mailbox; what is more is kept here until there is room.
+    public func setMessageLimit(_ limit: Int) throws {
+        try locked {
+            try SyncError.at(.open) {
+                try database.write { transaction in
+                    _ = try transaction.settings()
+                    try transaction.setMessageLimit(limit)
+                }
+            }
+        }
+    }
+}

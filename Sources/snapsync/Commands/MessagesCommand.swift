@@ -1,0 +1,65 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync messages`: what waits in the mailbox, and what this device told.
+struct MessagesCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "messages",
+        abstract: "Lists the messages that wait in the zone's mailbox, and what this device told of its own changes.",
+        discussion: """
+            A reader tells the publisher what was read or deleted there at each sync; the publisher's next version answers.
+
+            EXAMPLES
+              snapsync messages --db watch.db
+              snapsync messages --cloud /mnt/share/cloud --json
+              snapsync messages --db watch.db --request-full
+            """)
+
+    @OptionGroup var look: LookOptions
+    @Flag(name: .long, help: "At a reader: ask the publisher to write every dataset whole and anew at its next sync.")
+    var requestFull = false
+    @Option(name: .long, help: ArgumentHelp("At a reader: from now on, let at most so many of its messages wait in the mailbox.", valueName: "n"))
+    var limit: Int?
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("The limit must be at least 1.") }
+        guard !requestFull && limit == nil || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full and --limit need a database: --db FILE.") }
+    }
+
+    func run() async throws {
+        try await output.printer.run {
+            if let limit { try look.database.engine().setMessageLimit(limit) }
+            if requestFull { _ = try await look.database.engine().requestFullSync() }
+            let report = try await look.inspector().messages()
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension MessagesReport {
+    /// What waits, what was set aside, what was told.
+    var lines: [String] {
+        var lines = waiting.isEmpty ? ["no message waits in the mailbox of \(zone)"] : ["\(waiting.count) message\(waiting.count == 1 ? "" : "s") in the mailbox of \(zone)"]
+        lines += waiting.map { one in
+            let outcome = one.outcome.map { ", \($0)" + (one.reason.map { ": \($0)" } ?? "") } ?? ""
+            return "  \(one.type)\(one.entityId.map { " \($0)" } ?? "") of \(one.timestamp) from \(one.sender)\(outcome)"
+        }
+        lines += setAside.map { "  set aside: \($0.file): \($0.reason)" }
+        guard !told.isEmpty else { return lines }
+        lines.append("told by this device")
+        lines += told.map { one in
+            let what = [one.type ?? one.dataset, one.entityId].compactMap(\.self).joined(separator: " ")
+            return "  \(one.state): \(what)" + (one.timestamp.map { " of \($0)" } ?? "") + (one.reason.map { ": \($0)" } ?? "")
+        }
+        return lines
+    }
+}
+
+extension SendReport {
+    /// What was sent, and what was not; nothing if there was nothing to say.
+    var lines: [String] {
+        (sent > 0 ? ["sent \(sent) message\(sent == 1 ? "" : "s") to the publisher"] : [])
+            + (held > 0 ? ["  warning: \(held) more are kept here: the limit of waiting messages is reached, and the next sync tries again"] : [])
+    }
+}

@@ -1,0 +1,165 @@
+import CloudStore
+import SnapshotModel
+@testable import SnapshotSync
+import TestSupport
+import Testing
+
+/// A message takes effect once, whatever ends a run at whatever step.
+@Suite struct ExactlyOnceTests {
+    /// Where a run ends.
+    enum Stop: String, CaseIterable, Sendable {
+        case outboxStored, fileWritten, applied, committed, answered, removed
+
+        var fault: FaultyCloudDatabase.Fault {
+            switch self {
+            case .outboxStored: .beforeSend(FaultyCloudDatabase.Crash())
+            case .fileWritten: .afterSend(FaultyCloudDatabase.Crash())
+            case .applied: .beforePublish(FaultyCloudDatabase.Crash())
+            case .committed: .afterPublish(FaultyCloudDatabase.Crash())
+            case .answered: .beforeRemove(FaultyCloudDatabase.Crash())
+            case .removed: .afterRemove(FaultyCloudDatabase.Crash())
+            }
+        }
+
+        /// Which of the three syncs of a round it ends.
+        var turn: Int {
+            switch self {
+            case .outboxStored, .fileWritten: 0
+            case .applied, .committed: 1
+            case .answered, .removed: 2
+            }
+        }
+    }
+
+    @Test(arguments: Stop.allCases)
+    func aRunThatEndsAnywhereIsGoneOnWith(_ stop: Stop) async throws {
+        let mail = try await MailScene()
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'; DELETE FROM notifications WHERE id = 'n2';")
+        for turn in 0..<3 {
+            let cloud = turn == stop.turn ? mail.faulty(stop.fault) : nil
+            func run() async throws { _ = try await turn == 1 ? mail.syncWriter(cloud) : mail.syncReader(cloud) }
+            if cloud != nil { await #expect(throws: SyncError.self) { try await run() } } else { try await run() }
+            #expect(try mail.value(mail.scene.reader, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
+        }
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
+        #expect(try mail.value(mail.scene.writer, "title", of: "n2") == "")
+        let named = try await mail.named()
+        #expect(named.count == 2 && Set(named).count == 2, "each id is named once")
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try await mail.problems() == [])
+
+        // Were the mark applied once more, it would undo this.
+        try mail.scene.writer.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
+        for _ in 0..<2 {
+            try await mail.syncWriter()
+            try await mail.round()
+        }
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "-")
+        #expect(try mail.scene.differences(1) == "")
+    }
+
+    @Test func aFileThatComesBackIsNotAppliedAgain() async throws {
+        let mail = try await MailScene()
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        let message = try #require(try await mail.waiting().first)
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        #expect(try await mail.waiting().isEmpty)
+        try mail.scene.writer.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
+        // A sync tool brings the old file once more.
+        try await mail.scene.cloud.send(message, clock: mail.scene.clock.now(), in: mail.scene.zone)
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "-")
+        #expect(try mail.value(mail.scene.reader, "readAt", of: "n1") == "-")
+    }
+
+    @Test func anEditAfterAMessageIsAnotherMessage() async throws {
+        let mail = try await MailScene()
+        let times = ["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"]
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '\(times[0])' WHERE id = 'n1'")
+        try await mail.syncReader()
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '\(times[1])' WHERE id = 'n1'")
+        try await mail.syncReader()
+        #expect(try await mail.waiting().count == 2)
+        try await mail.syncWriter()
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == times[1])
+        // Marked as not read again between being told and being answered.
+        try mail.scene.reader.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "-")
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try await mail.problems() == [])
+    }
+
+    @Test func answersThatWerePrunedAreMadeUpFor() async throws {
+        let mail = try await MailScene()
+        let cloud = try #require(mail.scene.cloud as? MemoryCloudDatabase)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id IN ('n1', 'n2')")
+        try await mail.syncReader()
+        #expect(try await mail.waiting().count == 2)
+        try await mail.syncWriter()
+        // One of the marks is undone by the writer; both answers are in commits that are gone when the reader comes back.
+        try mail.scene.writer.run("UPDATE notifications SET readAt = NULL WHERE id = 'n2'")
+        for number in 0..<40 {
+            try mail.scene.writer.run("UPDATE notifications SET title = 'version \(number)' WHERE id = 'n3'")
+            try await mail.syncWriter()
+        }
+        for number in 1...30 { try cloud.damageCommit(number, in: mail.scene.zone) { $0 = nil } }
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n1") == "2026-01-01T00:00:00Z")
+        #expect(try mail.value(mail.scene.writer, "readAt", of: "n2") == "-")
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_outbox") == "0\n")
+    }
+
+    @Test func whatOnePeerHasAnsweredNoOtherAppliesAgain() async throws {
+        let mail = try await MailScene()
+        let scene = mail.scene
+        let shared = MemoryCloudDatabase(now: scene.clock.now)
+        _ = try await shared.createZone(scene.zone, creator: "a", publishers: .many)
+        for (name, role) in [("a", SyncRole.peer), ("b", .peer), ("c", .reader)] {
+            try SQLiteShell("\(name).db", in: scene.scratch.path).run(MailScene.tables)
+            try await scene.setUp("\(name).db", role, device: name)
+        }
+        func engine(_ name: String) throws -> SyncEngine { try scene.engine("\(name).db", cloud: shared) }
+        func readAt(_ name: String) throws -> String { try mail.value(SQLiteShell("\(name).db", in: scene.scratch.path), "readAt", of: "n") }
+        let a = SQLiteShell("a.db", in: scene.scratch.path), b = SQLiteShell("b.db", in: scene.scratch.path), c = SQLiteShell("c.db", in: scene.scratch.path)
+        try a.run("""
+            INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL);
+            INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'first', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b');
+            """)
+        _ = try await engine("a").export()
+        for name in ["b", "c"] { _ = try await engine(name).importNewest() }
+        try c.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n'")
+        _ = try await engine("c").sync()
+        _ = try await engine("a").export()
+        _ = try await engine("b").importNewest()
+        #expect(try readAt("b") == "2026-01-01T00:00:00Z")
+        try b.run("UPDATE notifications SET readAt = NULL WHERE id = 'n'")
+        #expect(try await engine("b").export().version == 3)
+        #expect(try readAt("b") == "-")
+        _ = try await engine("c").sync()
+        #expect(try readAt("c") == "-")
+        #expect(try await shared.mailbox(MailboxRequest(), in: scene.zone).messages.isEmpty)
+        let named = try await shared.history(in: scene.zone).flatMap(\.messages.applied)
+        #expect(named.count == 1)
+    }
+
+    @Test func anAnswerAloneIsACommit() async throws {
+        let mail = try await MailScene()
+        try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
+        try await mail.syncReader()
+        let report = try #require(try await mail.syncWriter().exported)
+        #expect(report.published && report.version == 2 && report.written.isEmpty && report.messagesRefused == 1)
+        let commit = try #require(try await mail.scene.cloud.history(in: mail.scene.zone).last)
+        #expect(commit.saved.isEmpty && commit.messages.refused.count == 1)
+        try await mail.syncReader()
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try await !mail.syncWriter().exported!.published)
+    }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is changed at a reader travels to the writer and comes back in the next version; all by the built command.
+@Suite struct MessageTests {
+    private static let later = "2027-01-01T00:00:00Z"
+
+    /// Both sides in turn: the reader tells, the writer applies and publishes, the reader imports the answer.
+    private func round(_ scene: Scene) throws {
+        for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+    }
+
+    /// The messages' files.
+    private func mailbox(_ scene: Scene, of device: String = "watch") throws -> [String] {
+        let folder = scene.scratch.path("\(Scene.zone)/messages/\(device)")
+        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+    }
+
+    private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"), sourceLocation: location)
+        #expect(try mailbox(scene) == [], sourceLocation: location)
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n", sourceLocation: location)
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_outbox") == "0\n", sourceLocation: location)
+        for database in ["watch.db", "phone.db"] { try scene.succeed("verify --local --db \(database)", at: location) }
+    }
+
+    @Test func readMarksTravelAndTheOverlayEnds() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3)")
+        let read = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
+        #expect(try scene.succeed("sync --db watch.db").hasSuffix("sent 3 messages to the publisher\n"))
+        #expect(try mailbox(scene).count == 3)
+        #expect(try scene.succeed("messages --cloud cloud").hasPrefix("3 messages in the mailbox of ZentikSyncZone\n  notificationRead "))
+        #expect(try scene.succeed("status --db watch.db").contains("\n  messages: 3 not answered yet\n"))
+        #expect(try scene.succeed("status --db phone.db").contains("\n  messages: 3 to be applied here\n"))
+        #expect(try scene.succeed("sync --db phone.db").contains("\n  messages of readers: 3 applied\n"))
+        #expect(try scene.database("phone.db").run(read) == "3\n")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("watch.db").run(read) == "3\n")
+        try expectSettled(scene)
+        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
+    }
+
+    @Test func aMessageIsJSONWithASealThatOtherToolsCheck() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z', updatedAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.succeed("sync --db watch.db")
+        let key = try scene.database("watch.db").run("SELECT min(id) FROM notifications").trimmingCharacters(in: .newlines)
+        let name = try #require(try mailbox(scene).first)
+        try Python.run("""
+            import hashlib, json, re, sys
+            raw = open(sys.argv[1], 'rb').read()
+            assert raw.startswith(b'{"message":') and raw[-77:].startswith(b',"sha256":"'), raw
+            assert hashlib.sha256(raw[11:-77]).hexdigest() == raw[-66:-2].decode()
+            message = json.loads(raw)['message']
+            assert re.fullmatch('[0-9a-f]{32}', message['id']) and message['id'] + '.json' == sys.argv[2]
+            assert message['sender'] == 'watch' and message['zone'] == 'private/ZentikSyncZone'
+            body = message['body']
+            assert body == {'type': 'notificationRead', 'entityId': sys.argv[3], 'timestamp': body['timestamp'], 'id': message['id'],
+                'sender': 'watch', 'dataset': 'notifications', 'readAt': '2026-11-20T10:00:00Z'}, body
+            """, [scene.scratch.path("\(Scene.zone)/messages/watch/\(name)"), name, key])
+    }
+
+    @Test func deletionsTravel() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("DELETE FROM notifications WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
+        try round(scene)
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications") == "28\n")
+        try expectSettled(scene)
+    }
+
+    @Test func bucketsAreCreatedUpdatedAndDeleted() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("""
+            INSERT INTO buckets VALUES('new', 'A ''quoted'' 🛰️', NULL, '', NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 1);
+            INSERT INTO buckets VALUES('gone', 'x', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL);
+            UPDATE buckets SET name = 'renamed' WHERE id = (SELECT min(id) FROM buckets WHERE id NOT IN ('new', 'gone'));
+            """)
+        try round(scene)
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets WHERE name = 'renamed' OR id = 'new' OR id = 'gone'") == "3\n")
+        try expectSettled(scene)
+        try scene.database("watch.db").run("DELETE FROM buckets WHERE id = 'gone'; UPDATE buckets SET color = '#fff' WHERE id = 'new'")
+        try round(scene)
+        #expect(try scene.database("phone.db").run("SELECT id, color FROM buckets WHERE id IN ('gone', 'new')") == "new|#fff\n")
+        try expectSettled(scene)
+    }
+
+    @Test func aTextEditedByTheWriterLaterKeepsTheReadMark() throws {
+        let scene = try Scene.phoneAndWatch()
+        let key = "(SELECT min(id) FROM notifications)"
+        let look = "SELECT title, readAt FROM notifications WHERE id = \(key)"
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = \(key)")
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected' WHERE id = \(key)")
+        try scene.succeed("sync --db phone.db")
+        // The text of the writer comes in, and the mark stays.
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("watch.db").run(look) == "corrected|2026-11-20T10:00:00Z\n")
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected again' WHERE id = \(key)")
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.database("phone.db").run(look) == "corrected again|2026-11-20T10:00:00Z\n")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("watch.db").run(look) == "corrected again|2026-11-20T10:00:00Z\n")
+        try expectSettled(scene)
+    }
+
+    @Test func anImportAloneKeepsTheReadMarkToo() throws {
+        let scene = try Scene.phoneAndWatch()
+        let key = "(SELECT min(id) FROM notifications)"
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = \(key)")
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'corrected' WHERE id = \(key)")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("import --db watch.db")
+        #expect(try scene.database("watch.db").run("SELECT title, readAt FROM notifications WHERE id = \(key)") == "corrected|2026-11-20T10:00:00Z\n")
+        #expect(try mailbox(scene) == [])
+        try round(scene)
+        try expectSettled(scene)
+    }
+
+    @Test func whatNoMessageCarriesStaysAndIsCounted() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("""
+            UPDATE notifications SET title = 'mine' WHERE id = (SELECT min(id) FROM notifications);
+            UPDATE notifications SET title = 'mine, too', readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications);
+            INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId)
+                SELECT 'made here', 'new', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', min(id) FROM buckets;
+            """)
+        for _ in 0..<2 {
+            try round(scene)
+            try scene.database("phone.db").run("UPDATE notifications SET body = 'of the writer' WHERE id = (SELECT id FROM notifications ORDER BY id LIMIT 1 OFFSET 5)")
+            #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title IN ('mine', 'mine, too', 'new')") == "3\n")
+            #expect(try mailbox(scene) == [])
+            let messages = try #require(try scene.json("status --db watch.db")["messages"] as? [String: Int])
+            #expect(messages == ["unsent": 0, "unanswered": 0, "refused": 0, "overlays": 3, "waiting": 0])
+        }
+        #expect(try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")
+        try scene.succeed("verify --local --db watch.db")
+        #expect(try scene.succeed("messages --db watch.db").contains("no message type edits a notification"))
+    }
+
+    @Test func whatIsNoMessageIsSetAsideAndStopsNothing() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
+        try scene.succeed("sync --db watch.db")
+        try Python.run("""
+            import hashlib, json, os, sys
+            box = sys.argv[1] + '/messages'
+            names = sorted(os.listdir(box + '/watch'))
+            good = json.load(open(box + '/watch/' + names[0]))['message']
+            count = 0
+            def put(message, sender='watch', name=None, raw=None):
+                global count
+                count += 1
+                body = json.dumps(message, sort_keys=True, separators=(',', ':'))
+                raw = raw if raw is not None else ('{"message":' + body + ',"sha256":"' + hashlib.sha256(body.encode()).hexdigest() + '"}').encode()
+                os.makedirs(box + '/' + sender, exist_ok=True)
+                open(box + '/' + sender + '/' + (name or message['id'] + '.json'), 'wb').write(raw)
+            def like(**changes):
+                message = json.loads(json.dumps(good))
+                message['id'] = message['body']['id'] = '%032x' % (1000 + count)
+                for key, value in changes.items():
+                    (message if key in message and key != 'id' else message['body'])[key] = value
+                return message
+            put(like(sender='phone'))
+            put(like(cloud='00000000-0000-4000-8000-000000000000'))
+            put(like(zone='public/ZentikSyncZone'))
+            put(like(type='notificationEaten'))
+            put(like(timestamp='yesterday'))
+            put(like(timestamp='9999-01-01T00:00:00Z'))
+            put(like(entityId=''))
+            put(like(dataset='buckets'))
+            put(like(type='bucketCreated', dataset='buckets', entity='{"id":"x"}'))
+            put(like(type='bucketCreated', dataset='buckets'))
+            put(like(), name='x.json')
+            put(like(), sender='somebody')
+            put(like(), raw=open(box + '/watch/' + names[1], 'rb').read()[:-30])
+            put(like(), raw=b'')
+            put(like(body=7))
+            put(like(), raw=b'{"message":' + b' ' * 70000 + b'}')
+            put(like(), raw=b'[' * 60000)
+            os.mkdir(box + '/watch/' + '%032x.json' % 5)
+            os.symlink('/etc/passwd', box + '/watch/' + '%032x.json' % 6)
+            assert count == 17
+            """, [scene.scratch.path(Scene.zone)])
+        let report = try scene.json("messages --db phone.db")
+        #expect((report["waiting"] as? [[String: Any]])?.count == 2)
+        let setAside = try #require(report["setAside"] as? [[String: String]])
+        let reasons = setAside.compactMap { $0["reason"] }
+        #expect(setAside.count == 19, "\(reasons)")
+        for reason in [
+            "it is a message of another cloud or zone", "its sender is not the device whose folder it lies in", "it is of a type that this version does not know, or lacks a field",
+            "its timestamp is not an RFC 3339 date and time", "its timestamp is more than a day ahead of this device's clock", "it names no entity", "it lacks the bucket",
+            "its name is not 32 hexadecimal digits and .json", "cut short or not a message", "its body is not a JSON object", "not a plain file",
+            "its type is not one of the dataset that it names",
+        ] { #expect(reasons.contains { $0.contains(reason) }, "\(reason) is not in \(reasons)") }
+        #expect(reasons.contains { $0.hasSuffix("at most 65536 are allowed") } && reasons.contains { $0.hasPrefix("its bucket is not one of the dataset: ") })
+        let exported = try scene.succeed("sync --db phone.db")
+        #expect(exported.contains("messages of readers: 2 applied\n  warning: 19 messages in the mailbox were set aside; snapsync messages says why"), "\(exported)")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
+    }
+
+    @Test func aFullSyncIsAskedForAndComes() throws {
+        let scene = try Scene.phoneAndWatch()
+        let asset = try scene.asset("notifications")
+        #expect(try scene.succeed("messages --db watch.db --request-full").contains("\n  fullSync of 20"))
+        try scene.succeed("messages --db watch.db --request-full")
+        #expect(try mailbox(scene).count == 1)
+        #expect(try scene.succeed("sync --db phone.db").hasPrefix("published version 2\n  buckets: 4 entities"))
+        #expect(try scene.asset("notifications") != asset)
+        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 2; nothing was written\n")
+        try scene.succeed("sync --db watch.db")
+        try expectSettled(scene)
+        Scene.checkRefusal(try scene.run("messages --db phone.db --request-full"), exit: 78, saying: ["publishes itself", "export --full"])
+    }
+
+    @Test func beyondTheLimitMessagesAreHeldAndSentLater() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("messages --db watch.db --limit 4")
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 10)")
+        for waiting in [4, 4, 2] {
+            let report = try scene.json("sync --db watch.db")
+            #expect((report["messages"] as? [String: Int])?["sent"] == waiting)
+            #expect(try mailbox(scene).count == waiting)
+            try scene.succeed("sync --db watch.db")
+            #expect(try mailbox(scene).count == waiting)
+            try scene.succeed("sync --db phone.db")
+        }
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "10\n")
+        try expectSettled(scene)
+    }
+
+    @Test func aRefusedChangeStaysAndIsNotToldAgain() throws {
+        let scene = try Scene.phoneAndWatch()
+        // The sqlite3 program does not enforce foreign keys; the writer's notifications still point at the bucket.
+        let key = try scene.database("watch.db").run("SELECT bucketId FROM notifications ORDER BY id LIMIT 1").trimmingCharacters(in: .newlines)
+        try scene.database("watch.db").run("DELETE FROM buckets WHERE id = '\(key)'")
+        try round(scene)
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets") == "4\n")
+        #expect(try mailbox(scene) == [])
+        #expect(try scene.succeed("status --db watch.db").contains("\n  messages: 1 refused\n"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try mailbox(scene) == [])
+        #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new"))
+    }
+
+    @Test func detachTakesTheMailboxOut() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("DELETE FROM notifications")
+        try round(scene)
+        for database in ["watch.db", "phone.db"] {
+            try scene.succeed("detach --db \(database)")
+            #expect(try scene.database(database).run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
+        }
+    }
+}
