@@ -30,7 +30,7 @@ public struct RetryPolicy: Sendable {
     }
 
     /// The wait after so many lost races, from 1.
-    func delay(after losses: Int) -> Duration {
+    package func delay(after losses: Int) -> Duration {
         let whole = min(longestDelay, firstDelay * (1 << min(max(losses, 1) - 1, 20)))
         return whole * (0.5 + chance() / 2)
     }

@@ -64,12 +64,14 @@ extension LocalTransaction {
 
     /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
     ///
-    /// A deletion of what the version does not have stays, unless the version knows of one as late.
+    /// A deletion of what the version does not have stays, unless the version knows of one as late. One that lost to the
+    /// version's entity goes: by now its row is there again.
     package func endMerge(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = 0 AND (state < 2
+                    OR EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at))
                 """, arguments: [id])
         try db.execute(sql: "UPDATE snapsync_changes SET wins = 0 WHERE dataset = ?", arguments: [id])

@@ -46,9 +46,9 @@ struct AssetAssembler {
 
     /// Ends the asset with that tail, if there is anything new in it.
     ///
-    /// - Parameter hasNewDeletions: whether the tail alone is worth a version.
-    mutating func finish(_ tail: SnapshotTailBuilder, hasNewDeletions: Bool) throws -> DatasetExporter.Outcome {
-        if assembly == nil, !hasNewDeletions, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
+    /// - Parameter hasNewTail: whether the tail alone is worth a version.
+    mutating func finish(_ tail: SnapshotTailBuilder, hasNewTail: Bool) throws -> DatasetExporter.Outcome {
+        if assembly == nil, !hasNewTail, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
             asset.abandon()
             return .unchanged(recordCount: recordCount)
         }

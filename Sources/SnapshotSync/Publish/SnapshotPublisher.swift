@@ -13,6 +13,8 @@ struct SnapshotPublisher: Sendable {
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
+    /// Whether other devices publish in the zone, too: then a race can be lost, and a later instant alone is worth a version.
+    var isOneOfMany = false
     let progress: ProgressHandler?
 
     /// Publishes a version if anything is new.
@@ -36,6 +38,8 @@ struct SnapshotPublisher: Sendable {
         var exported: [Exported] = []
         var settled: [Settled] = []
         do {
+            // What is published follows from the version that the rows on this state are of.
+            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
             let syncTimestamp = self.syncTimestamp(after: state)
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
@@ -81,34 +85,20 @@ struct SnapshotPublisher: Sendable {
         return changes.isComplete && changes.count == 0 && state.record(schema.recordName) != nil
     }
 
-    /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
+    /// The version to build on, after a run that was ended between its commit and the note of it was settled.
     private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
-        let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
-        guard let newest = changes.token, newest != applied?.token else { return applied?.token }
-        guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
+        let news = try await device.news()
+        warnings += news.warnings
+        guard news.isBehind || news.fork != nil, let newest = news.changes.token else { return news.applied?.token }
+        if isOneOfMany {
             throw SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)",
-                applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
-                hint: "run snapsync import first")
+                .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
+                hint: "run snapsync sync, which imports, merges and publishes")
         }
-        try SyncError.at(.apply) {
-            try device.database.write { transaction in
-                try transaction.record(AppliedVersion(newest), states(of: first))
-                for schema in device.settings.datasets {
-                    if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
-                }
-            }
-        }
-        warnings.append("found version \(newest.number), which an earlier run had published without noting it")
-        return newest
-    }
-
-    private func states(of commit: Commit) -> [DatasetState] {
-        commit.saved.compactMap { record in
-            guard let schema = device.settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
-            return DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: [])
-        }
+        throw SyncError(
+            .refused, step: .fetch, at: "zone \(device.zone)",
+            news.applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
+            hint: "run snapsync import first")
     }
 
     private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int) async throws -> Exported? {
@@ -128,7 +118,8 @@ struct SnapshotPublisher: Sendable {
     ) async throws -> Exported? {
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
+            keepsInstants: isOneOfMany, progress: progress)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else { return nil }
@@ -160,18 +151,25 @@ struct SnapshotPublisher: Sendable {
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
-        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences)) } }
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                guard try transaction.applied()?.token == token else { throw device.anotherRun(.announce) }
+                try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
+            }
+        }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
 
         try SyncError.at(.announce) {
             try device.database.write { transaction in
+                // A run that came in between has imported this very commit, and settled what is in it.
+                guard try transaction.applied()?.token == token else { return }
                 try transaction.record(
                     AppliedVersion(published),
                     exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                    if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.setLastSuccess(device.now())
             }
@@ -187,20 +185,12 @@ struct SnapshotPublisher: Sendable {
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
+                guard try transaction.applied()?.token == token else { return }
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 try transaction.setLastSuccess(device.now())
             }
         }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)
-    }
-}
-
-extension LocalTransaction {
-    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
-    fileprivate func record(_ version: AppliedVersion, _ states: [DatasetState]) throws {
-        try setApplied(version)
-        try setIntended(nil)
-        for state in states { try setDatasetState(state) }
     }
 }
 

@@ -15,17 +15,17 @@ struct SnapshotReceiver: Sendable {
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     func importNewest() async throws -> ImportReport {
-        let mended = try SyncError.at(.read) { try device.keepTracking() }
-        let local = try localState()
-        let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: local.applied?.token, in: device.zone) }
-        guard let newest = changes.token else {
+        let news = try await device.news()
+        let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        let local = try localState(news)
+        guard let newest = news.changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
+        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, news.fork == nil {
             try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: (news.fork ?? local.applied)?.token) }
         let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
         await device.report(newest)
         return report
@@ -34,10 +34,10 @@ struct SnapshotReceiver: Sendable {
     /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
     func importVersion(_ number: Int) async throws -> ImportReport {
         guard device.settings.role == .reader else {
-            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a writer; an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
+            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue); an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
         }
         let mended = try SyncError.at(.read) { try device.keepTracking() }
-        let local = try localState()
+        let local = try localState(nil)
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
@@ -47,13 +47,15 @@ struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         let untracked: Set<String>
+        let news: ZoneNews?
     }
 
-    private func localState() throws -> Local {
+    private func localState(_ news: ZoneNews?) throws -> Local {
         try SyncError.at(.read) {
             try device.database.read { transaction in
-                let untracked = try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete }
-                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)))
+                // What a commit had that lost its number is in no version of the zone: all rows are compared.
+                let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
+                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news)
             }
         }
     }
@@ -103,7 +105,8 @@ struct SnapshotReceiver: Sendable {
             try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
-            let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
+            if let news = local.news { try trackAgain(after: news, in: transaction) }
+            let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
@@ -121,6 +124,17 @@ struct SnapshotReceiver: Sendable {
             }
             try transaction.setLastSuccess(device.now())
             return replaced
+        }
+    }
+
+    /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
+    private func trackAgain(after news: ZoneNews, in transaction: LocalTransaction) throws {
+        if let fork = news.fork {
+            _ = try transaction.trackPublishedAgain(of: device.settings.datasets, after: fork.number)
+            try transaction.forgetLineage(after: fork.number)
+        } else {
+            try transaction.forgetPublished(
+                before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -ZoneNews.retention))
         }
     }
 }

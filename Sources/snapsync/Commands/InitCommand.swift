@@ -9,18 +9,20 @@ struct InitCommand: AsyncParsableCommand {
         abstract: "Sets a database up for syncing.",
         discussion: """
             Writes the settings into tables named snapsync_… in the same SQLite file; later commands need --db alone.
-            A writer makes the cloud and the zone where they are missing; a reader finds them.
+            A writer makes the cloud and the zone where they are missing; a reader finds them. In a zone that a peer makes every
+            peer publishes; all of them must mount one file system.
 
             EXAMPLES
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
+              snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
             """)
 
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
-    @Option(name: .long, help: "What this device does: writer publishes, reader imports.")
+    @Option(name: .long, help: "What this device does: writer publishes, reader imports, peer does both.")
     var role: Role
     @Option(name: .long, help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
     var device: String?
@@ -37,7 +39,15 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        case writer, reader
+        case writer, reader, peer
+
+        var syncRole: SyncRole {
+            switch self {
+            case .writer: .writer
+            case .reader: .reader
+            case .peer: .peer
+            }
+        }
     }
 
     func validate() throws {
@@ -50,7 +60,7 @@ struct InitCommand: AsyncParsableCommand {
         let db = try database.path()
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         let request = SetupRequest(
-            database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
+            database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace)
         try await output.printer.run {
             let report = try await SyncEngine.setUp(request)

@@ -5,7 +5,7 @@ import SnapshotSync
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Does what the role does: a writer publishes what is new, a reader imports what is newer.",
+        abstract: "Does what the role does: a writer publishes, a reader imports, a peer imports, merges and publishes.",
         discussion: """
             Made for cron: with --quiet, a run that went well prints nothing. A run that finds another one at work on the same
             database ends with 75 and does no harm.
