@@ -113,6 +113,14 @@ import Testing
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
+        try scene.forkOfPeers()
+        for _ in 0..<2 {
+            check(try scene.json("status --db laptop.db"), "status --json")
+            check(try scene.json("history --db laptop.db"), "history --json")
+            let verified = try scene.run("verify --db laptop.db --json")
+            check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
+            try scene.succeed("sync --db laptop.db")
+        }
         check(try scene.json("detach --db watch.db"), "detach --json")
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")

@@ -41,20 +41,25 @@ extension LocalTransaction {
 
     private func foldNotes(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        // A mark of kind 1 counts only if REPLACE did remove the row.
+        // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 2 says what the next note of the key replaced.
         let notes = try Row.fetchCursor(
             db, sql: """
-                SELECT seq, key, clock, stamp, seen FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
-                AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
+                SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
+                AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
                 """, arguments: [id])
         let before = try db.makeStatement(sql: """
             SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
             """)
         let save = try db.makeStatement(sql: "INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?, ?, ?, ?, 0)")
+        var replaced: (key: DatabaseValue, at: Int64)?
         while let note = try notes.next() {
             let key: DatabaseValue = note[1], clock = (note[2] as Int64) * 1000
-            let seen = try Int64.fetchOne(before, arguments: [id, key]) ?? Self.instant(note[4])
+            if note[5] as Int == 2 {
+                replaced = Self.instant(note[4]).map { (key, $0) }
+                continue
+            }
+            let seen = try Int64.fetchOne(before, arguments: [id, key]) ?? [Self.instant(note[4]), replaced?.key == key ? replaced?.at : nil].compactMap(\.self).max()
             let stamp = Self.instant(note[3]) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
             try save.execute(arguments: [id, key, at, note[0] as Int64])

@@ -28,7 +28,7 @@ public struct SnapshotInspector: Sendable {
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
         let newestFirst = commits.reversed().prefix(limit ?? .max)
-        return HistoryReport(zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init))
+        return HistoryReport(zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init), forks: try await forks())
     }
 
     /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
@@ -55,7 +55,15 @@ public struct SnapshotInspector: Sendable {
     }
 
     func records(at version: Int?) async throws -> ZoneState {
-        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: applied?.token) }
+        let state = try await SyncError.at(.fetch) {
+            do {
+                return try await cloud.records(in: zone, at: version, notBefore: applied?.token)
+            } catch let error as CloudError where error.code == .rolledBack {
+                // After a fork the zone is looked at as it stands; what is wrong with it is said where forks are.
+                guard let common = try await device?.news(noting: false).fork else { throw error }
+                return try await cloud.records(in: zone, at: version, notBefore: common.token)
+            }
+        }
         guard state.token != nil else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -126,6 +134,8 @@ public struct HistoryReport: Sendable, Encodable {
     public let newestVersion: Int?
     /// Newest first.
     public let versions: [Version]
+    /// Commits that lost their number to another device's.
+    public let forks: [ForkReport]
 }
 
 /// What a zone has, for who looks at a cloud directory without a database.

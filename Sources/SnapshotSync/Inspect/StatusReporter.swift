@@ -49,6 +49,8 @@ public struct StatusReport: Sendable, Encodable {
     /// When the role's work last ended well; nil before the first time.
     public let lastSuccess: String?
     public let datasets: [Dataset]
+    /// Commits that lost their number to another device's.
+    public let forks: [ForkReport]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
 }
@@ -63,7 +65,7 @@ struct StatusReporter: Sendable {
                 (try transaction.applied(), try transaction.view(), try transaction.lastSuccess(), try datasets(in: transaction))
             }
         }
-        let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
+        let news = try await device.news(noting: false), newest = news.changes.token
         let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
         return StatusReport(
             database: device.database.path, cloud: device.settings.cloud, zone: device.settings.zone, role: device.settings.role.rawValue,
@@ -71,6 +73,7 @@ struct StatusReporter: Sendable {
             version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
             lastSuccess: lastSuccess?.description,
             datasets: states,
+            forks: try await forks(news),
             devices: reports.map(StatusReport.OtherDevice.init))
     }
 

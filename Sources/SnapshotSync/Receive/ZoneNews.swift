@@ -30,8 +30,9 @@ extension Device {
     /// A commit of this device that an earlier run made without noting it is noted now, wherever others have gone on from it:
     /// it is ours if its hash is the intended one.
     ///
+    /// - Parameter noting: whether to note such a commit; false for who only looks.
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
-    func news() async throws -> ZoneNews {
+    func news(noting: Bool = true) async throws -> ZoneNews {
         let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.applied(), try $0.intended()) } }
         let changes: ZoneChanges
         do {
@@ -43,7 +44,7 @@ extension Device {
         } catch {
             throw SyncError(error, step: .fetch)
         }
-        guard settings.role.publishes, let intended, let first = changes.commits.first, first.token == intended.version.token,
+        guard noting, settings.role.publishes, let intended, let first = changes.commits.first, first.token == intended.version.token,
             first.token.number == (applied?.number ?? 0) + 1
         else { return ZoneNews(applied: applied, changes: changes, fork: nil, warnings: []) }
         try settle(first, intended, after: applied)

@@ -24,7 +24,7 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap(lines))
+            try output.printer.print(report, (report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap(lines)) + report.forks.map(\.sentence))
         }
     }
 

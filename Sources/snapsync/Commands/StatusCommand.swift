@@ -39,12 +39,13 @@ struct StatusCommand: AsyncParsableCommand {
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
             return "  \(dataset.name): \(version), \(changes)"
         }
+        lines += report.forks.map { "  \($0.sentence)" }
         lines += report.devices.map(line)
         return lines
     }
 
     private func lines(_ report: ZoneStatusReport) -> [String] {
-        ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), one publisher: \(report.publisher)"]
+        ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
             + report.records.map { "  \($0.record): \(Format.entities($0.recordCount)), \(Format.bytes($0.size)) in \($0.file)" }
             + report.devices.map(line)

@@ -6,8 +6,8 @@ import Testing
 ///
 /// `make torture` runs thousands, from a seed that it prints.
 @Suite struct PeerSimulationTests {
-    @Test(arguments: UInt64(1)...120) func peersConverge(seed: UInt64) async throws {
-        try await run(seed, steps: 40)
+    @Test(arguments: UInt64(1)...40) func peersConverge(seed: UInt64) async throws {
+        try await run(seed, steps: 30)
     }
 
     @Test func peersConvergeOverAsManyHistoriesAsAreAskedFor() async throws {
