@@ -50,8 +50,10 @@ struct PeerSync: Sendable {
             }
             return nil
         }
-        let report = try await SnapshotReceiver(device: device, progress: progress).importNewest()
-        return report.applied || !report.warnings.isEmpty ? report : nil
+        if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress).importNewest(news) }
+        let warnings = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        try await TrackingRebuild(device: device).run(news)
+        return warnings.isEmpty ? nil : ImportReport(applied: false, version: news.applied?.number, datasets: [], view: nil, warnings: warnings)
     }
 }
 

@@ -29,7 +29,7 @@ struct SnapshotPublisher: Sendable {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
         if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
             return try await nothingNew(token, settled: [], warnings)
         }

@@ -16,7 +16,7 @@ struct ForkFinder: Sendable {
     func news(after error: CloudError, applied: AppliedVersion?) async throws -> ZoneNews {
         guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else { throw SyncError(error, step: .fetch) }
         let copies = try await SyncError.at(.fetch) { try await device.cloud.conflictCopies(in: device.zone) }
-        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw explained(error, copies) }
+        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
         // The tool has decided where it put our own commit aside, or where somebody has gone on from the other one.
         let isDecided = newest.number > applied.number || newest.number == applied.number && copies.contains { $0.token == applied.token }
@@ -49,10 +49,26 @@ struct ForkFinder: Sendable {
     }
 
     /// The error, and where a conflict copy has to do with it, which.
-    private func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
+    static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
         guard let copy = copies.first else { return SyncError(error, step: .fetch) }
         return SyncError(
             .dataRefused, step: .fetch, at: error.place, "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device)",
             hint: "two devices published one number, and the commits under the plain names do not follow one another; if the later ones follow the copy, give it its plain name and keep the other one aside")
+    }
+}
+
+extension Device {
+    /// All live records as of a commit, in a zone that is not behind `version`.
+    ///
+    /// - Throws: ``SyncError``; where a fork has left commits that do not follow one another, it says which.
+    func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
+        do {
+            return try await cloud.records(in: zone, at: number, notBefore: version?.token)
+        } catch let error as CloudError where error.code == .damaged {
+            let copies = try await SyncError.at(.fetch) { try await cloud.conflictCopies(in: zone) }
+            throw ForkFinder.explained(error, copies)
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
     }
 }

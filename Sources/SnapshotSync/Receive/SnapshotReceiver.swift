@@ -14,9 +14,12 @@ struct SnapshotReceiver: Sendable {
     let progress: ProgressHandler?
 
     /// Imports the newest version if it is newer than what is here; ends a view.
-    func importNewest() async throws -> ImportReport {
-        let news = try await device.news()
+    ///
+    /// - Parameter known: what the zone has, if the caller has looked already.
+    func importNewest(_ known: ZoneNews? = nil) async throws -> ImportReport {
+        let news = if let known { known } else { try await device.news() }
         let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        try await TrackingRebuild(device: device).run(news)
         let local = try localState(news)
         guard let newest = news.changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
@@ -25,7 +28,7 @@ struct SnapshotReceiver: Sendable {
             try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: (news.fork ?? local.applied)?.token) }
+        let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
         let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
         await device.report(newest)
         return report
