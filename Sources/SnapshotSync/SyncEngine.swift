@@ -19,6 +19,7 @@ public final class SyncEngine: Sendable {
     let now: @Sendable () -> Instant
     let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
+    let assetRule: AssetRule
 
     /// Opens a database.
     ///
@@ -38,13 +39,14 @@ public final class SyncEngine: Sendable {
     package init(
         database path: String, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        assetRule: AssetRule = .standard, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
         self.pause = pause
+        self.assetRule = assetRule
     }
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -136,7 +138,7 @@ public final class SyncEngine: Sendable {
             let settings = try database.read { try $0.settings() }
             let cloud = try openCloud(settings)
             let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger)
+            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
         }
     }
 

@@ -41,34 +41,38 @@ extension LocalTransaction {
 
     private func foldNotes(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 2 says what the next note of the key replaced.
-        let notes = try Row.fetchCursor(
-            db, sql: """
-                SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
-                AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
-                """, arguments: [id])
-        let before = try db.makeStatement(sql: """
+        // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 3 says what the next note of the key replaced.
+        let notes = try KeyedStatement(db, """
+            SELECT seq, key, clock, stamp, seen, kind = 2, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
+            AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
+            """)
+        let before = try KeyedStatement(db, """
             SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
             """)
-        let save = try db.makeStatement(sql: "INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?, ?, ?, ?, 0)")
-        var replaced: (key: DatabaseValue, at: Int64)?
-        while let note = try notes.next() {
-            let key: DatabaseValue = note[1], clock = (note[2] as Int64) * 1000
-            if note[5] as Int == 2 {
-                replaced = Self.instant(note[4]).map { (key, $0) }
+        let save = try KeyedStatement(db, """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew) VALUES(?, ?, ?, ?, 0, ?)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0
+            """)
+        try notes.bind(.integer(id))
+        var replaced: (key: EntityKey?, at: Int64)?
+        while try notes.step() {
+            if notes.integer(6) == 3 {
+                replaced = Self.instant(notes.text(4)).map { (notes.key(1), $0) }
                 continue
             }
-            let seen = try Int64.fetchOne(before, arguments: [id, key]) ?? [Self.instant(note[4]), replaced?.key == key ? replaced?.at : nil].compactMap(\.self).max()
-            let stamp = Self.instant(note[3]) ?? clock
+            let clock = notes.integer(2) * 1000
+            var seen = Self.instant(notes.text(4))
+            if let found = replaced, found.key == notes.key(1) { seen = max(seen ?? .min, found.at) }
+            seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? seen
+            let stamp = Self.instant(notes.text(3)) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
-            try save.execute(arguments: [id, key, at, note[0] as Int64])
+            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .column(5, of: notes)).run()
         }
     }
 
-    private static func instant(_ value: DatabaseValue) -> Int64? {
-        guard case .string(let text) = value.storage else { return nil }
-        return (try? Instant(parsing: text))?.microseconds
+    private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
+        text.flatMap { try? Instant(parsing: $0) }?.microseconds
     }
 
     /// Whether a change is an edit or a deletion is told by looking at the row.

@@ -12,10 +12,11 @@ extension LocalTransaction {
     package func noteTouched(_ key: EntityKey, of schema: DatasetSchema, replacing seen: Instant?, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         let stamp = schema.timestampIndex.map {
-            "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = :key)"
+            "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
         } ?? "NULL"
-        try db.cachedStatement(sql: "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(:id, 0, :key, :clock, \(stamp), :seen)")
-            .execute(arguments: ["id": id, "key": key.databaseValue, "clock": clock.microseconds / 1000, "seen": seen?.description])
+        // Kind 2: it may be that the version has no such entity.
+        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, 2, ?2, ?3, \(stamp), ?4)")
+            .bind(.integer(id), .key(key), .integer(clock.microseconds / 1000), seen.map { .key(.text(Array($0.description.utf8))) } ?? .null).run()
     }
 
     /// Says that a dataset's table is the applied version and its noted changes again.

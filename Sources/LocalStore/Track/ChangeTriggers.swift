@@ -5,6 +5,8 @@ import SnapshotModel
 ///
 /// A note says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
 /// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
+///
+/// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that may not have been there before.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
@@ -27,14 +29,14 @@ struct ChangeTriggers {
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
         var statements = [
-            trigger("insert", "AFTER INSERT", note("0, NEW.\(key), \(clock), \(new), NULL")),
+            trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("0, NEW.\(key), \(clock), \(changed), \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END, NEW.\(key), \(clock), \(changed), \(old)")),
             trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
         ]
-        // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 2: seen, not touched).
+        // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
         if let stamp {
-            let seen = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 2, t.\(key), 0, NULL, t.\(stamp) FROM \(table) t WHERE t.\(key) = NEW.\(key);"
+            let seen = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 3, t.\(key), 0, NULL, t.\(stamp) FROM \(table) t WHERE t.\(key) = NEW.\(key);"
             statements.append(trigger("over", "BEFORE INSERT", seen))
             statements.append(trigger("over_update", "BEFORE UPDATE OF \(key)", seen, when: "OLD.\(key) IS NOT NEW.\(key)"))
         }

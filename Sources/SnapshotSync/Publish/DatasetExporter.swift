@@ -89,7 +89,7 @@ struct DatasetExporter: Sendable {
         }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNews = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) || keepsInstants && transaction.hasNewInstants(of: schema) }
-        return try SyncError.at(.store) { try writer.finish(tail, hasNewTail: hasNews) }
+        return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
 
     /// The tombstones and instants that go with the rows of this state.

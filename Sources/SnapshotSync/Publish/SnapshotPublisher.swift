@@ -29,48 +29,66 @@ struct SnapshotPublisher: Sendable {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
-        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
+        let last = try await lastFields(token)
+        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) } } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
+        do {
+            return try await export(after: token, last, readers: readerCount(last), warnings)
+        } catch is DatasetPublisher.TooFewReaders {
+            return try await export(after: token, last, readers: WorkerThreads.count + 1, warnings)
+        }
+    }
+
+    /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
+    private func readerCount(_ last: [String: SnapshotFields]) -> Int {
+        let isSmall = !isFull && device.settings.datasets.allSatisfy { schema in last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false }
+        return isSmall ? 1 : WorkerThreads.count + 1
+    }
+
+    private func export(after token: ChangeToken?, _ last: [String: SnapshotFields], readers: Int, _ warnings: [String]) async throws -> ExportReport {
+        let settings = device.settings
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, folding: settings.datasets) }
         defer { session.end() }
-        var exported: [Exported] = []
+        var exported: [DatasetPublisher.Written] = []
         var settled: [Settled] = []
         do {
             // What is published follows from the version that the rows on this state are of.
             guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
-            let syncTimestamp = self.syncTimestamp(after: state)
+            let publisher = DatasetPublisher(
+                device: device, session: session, syncTimestamp: syncTimestamp(after: last), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
+                keepsInstants: isOneOfMany, mayReopen: readers == 1, progress: progress)
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
-                    try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
+                    try session.withReader(0) { (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
-                if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
+                if let one = try await publisher.write(schema, after: last[schema.name]) { exported.append(one) }
             }
             session.end()
             guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
             return try await announce(exported, settled, after: token, warnings)
         } catch {
-            await device.cloud.discard(exported.map(\.asset), in: device.zone)
+            await device.cloud.discard(exported.flatMap(\.assets), in: device.zone)
             throw error
         }
     }
 
-    /// The present time; never before a version that is there, whatever the clock does.
-    private func syncTimestamp(after state: ZoneState) -> Instant {
-        let last = state.records.compactMap { SnapshotFields($0)?.syncTimestamp }.max()
-        let now = device.now()
-        return last.map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
+    /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
+    private func lastFields(_ token: ChangeToken?) async throws -> [String: SnapshotFields] {
+        let schemas = device.settings.datasets
+        let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
+        if token != nil, known.allSatisfy({ $0 != nil }) { return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } }) }
+        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+        return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(SnapshotFields.init).map { (schema.name, $0) } })
     }
 
-    private struct Exported: Sendable {
-        let schema: DatasetSchema
-        let asset: CloudAsset
-        let report: ExportedDataset
-        let syncTimestamp: Instant
+    /// The present time; never before a version that is there, whatever the clock does.
+    private func syncTimestamp(after last: [String: SnapshotFields]) -> Instant {
+        let now = device.now()
+        return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
     }
 
     /// A dataset whose rows were compared or written, and the last note that they include.
@@ -80,9 +98,9 @@ struct SnapshotPublisher: Sendable {
     }
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
-    private func isUntouched(_ schema: DatasetSchema, _ state: ZoneState, in transaction: LocalTransaction) throws -> Bool {
+    private func isUntouched(_ schema: DatasetSchema, _ last: [String: SnapshotFields], in transaction: LocalTransaction) throws -> Bool {
         let changes = try transaction.trackedChanges(of: schema)
-        return changes.isComplete && changes.count == 0 && state.record(schema.recordName) != nil
+        return changes.isComplete && changes.count == 0 && last[schema.name] != nil
     }
 
     /// The version to build on, after a run that was ended between its commit and the note of it was settled.
@@ -101,52 +119,8 @@ struct SnapshotPublisher: Sendable {
             hint: "run snapsync import first")
     }
 
-    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int) async throws -> Exported? {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
-        let previous = try await openPrevious(schema, state.record(schema.recordName))
-        do {
-            return try await export(schema, shape, session, previous, syncTimestamp, number)
-        } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
-            // A block that was to be copied is not what its index says.
-            device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
-            return try await export(schema, shape, session, nil, syncTimestamp, number)
-        }
-    }
-
-    private func export(
-        _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int
-    ) async throws -> Exported? {
-        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
-        let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            keepsInstants: isOneOfMany, progress: progress)
-        do {
-            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
-            guard case .stored(let asset, let report) = outcome else { return nil }
-            return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp)
-        } catch {
-            lent.writer.abandon()
-            throw SyncError(error, step: .store)
-        }
-    }
-
-    /// The last snapshot, if it can be read; one that cannot costs time, not data.
-    private func openPrevious(_ schema: DatasetSchema, _ record: CloudRecord?) async throws -> PreviousSnapshot? {
-        guard !isFull, let record, let fields = SnapshotFields(record) else { return nil }
-        do {
-            let reader = try await device.cloud.openAsset(fields.dataFile, in: device.zone)
-            guard let data = try reader.index() else { return nil }
-            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader)
-        } catch {
-            device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
-            return nil
-        }
-    }
-
-    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
-        let records = exported.map { one in
-            SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
-        }
+    private func announce(_ exported: [DatasetPublisher.Written], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
+        let records = exported.map { $0.fields.record(of: $0.schema) }
         let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
@@ -163,9 +137,7 @@ struct SnapshotPublisher: Sendable {
             try device.database.write { transaction in
                 // A run that came in between has imported this very commit, and settled what is in it.
                 guard try transaction.applied()?.token == token else { return }
-                try transaction.record(
-                    AppliedVersion(published),
-                    exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
+                try transaction.record(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, after: token.map { AppliedVersion($0) }, of: device.settings.datasets)
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
@@ -192,11 +164,4 @@ struct SnapshotPublisher: Sendable {
         }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)
     }
-}
-
-/// An asset writer on its way to the one thread that uses it.
-private struct LentWriter: @unchecked Sendable {
-    // SAFETY: the publisher waits while the exporter's thread has it.
-    let writer: any AssetWriter
-    init(_ writer: any AssetWriter) { self.writer = writer }
 }

@@ -36,7 +36,8 @@ struct BlockMerge {
         try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
-    private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+    /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
+    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         if let entity {
             let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
             if change.instant != instant { return change.instant > instant }
@@ -48,26 +49,5 @@ struct BlockMerge {
         }
         if let deleted = try transaction.tombstone(of: change.key, in: schema) { return change.instant > deleted }
         return true
-    }
-}
-
-/// Gives entities on, except those whose rows stay as they are.
-private final class SparingSink: EntitySink {
-    private let sink: any EntitySink
-    private let keyIndex: Int
-    private let spared: Set<EntityKey>
-
-    init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
-        self.sink = sink
-        self.keyIndex = keyIndex
-        self.spared = spared
-    }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        switch values[keyIndex] {
-        case .text(let bytes) where spared.contains(.text(Array(bytes))): return
-        case .integer(let value) where spared.contains(.integer(value)): return
-        default: try sink.take(values)
-        }
     }
 }

@@ -14,11 +14,7 @@ struct DatasetImporter: Sendable {
     var keepsInstants = false
     let progress: ProgressHandler?
 
-    /// What was done.
-    struct Outcome: Sendable {
-        let report: ImportedDataset
-        let unknownFields: [String]
-    }
+    typealias Outcome = IncomingDataset.Outcome
 
     /// How the version is applied, decided before anything is changed.
     enum Plan: Sendable {
@@ -119,9 +115,9 @@ struct DatasetImporter: Sendable {
         }
         return Outcome(
             report: ImportedDataset(
-                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,
+                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.syncTimestamp.description,
                 size: blocks.reduce(index.header.length + index.tail.length) { $0 + index.blocks[$1].member.length },
-                blocks: index.blocks.count, blocksFetched: blocks.count),
+                blocks: index.blocks.count, blocksFetched: blocks.count, changeFiles: 0),
             unknownFields: unknown.sorted())
     }
 

@@ -28,8 +28,7 @@ struct SnapshotReceiver: Sendable {
             try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
-        let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
-        let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
+        let report = try await applyNewest(news, newest, local, mended)
         await device.report(newest)
         return report
     }
@@ -63,39 +62,79 @@ struct SnapshotReceiver: Sendable {
         }
     }
 
-    private struct Incoming: Sendable {
-        let schema: DatasetSchema
-        let asset: SnapshotAsset
+    /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
+    private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mended: [String]) async throws -> ImportReport {
+        var warnings = mended
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets) {
+            do {
+                var incoming: [IncomingDataset] = []
+                for schema in device.settings.datasets {
+                    guard let step = chain.steps[schema.name] else { continue }
+                    incoming.append(try await open(step, of: schema))
+                }
+                return try await apply(incoming, local, token: newest, view: nil, warnings: warnings)
+            } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
+                // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
+                device.logger.notice("the change assets do not lead to the newest version; comparing with it block by block", metadata: ["error": "\(error)"])
+                warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
+            }
+        }
+        let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
+        return try await apply(state, local, token: newest, view: nil, isDoubtful: warnings.count > mended.count, warnings: warnings)
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, warnings mended: [String]) async throws -> ImportReport {
-        var incoming: [Incoming] = []
+    private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
+        switch step {
+        case .whole(let record):
+            try refuseOtherType(record, schema)
+            return try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone)
+        case .changes(let fields, let files):
+            let count = try SyncError.at(.read) { try device.database.read { try $0.knownFields(of: schema)?.recordCount } }
+            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: count, in: device.cloud, zone: device.zone)
+        }
+    }
+
+    private func refuseOtherType(_ record: CloudRecord, _ schema: DatasetSchema) throws {
+        guard record.type == schema.recordType else {
+            throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
+        }
+    }
+
+    /// Applies a version whole, or, of the datasets that are here as it has them, nothing.
+    ///
+    /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, isDoubtful: Bool = false, warnings mended: [String]) async throws -> ImportReport {
+        var incoming: [IncomingDataset] = []
         var warnings = mended
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
                 continue
             }
-            guard record.type == schema.recordType else {
-                throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
-            }
+            try refuseOtherType(record, schema)
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !local.untracked.contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            let isHere = view == nil && local.view == nil && !isDoubtful && !local.untracked.contains(schema.name)
+                && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
-            incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
+            incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
         }
         warnings += state.records.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
+        return try await apply(incoming, local, token: token, shown: state.token?.number, view: view, warnings: warnings)
+    }
 
-        let found = incoming
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
+    private func apply(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, warnings mended: [String]
+    ) async throws -> ImportReport {
+        var warnings = mended
+        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view) } }
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
-        return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
+        return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
+    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?) throws -> [IncomingDataset.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -109,21 +148,23 @@ struct SnapshotReceiver: Sendable {
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             try transaction.foldNotes(of: device.settings.datasets)
             if let news = local.news { try trackAgain(after: news, in: transaction) }
-            let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress) }
+            let importers = incoming.map { one in
+                one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress) }
+            }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
-            let plans = try importers.map { try $0.plan(transaction) }
+            let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing {
-                let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
+                let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], in: transaction, progress) }
                 try keeper.settle()
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
-            if let token { try transaction.setApplied(AppliedVersion(token)) }
+            if let token { try note(incoming, local, AppliedVersion(token), in: transaction) }
             try transaction.setView(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.setDatasetState(
-                    DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
+                    DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try transaction.setLastSuccess(device.now())
             return replaced
@@ -139,5 +180,12 @@ struct SnapshotReceiver: Sendable {
             try transaction.forgetPublished(
                 before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -ZoneNews.retention))
         }
+    }
+
+    private func note(_ incoming: [IncomingDataset], _ local: Local, _ version: AppliedVersion, in transaction: LocalTransaction) throws {
+        let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
+        // After a view or a fork, what was known of a dataset is of another version than its rows.
+        try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
+        try transaction.setApplied(version)
     }
 }

@@ -14,6 +14,9 @@ struct ZoneNews: Sendable {
     /// What deserves attention, in words.
     let warnings: [String]
 
+    /// Whether the commits go on from the very version that is here, without a gap and without a fork.
+    var follows: Bool { fork == nil && (changes.commits.first.map { $0.parent == applied?.hash && $0.token.number == (applied?.number ?? 0) + 1 } ?? false) }
+
     /// Whether the zone has anything that is not here.
     var isBehind: Bool { changes.token != applied?.token }
 
@@ -55,14 +58,14 @@ extension Device {
 
     /// Notes a commit of this device as the version that is here, with the tracked changes that it has.
     private func settle(_ commit: Commit, _ intended: IntendedVersion, after applied: AppliedVersion?) throws {
-        let states = commit.saved.compactMap { record -> DatasetState? in
+        let saved = commit.saved.compactMap { record -> (DatasetSchema, SnapshotFields)? in
             guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
-            return DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: [])
+            return (schema, fields)
         }
         try SyncError.at(.apply) {
             try database.write { transaction in
                 guard try transaction.applied() == applied, try transaction.intended() == intended else { throw anotherRun(.apply) }
-                try transaction.record(intended.version, states)
+                try transaction.record(intended.version, saved, after: applied, of: settings.datasets)
                 for schema in settings.datasets {
                     guard let sequence = intended.sequences[schema.name] else { continue }
                     try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now())
@@ -78,11 +81,14 @@ extension Device {
 }
 
 extension LocalTransaction {
-    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
-    func record(_ version: AppliedVersion, _ states: [DatasetState]) throws {
+    /// Notes a version of this device's own that is now both here and in the cloud, and that no commit is under way.
+    func record(_ version: AppliedVersion, _ saved: [(DatasetSchema, SnapshotFields)], after before: AppliedVersion?, of schemas: [DatasetSchema]) throws {
+        try keepFields(Dictionary(uniqueKeysWithValues: saved.map { ($0.name, $1) }), of: schemas, before: before, now: version)
         try setApplied(version)
         try setIntended(nil)
-        for state in states { try setDatasetState(state) }
+        for (schema, fields) in saved {
+            try setDatasetState(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
+        }
     }
 
     /// Makes tracked changes part of the version that has them, and keeps them for the case of a fork.

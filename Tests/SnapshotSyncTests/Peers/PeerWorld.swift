@@ -32,6 +32,7 @@ final class PeerWorld: @unchecked Sendable {
     private let zone = ZoneID.standard
     private var milliseconds: Int64
     private let keyCount: Int
+    private var rule = AssetRule.standard
     private let pad: String
     private var noteCount = 0
     /// What was done, for a history that ends badly.
@@ -51,6 +52,12 @@ final class PeerWorld: @unchecked Sendable {
         let isLarge = random.happens(percent: 15)
         keyCount = isLarge ? 24 : 3 + random.below(7)
         pad = isLarge ? String(repeating: "large ", count: 6000) : ""
+        if random.happens(percent: 60) {
+            // Change assets, as a large dataset has them, and now and then a snapshot asset.
+            rule.smallByteCount = 0
+            rule.changeFileCount = 1 + random.below(5)
+            rule.changeShare = 10
+        }
         schema = try DatasetSchema(
             name: "things", table: "things", key: "id", timestamp: hasTimestamp ? "changed" : nil,
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("note", .text)])
@@ -215,7 +222,7 @@ extension PeerWorld {
             if trouble == .killedAfterCommit { throw ScriptedCloud.Crash() }
         }
         let cloud = scripted
-        let engine = try SyncEngine(database: path(peers[device].name), pause: { _ in }) { _ in cloud }
+        let engine = try SyncEngine(database: path(peers[device].name), pause: { _ in }, assetRule: rule) { _ in cloud }
         _ = try await engine.sync()
         if !attempts.hasPublished { model.merge(into: device) }
     }
@@ -265,7 +272,7 @@ extension PeerWorld {
     func verify() async throws {
         for device in peers.indices {
             let cloud = cloud
-            let engine = try SyncEngine(database: path(peers[device].name)) { _ in cloud }
+            let engine = try SyncEngine(database: path(peers[device].name), assetRule: rule) { _ in cloud }
             let problems = try await engine.inspector().verify(all: device == 0, local: true).problems
             guard problems.isEmpty else { throw difference(device, problems) }
         }
