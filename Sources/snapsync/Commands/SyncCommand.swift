@@ -27,7 +27,7 @@ struct SyncCommand: AsyncParsableCommand {
             defer { progress?.line.clear() }
             let report = try await engine.sync(progress: progress?.handler)
             progress?.line.clear()
-            if !quiet { try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? [])) }
+            if !quiet { try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? [])) }
         }
     }
 }
