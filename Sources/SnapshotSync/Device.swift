@@ -13,6 +13,10 @@ struct Device: Sendable {
     let now: @Sendable () -> Instant
     let logger: Logger
     let assetRule: AssetRule
+    /// How large an asset may be, in bytes.
+    var assetLimit = OperatorSettings.standardAssetLimit
+    /// When the run began.
+    let begun = ContinuousClock.now
 
     /// Whether this device may publish in the zone.
     ///

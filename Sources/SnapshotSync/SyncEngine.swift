@@ -75,19 +75,21 @@ public final class SyncEngine: Sendable {
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
         try await locked {
-            let device = try device()
-            return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress).run()
+            try await recorded {
+                let device = try device()
+                return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress).run()
+            }
         }
     }
 
     /// Imports the newest version, if it is not here yet.
     public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importNewest() } }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
     public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) }
+        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) } }
     }
 
     /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
@@ -108,10 +110,12 @@ public final class SyncEngine: Sendable {
         switch settings.role {
         case .writer, .peer:
             return try await locked {
-                let device = try device()
-                if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, progress: progress, pause: pause).run() }
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress).run()
-                return SyncReport(role: settings.role.rawValue, exported: exported, imported: nil)
+                try await recorded {
+                    let device = try device()
+                    if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, progress: progress, pause: pause).run() }
+                    let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress).run()
+                    return SyncReport(role: settings.role.rawValue, exported: exported, imported: nil)
+                }
             }
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
@@ -135,10 +139,10 @@ public final class SyncEngine: Sendable {
     /// The database, its settings and the cloud that they name.
     func device() throws -> Device {
         try SyncError.at(.open) {
-            let settings = try database.read { try $0.settings() }
-            let cloud = try openCloud(settings)
+            let (settings, assetLimit) = try database.read { (try $0.settings(), try $0.operatorSettings().assetLimit) }
+            let cloud = AssetLimitedCloud(wrapping: try openCloud(settings), limit: assetLimit, datasets: settings.datasets)
             let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
+            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit)
         }
     }
 

@@ -70,7 +70,9 @@ import Testing
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1",
+        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
+        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
+        "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0", "export --db a --asset-limit 2TB",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -80,7 +82,7 @@ import Testing
         #expect(try FileListing(of: scene.scratch.path).entries.count == 1)
     }
 
-    @Test func reportsHaveExactlyTheFieldsOfThePage() throws {
+    @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
         let page = try CommandPage()
         var seen: [String: Set<String>] = [:]
         func check(_ object: [String: Any], _ heading: String, at location: SourceLocation = #_sourceLocation) {
@@ -107,6 +109,9 @@ import Testing
             check(report, "sync --json")
         }
         check(try scene.json("import --db watch.db --version 1"), "import --json")
+        let large = try Scene.phone(notifications: 6000)
+        try large.succeed("generate --db phone.db --mark-read 3")
+        check(try large.json("export --db phone.db"), "export --json")
         check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("history --db watch.db"), "history --json")
@@ -121,6 +126,12 @@ import Testing
             check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
             try scene.succeed("sync --db laptop.db")
         }
+        check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
+        check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
+        for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
+        try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
+        #expect(try scene.run("sync --db phone.db").status == 65)
+        check(try scene.json("status --db phone.db"), "status --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")

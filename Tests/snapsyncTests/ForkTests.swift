@@ -59,13 +59,8 @@ import Testing
 
     @Test func readerFollowsTheCommitThatStands() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 12 --buckets 2")
-        try scene.succeed("init --db desk.db --cloud one --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
-        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try scene.peersWithCopies()
         try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
-        try scene.succeed("sync --db laptop.db")
         try scene.succeed("sync --db watch.db")
         try scene.database("desk.db").run("UPDATE notifications SET title = 'by desk'")
         try scene.database("laptop.db").run("DELETE FROM notifications")
@@ -90,12 +85,7 @@ import Testing
 
     @Test func forkWithoutAConflictCopyWaitsUntilSomebodyHasGoneOn() throws {
         let scene = try Scene()
-        try scene.succeed("generate --db desk.db --notifications 12 --buckets 2")
-        try scene.succeed("init --db desk.db --cloud one --role peer --device desk")
-        try scene.succeed("sync --db desk.db")
-        try scene.scratch.copy(scene.scratch.path("one"), to: "two")
-        try scene.succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
-        try scene.succeed("sync --db laptop.db")
+        try scene.peersWithCopies()
         try scene.database("desk.db").run("UPDATE notifications SET title = 'by desk' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.succeed("sync --db desk.db")
         try scene.database("laptop.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")

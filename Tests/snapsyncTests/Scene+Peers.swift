@@ -4,18 +4,22 @@ import Testing
 
 extension Scene {
     /// Two peers, `desk.db` and `laptop.db`, each with its own copy of the cloud, `one` and `two`, as a tool that replicates folders
-    /// makes them; both have version 1, and then each edits and publishes version 2. The tool has brought everything over:
-    /// desk's commit stands in both copies, laptop's lies beside it as a conflict copy.
-    ///
-    /// - Parameter laptopVersions: how many versions laptop publishes before the tool comes to it.
-    func forkOfPeers(laptopVersions: Int = 1) throws {
+    /// makes them; both have version 1.
+    func peersWithCopies() throws {
         try succeed("generate --db desk.db --notifications 12 --buckets 2")
         try succeed("init --db desk.db --cloud one --role peer --device desk")
         try succeed("sync --db desk.db")
         try scratch.copy(scratch.path("one"), to: "two")
         try succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
         try succeed("sync --db laptop.db")
+    }
 
+    /// The same, and then each edits and publishes version 2. The tool has brought everything over: desk's commit stands in both
+    /// copies, laptop's lies beside it as a conflict copy.
+    ///
+    /// - Parameter laptopVersions: how many versions laptop publishes before the tool comes to it.
+    func forkOfPeers(laptopVersions: Int = 1) throws {
+        try peersWithCopies()
         try database("desk.db").run("UPDATE notifications SET title = 'by desk' WHERE id = (SELECT min(id) FROM notifications)")
         try succeed("sync --db desk.db")
         for number in 1...laptopVersions {

@@ -81,8 +81,11 @@ extension LocalTransaction {
     /// When the last run of the role's work ended well.
     package func lastSuccess() throws -> Instant? { try state("lastSuccess") }
 
-    /// Records that the role's work has ended well.
-    package func setLastSuccess(_ instant: Instant) throws { try setState("lastSuccess", instant) }
+    /// Records that the role's work has ended well, and forgets what went wrong before.
+    package func setLastSuccess(_ instant: Instant) throws {
+        try setState("lastSuccess", instant)
+        try setLastFailure(nil)
+    }
 
     /// What is known of each dataset, in the order of names.
     package func datasetStates() throws -> [DatasetState] {
@@ -114,7 +117,7 @@ extension LocalTransaction {
     /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
     package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setState("record:\(schema.name)", record) }
 
-    private func state<T: Decodable>(_ key: String) throws -> T? {
+    func state<T: Decodable>(_ key: String) throws -> T? {
         guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
         do {
             return try StrictJSON.decode(T.self, from: Data(row.decode(String.self, atIndex: 0).utf8))
@@ -123,7 +126,7 @@ extension LocalTransaction {
         }
     }
 
-    private func setState<T: Encodable>(_ key: String, _ value: T?) throws {
+    func setState<T: Encodable>(_ key: String, _ value: T?) throws {
         guard let value else {
             return try db.execute(sql: "DELETE FROM snapsync_state WHERE key = ?", arguments: [key])
         }

@@ -55,9 +55,9 @@ extension SnapshotInspector {
     }
 }
 
-extension StatusReporter {
-    /// The forks that show in the directory, and the one that this device alone knows of.
-    func forks(_ news: ZoneNews) async throws -> [ForkReport] {
+extension ForkReport {
+    /// The forks that show in the directory, and the one that a device alone knows of.
+    static func all(_ news: ZoneNews, at device: Device) async throws -> [ForkReport] {
         let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: news.applied, device: device)
         let forks = try await inspector.forks()
         guard news.fork != nil, let applied = news.applied, !forks.contains(where: { $0.version == applied.number && !$0.isHealed }) else { return forks }

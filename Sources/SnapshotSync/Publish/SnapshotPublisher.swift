@@ -143,7 +143,7 @@ struct SnapshotPublisher: Sendable {
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
                     if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
-                try transaction.setLastSuccess(device.now())
+                try device.noteSuccess(.export, in: transaction)
             }
         }
         await device.report(published)
@@ -151,7 +151,7 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) })
     }
 
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
@@ -159,7 +159,7 @@ struct SnapshotPublisher: Sendable {
             try device.database.write { transaction in
                 guard try transaction.applied()?.token == token else { return }
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
-                try transaction.setLastSuccess(device.now())
+                try device.noteSuccess(.export, in: transaction)
             }
         }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)

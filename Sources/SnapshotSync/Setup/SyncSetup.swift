@@ -22,10 +22,13 @@ public struct SetupRequest: Sendable {
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
     public var replacesOwnRows: Bool
+    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    public var assetLimit: Int?
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
-        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false
+        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
+        assetLimit: Int? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -36,6 +39,7 @@ public struct SetupRequest: Sendable {
         self.datasets = datasets
         self.createsTables = createsTables
         self.replacesOwnRows = replacesOwnRows
+        self.assetLimit = assetLimit
     }
 }
 
@@ -80,6 +84,7 @@ enum SyncSetup {
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.initialize(settings)
+                    if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()

@@ -36,6 +36,8 @@ struct InitCommand: AsyncParsableCommand {
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    var assetLimit: ByteCount = ByteCount(250_000_000)
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
@@ -61,7 +63,7 @@ struct InitCommand: AsyncParsableCommand {
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         let request = SetupRequest(
             database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace)
+            datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value)
         try await output.printer.run {
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))

@@ -1,0 +1,25 @@
+import CloudStore
+import LocalStore
+
+/// What a zone says: its newest version, its records and its devices.
+struct ZoneFacts: Sendable {
+    let newest: ChangeToken?
+    let state: ZoneState
+    let reports: [DeviceReport]
+    /// Commits that lost their number to another device's.
+    let forks: [ForkReport]
+
+    init(_ device: Device) async throws {
+        let news = try await device.news(noting: false), newest = news.changes.token
+        self.newest = newest
+        forks = try await ForkReport.all(news, at: device)
+        (state, reports) = try await SyncError.at(.fetch) {
+            ( try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
+        }
+    }
+
+    /// The size of a record's newest snapshot asset, in bytes; nil if there is none.
+    func assetSize(of record: String) -> Int? {
+        state.record(record).flatMap(SnapshotFields.init)?.dataFile.byteCount
+    }
+}
