@@ -56,7 +56,7 @@ extension LocalTransaction {
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
-        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?").bind(.integer(id))
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind < 3").bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)

@@ -48,6 +48,8 @@ extension SnapshotInspector {
         guard let token, token.number >= number else { return false }
         do {
             _ = try await cloud.changes(since: token, in: zone)
+            // Folding follows every link: a later commit of its own may stand on one that does not.
+            _ = try await cloud.records(in: zone)
             return true
         } catch let error as CloudError where [.rolledBack, .damaged, .changeTokenExpired].contains(error.code) {
             return error.code == .changeTokenExpired
