@@ -3,7 +3,9 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
-.PHONY: help setup build demo test bench install clean
+HISTORIES ?= 2000
+
+.PHONY: help setup build demo test torture bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -21,6 +23,10 @@ test: setup ## build and run all tests
 	@Scripts/check_rooms.sh
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
+
+torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
+	$(SWIFT) build --build-tests
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
 
 bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh

@@ -105,7 +105,10 @@ let package = Package(
             name: "CloudStoreTests", dependencies: ["CloudStore", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
-            dependencies: ["SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport"],
+            dependencies: [
+                "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: house),
         .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
     ]

@@ -35,6 +35,10 @@ public protocol CloudDatabase: Sendable {
     /// All commits that are kept, oldest first, checked link by link.
     func history(in zone: ZoneID) async throws -> [Commit]
 
+    /// The commits that lost their number to another and were kept under another name. A backend on which a number can be taken
+    /// only once leaves this to the default: there are none.
+    func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy]
+
     /// Makes the commit that would follow `token` (nil: the zone's first), without putting it in place.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit
     /// Puts a prepared commit in place if nobody has taken its number. Throws `serverRecordChanged` if somebody has.
@@ -83,6 +87,8 @@ extension CloudDatabase {
     public func records(in zone: ZoneID) async throws -> ZoneState {
         try await records(in: zone, at: nil, notBefore: nil)
     }
+
+    public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
 }
 
 /// Takes the bytes of one new asset, in order. Synchronous: it may be called from any one thread at a time.

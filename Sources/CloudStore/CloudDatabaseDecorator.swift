@@ -36,6 +36,8 @@ extension CloudDatabaseDecorator {
 
     public func history(in zone: ZoneID) async throws -> [Commit] { try await wrapped.history(in: zone) }
 
+    public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { try await wrapped.conflictCopies(in: zone) }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await wrapped.prepare(draft, after: token, in: zone)
     }

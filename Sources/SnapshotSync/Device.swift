@@ -30,6 +30,12 @@ struct Device: Sendable {
         }
     }
 
+    /// Whether this device publishes in a zone in which others do, too.
+    func isOneOfMany() async throws -> Bool {
+        guard settings.role.publishes else { return false }
+        return try await SyncError.at(.open) { try await cloud.zone(zone) }.publishers == .many
+    }
+
     /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
     ///
     /// - Returns: a sentence for each dataset whose tracking was not as it should be.

@@ -21,7 +21,7 @@ extension SyncEngine {
         let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
         let isOpen = try await gate.decision() == .open
         let zone: Result<ZoneFacts, SyncError>
-        do { zone = .success(try await ZoneFacts(device(), applied: local.applied)) } catch { zone = .failure(SyncError(error, step: .fetch)) }
+        do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
         let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
         try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
         if isOpen { _ = try zone.get() }

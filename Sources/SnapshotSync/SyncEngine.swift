@@ -18,6 +18,7 @@ public final class SyncEngine: Sendable {
     let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     let now: @Sendable () -> Instant
     let logger: Logger
+    let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
@@ -37,16 +38,19 @@ public final class SyncEngine: Sendable {
     }
 
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
+    ///
+    /// - Parameter pause: waits after a lost race.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }, assetRule: AssetRule = .standard,
-        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        assetRule: AssetRule = .standard, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
+        self.pause = pause
         self.assetRule = assetRule
     }
 
@@ -69,13 +73,16 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Publishes a version, if anything is new. Writers only.
+    /// Publishes a version, if anything is new. Writers and peers only; a peer that is behind must ``sync(level:progress:)``.
     ///
     /// - Parameters:
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await run { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
+        try await run {
+            let device = try device()
+            return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress).run()
+        }
     }
 
     /// Imports the newest version, if it is not here yet.
@@ -100,13 +107,18 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Does what the role does: a writer publishes what is new, a reader imports what is newer; a view is left as it is.
+    /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
     public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await gate.enter()
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         switch settings.role {
         case .writer, .peer:
-            return SyncReport(role: settings.role.rawValue, exported: try await export(level: level, progress: progress), imported: nil)
+            return try await run {
+                let device = try device()
+                if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, progress: progress, pause: pause).run() }
+                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress).run()
+                return SyncReport(role: settings.role.rawValue, exported: exported, imported: nil)
+            }
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
                 return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
@@ -173,9 +185,9 @@ public struct DetachReport: Sendable, Encodable {
 /// What `sync` did.
 public struct SyncReport: Sendable, Encodable {
     public let role: String
-    /// A writer's part; nil at a reader.
+    /// What was published; nil at a reader.
     public let exported: ExportReport?
-    /// A reader's part; nil at a writer.
+    /// What was imported; nil at a writer, and at a peer for which nothing was new.
     public let imported: ImportReport?
     /// What a reader told the publisher of its own changes; nil where nothing was to be told.
     public internal(set) var messages: SendReport?

@@ -152,6 +152,14 @@ import Testing
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
         try checkVersions(scene) { check($0, $1) }
+        try scene.forkOfPeers()
+        for _ in 0..<2 {
+            check(try scene.json("status --db laptop.db"), "status --json")
+            check(try scene.json("history --db laptop.db"), "history --json")
+            let verified = try scene.run("verify --db laptop.db --json")
+            check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
+            try scene.succeed("sync --db laptop.db")
+        }
         check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
         check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
         for line in try await scene.linesOfAWatch() { check(line, "watch --json") }

@@ -99,6 +99,10 @@ public final class DirectoryCloud: CloudDatabase {
         try await inZone(zone) { try HistoryReader(source: $0).all() }
     }
 
+    public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] {
+        try await inZone(zone) { try $0.conflictCopies() }
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
     }

@@ -39,7 +39,7 @@ extension LocalTransaction {
     /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
     package func settings() throws -> SyncSettings {
         guard try db.hasTable("snapsync_settings") else {
-            throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader")
+            throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
             guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) else {
@@ -103,7 +103,7 @@ extension LocalTransaction {
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
     package func detach() throws {
         try untrack()
-        for table in ["snapsync_settings", "snapsync_state", "snapsync_datasets"] {
+        for table in ["snapsync_settings", "snapsync_state", "snapsync_datasets", Self.publishedTable, Self.lineageTable] {
             try db.execute(sql: "DROP TABLE IF EXISTS \(table)")
         }
     }

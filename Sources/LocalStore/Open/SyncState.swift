@@ -61,7 +61,10 @@ extension LocalTransaction {
     package func applied() throws -> AppliedVersion? { try state("applied") }
 
     /// Records the version that is now in the database, in the transaction that brought it.
-    package func setApplied(_ version: AppliedVersion) throws { try setState("applied", version) }
+    package func setApplied(_ version: AppliedVersion) throws {
+        try setState("applied", version)
+        try noteLineage(version)
+    }
 
     /// The commit that a publisher was about to put in place; nil if none is under way.
     package func intended() throws -> IntendedVersion? { try state("intended") }

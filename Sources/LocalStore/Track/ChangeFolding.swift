@@ -41,9 +41,9 @@ extension LocalTransaction {
 
     private func foldNotes(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        // A mark of kind 1 counts only if REPLACE did remove the row.
+        // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 3 says what the next note of the key replaced.
         let notes = try KeyedStatement(db, """
-            SELECT seq, key, clock, stamp, seen, kind = 2 FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
+            SELECT seq, key, clock, stamp, seen, kind = 2, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
         let before = try KeyedStatement(db, """
@@ -55,9 +55,16 @@ extension LocalTransaction {
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0
             """)
         try notes.bind(.integer(id))
+        var replaced: (key: EntityKey?, at: Int64)?
         while try notes.step() {
+            if notes.integer(6) == 3 {
+                replaced = Self.instant(notes.text(4)).map { (notes.key(1), $0) }
+                continue
+            }
             let clock = notes.integer(2) * 1000
-            let seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? Self.instant(notes.text(4))
+            var seen = Self.instant(notes.text(4))
+            if let found = replaced, found.key == notes.key(1) { seen = max(seen ?? .min, found.at) }
+            seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? seen
             let stamp = Self.instant(notes.text(3)) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
             try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .column(5, of: notes)).run()

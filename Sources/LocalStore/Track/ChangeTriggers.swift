@@ -34,6 +34,12 @@ struct ChangeTriggers {
             trigger("update", "AFTER UPDATE OF \(columns)", note("CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END, NEW.\(key), \(clock), \(changed), \(old)")),
             trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
         ]
+        // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
+        if let stamp {
+            let seen = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 3, t.\(key), 0, NULL, t.\(stamp) FROM \(table) t WHERE t.\(key) = NEW.\(key);"
+            statements.append(trigger("over", "BEFORE INSERT", seen))
+            statements.append(trigger("over_update", "BEFORE UPDATE OF \(key)", seen, when: "OLD.\(key) IS NOT NEW.\(key)"))
+        }
         // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
         for (number, unique) in others.enumerated() {
             let mark = """

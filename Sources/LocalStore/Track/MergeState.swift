@@ -56,7 +56,7 @@ extension LocalTransaction {
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
-        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?").bind(.integer(id))
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind < 3").bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)
@@ -82,7 +82,8 @@ extension LocalTransaction {
 
     /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
     ///
-    /// A deletion of what the version does not have stays, unless the version knows of one as late.
+    /// A deletion of what the version does not have stays, unless the version knows of one as late. One that lost to the
+    /// version's entity goes: by now its row is there again.
     package func endMerge(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier

@@ -31,7 +31,8 @@ public struct SnapshotInspector: Sendable {
         let pins = commits.isEmpty ? [] : try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: applied?.token) }.pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
-            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) })
+            pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) },
+            forks: try await forks())
     }
 
     /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
@@ -54,7 +55,14 @@ public struct SnapshotInspector: Sendable {
     }
 
     func records(at version: Int?) async throws -> ZoneState {
-        let state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
+        let state: ZoneState
+        do {
+            state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
+        } catch let error as SyncError where error.code == .dataRefused {
+            // After a fork the zone is looked at as it stands; what is wrong with it is said where forks are.
+            guard let common = try await device?.news(noting: false).fork else { throw error }
+            state = try await VersionFinder(cloud: cloud, zone: zone, token: common.token).state(of: version)
+        }
         guard state.token != nil else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
@@ -153,6 +161,8 @@ public struct HistoryReport: Sendable, Encodable {
     public let versions: [Version]
     /// The pinned versions, newest first.
     public let pins: [Pin]
+    /// Commits that lost their number to another device's.
+    public let forks: [ForkReport]
 }
 
 /// What a zone has, for who looks at a cloud directory without a database.

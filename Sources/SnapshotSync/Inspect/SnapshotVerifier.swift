@@ -27,6 +27,8 @@ public struct VerifyReport: Sendable, Encodable {
     public let problems: [String]
     /// Whether the local tables are the applied version; nil if that was not asked.
     public let localMatches: Bool?
+    /// Commits that lost their number to another device's; those that are not healed are problems.
+    public let forks: [ForkReport]
 }
 
 /// Reads versions from the commit to the last byte: chain, sizes, hashes, JSON, order, counts.
@@ -70,7 +72,9 @@ struct SnapshotVerifier: Sendable {
             localMatches = differences.isEmpty
             problems += differences
         }
-        return VerifyReport(newestVersion: number, versions: versions, sound: sound, problems: problems, localMatches: localMatches)
+        let forks = try await inspector.forks()
+        problems += forks.filter { !$0.isHealed }.map(\.sentence)
+        return VerifyReport(newestVersion: number, versions: versions, sound: sound, problems: problems, localMatches: localMatches, forks: forks)
     }
 
     /// Checks the assets of a record that have not passed yet: the snapshot asset, and every change asset that it names.
@@ -130,6 +134,9 @@ struct SnapshotVerifier: Sendable {
             throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
         }
         guard let applied = inspector.applied else { return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"] }
+        guard try await device.news(noting: false).fork == nil else {
+            return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
+        }
         let state = try await inspector.records(at: applied.number)
         var problems: [String] = []
         for schema in device.settings.datasets {

@@ -86,6 +86,8 @@ public struct StatusReport: Sendable, Encodable {
     /// How large an asset may be, in bytes.
     public let assetLimit: Int
     public let datasets: [Dataset]
+    /// Commits that lost their number to another device's.
+    public let forks: [ForkReport]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
     /// Whether this database is synced, and why not.
@@ -127,7 +129,7 @@ struct StatusReporter: Sendable {
         let copies = try await KeptCopies(device: device).all()
         guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
         do {
-            var report = StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied), gate, nil, copies: copies)
+            var report = StatusReport(device.database.path, local, try await ZoneFacts(device), gate, nil, copies: copies)
             report.messages = try await MessageCounts(device)
             return report
         } catch {
@@ -162,6 +164,7 @@ extension StatusReport {
                 isTracked: changes.isTracked, assetSize: zone?.assetSize(of: schema.recordName))
         }
         devices = zone?.reports.map { OtherDevice($0, newest: zone?.newest, now: local.now) } ?? []
+        forks = zone?.forks ?? []
         self.gate = gate
         cloudProblem = problem
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }

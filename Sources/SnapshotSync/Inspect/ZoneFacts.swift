@@ -6,11 +6,15 @@ struct ZoneFacts: Sendable {
     let newest: ChangeToken?
     let state: ZoneState
     let reports: [DeviceReport]
+    /// Commits that lost their number to another device's.
+    let forks: [ForkReport]
 
-    init(_ device: Device, applied: AppliedVersion?) async throws {
-        (newest, state, reports) = try await SyncError.at(.fetch) {
-            let newest = try await device.changes(since: applied).changes.token
-            return (newest, try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
+    init(_ device: Device) async throws {
+        let news = try await device.news(noting: false), newest = news.changes.token
+        self.newest = newest
+        forks = try await ForkReport.all(news, at: device)
+        (state, reports) = try await SyncError.at(.fetch) {
+            (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
         }
     }
 

@@ -22,22 +22,6 @@ struct MailboxAnswers: Sendable {
     }
 }
 
-extension Device {
-    /// The commits since the applied version, with their answers; where that one was pruned, all that is needed to know the zone whole.
-    func news(since applied: AppliedVersion?) async throws -> (changes: ZoneChanges, answers: MailboxAnswers) {
-        var answers = MailboxAnswers()
-        let changes: ZoneChanges
-        do {
-            changes = try await cloud.changes(since: applied?.token, in: zone)
-        } catch let error as CloudError where error.code == .changeTokenExpired {
-            changes = try await cloud.changes(since: nil, in: zone)
-            answers.isComplete = false
-        }
-        answers.commits = changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }
-        return (changes, answers)
-    }
-}
-
 extension MessageAnswers {
     /// What became of messages, as a commit says it.
     init(_ entries: [InboxEntry]) {

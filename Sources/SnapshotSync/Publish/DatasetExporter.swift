@@ -15,6 +15,8 @@ struct DatasetExporter: Sendable {
     let previous: PreviousSnapshot?
     let syncTimestamp: Instant
     let level: Int
+    /// Whether a later instant alone is worth a version: others may have changed what was changed here and then put back.
+    var keepsInstants = false
     let progress: ProgressHandler?
 
     /// What became of the dataset.
@@ -86,8 +88,8 @@ struct DatasetExporter: Sendable {
             progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: self.previous?.index.recordCount))
         }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
-        let hasNewDeletions = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) }
-        return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNewDeletions || self.previous?.isWhole == false) }
+        let hasNews = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) || keepsInstants && transaction.hasNewInstants(of: schema) }
+        return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
 
     /// The tombstones and instants that go with the rows of this state.

@@ -16,6 +16,8 @@ struct DatasetPublisher: Sendable {
     let number: Int
     let level: Int
     let isFull: Bool
+    /// Whether a later instant alone is worth a version; see ``DatasetExporter/keepsInstants``.
+    let keepsInstants: Bool
     /// Whether the session has one reader where a large snapshot asset would want more.
     let mayReopen: Bool
     let progress: ProgressHandler?
@@ -109,7 +111,8 @@ struct DatasetPublisher: Sendable {
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws -> Written? {
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
+            keepsInstants: keepsInstants, progress: progress)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else {

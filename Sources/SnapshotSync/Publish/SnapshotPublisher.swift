@@ -13,6 +13,8 @@ struct SnapshotPublisher: Sendable {
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
+    /// Whether other devices publish in the zone, too: then a race can be lost, and a later instant alone is worth a version.
+    var isOneOfMany = false
     let progress: ProgressHandler?
 
     /// Publishes a version if anything is new.
@@ -30,7 +32,7 @@ struct SnapshotPublisher: Sendable {
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
         let mail = try await MailboxRound(device: device).run()
-        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, progress: progress).run(warnings) }
+        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress).run(warnings) }
         warnings += mail.warnings
         let last = try await lastFields(token)
         if try !isFull && SyncError.at(.read, { try device.database.read { transaction in
@@ -58,9 +60,11 @@ struct SnapshotPublisher: Sendable {
         var exported: [DatasetPublisher.Written] = []
         var settled: [Settled] = []
         do {
+            // What is published follows from the version that the rows on this state are of.
+            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: last), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
-                mayReopen: readers == 1, progress: progress)
+                keepsInstants: isOneOfMany, mayReopen: readers == 1, progress: progress)
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
@@ -85,7 +89,7 @@ struct SnapshotPublisher: Sendable {
         let schemas = device.settings.datasets
         let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
         if token != nil, known.allSatisfy({ $0 != nil }) { return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } }) }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
         return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(SnapshotFields.init).map { (schema.name, $0) } })
     }
 
@@ -107,45 +111,20 @@ struct SnapshotPublisher: Sendable {
         return changes.isComplete && changes.count == 0 && last[schema.name] != nil
     }
 
-    /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
+    /// The version to build on, after a run that was ended between its commit and the note of it was settled.
     private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
-        let (applied, intended) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.intended()) } }
-        let changes = try await device.changes(since: applied).changes
-        guard let newest = changes.token, newest != applied?.token else { return applied?.token }
-        guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
+        let news = try await device.news()
+        warnings += news.warnings
+        guard news.isBehind || news.fork != nil, let newest = news.changes.token else { return news.applied?.token }
+        if isOneOfMany {
             throw SyncError(
-                .refused, step: .fetch, at: "zone \(device.zone)",
-                applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
-                hint: "run snapsync import first")
+                .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
+                hint: "run snapsync sync, which imports, merges and publishes")
         }
-        try SyncError.at(.apply) {
-            try device.database.write { transaction in
-                try note(AppliedVersion(newest), saved(by: first), before: applied, in: transaction)
-                try transaction.noteNamed(applied: first.messages.applied, refused: first.messages.refused, in: newest.number, at: device.now())
-                for schema in device.settings.datasets {
-                    if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
-                }
-            }
-        }
-        warnings.append("found version \(newest.number), which an earlier run had published without noting it")
-        return newest
-    }
-
-    private func saved(by commit: Commit) -> [(DatasetSchema, SnapshotFields)] {
-        commit.saved.compactMap { record in
-            guard let schema = device.settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
-            return (schema, fields)
-        }
-    }
-
-    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
-    private func note(_ version: AppliedVersion, _ saved: [(DatasetSchema, SnapshotFields)], before: AppliedVersion?, in transaction: LocalTransaction) throws {
-        try transaction.keepFields(Dictionary(uniqueKeysWithValues: saved.map { ($0.name, $1) }), of: device.settings.datasets, before: before, now: version)
-        try transaction.setApplied(version)
-        try transaction.setIntended(nil)
-        for (schema, fields) in saved {
-            try transaction.setDatasetState(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
-        }
+        throw SyncError(
+            .refused, step: .fetch, at: "zone \(device.zone)",
+            news.applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
+            hint: "run snapsync import first")
     }
 
     private func announce(
@@ -158,16 +137,23 @@ struct SnapshotPublisher: Sendable {
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
-        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences)) } }
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                guard try transaction.applied()?.token == token else { throw device.anotherRun(.announce) }
+                try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
+            }
+        }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
 
         try SyncError.at(.announce) {
             try device.database.write { transaction in
-                try note(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, before: token.map(AppliedVersion.init), in: transaction)
+                // A run that came in between has imported this very commit, and settled what is in it.
+                guard try transaction.applied()?.token == token else { return }
+                try transaction.record(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, after: token.map { AppliedVersion($0) }, of: device.settings.datasets)
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                    if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.setPendingPins([])
                 try device.noteSuccess(.export, in: transaction)
@@ -186,6 +172,7 @@ struct SnapshotPublisher: Sendable {
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
+                guard try transaction.applied()?.token == token else { return }
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 try device.noteSuccess(.export, in: transaction)
             }

@@ -48,6 +48,16 @@ struct BlockMerge {
         try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
     }
 
+    /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
+    func keepLater(in range: KeyRange) throws {
+        for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
+            let row = EntityStates(schema: schema)
+            try transaction.giveRow(change.key, of: schema, to: row)
+            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? row.states[change.key]?.timestamp ?? .distantPast
+            if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
+        }
+    }
+
     /// Inserts a block's entities, except those whose changes were kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
         let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))

@@ -10,6 +10,8 @@ struct DatasetImporter: Sendable {
     let schema: DatasetSchema
     let asset: SnapshotAsset
     let database: LocalDatabase
+    /// Whether a change is kept that made an entity what the version has, only later: at a device that publishes.
+    var keepsInstants = false
     let progress: ProgressHandler?
 
     typealias Outcome = IncomingDataset.Outcome
@@ -57,6 +59,7 @@ struct DatasetImporter: Sendable {
             let merge = BlockMerge(schema: schema, transaction: transaction)
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
+            if hasChanges, keepsInstants { try keepLaterInstants(outside: numbers, merge) }
             try clear(numbers, sparingKept: hasChanges, transaction)
             let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
             outcome = try insert(numbers, applier) { block, range in
@@ -81,6 +84,15 @@ struct DatasetImporter: Sendable {
         }
         try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             try SyncError.at(.apply) { try merge.decide(block, in: BlockComparison.range(ofBlock: number, in: asset.index)) }
+        }
+    }
+
+    /// In a block that does not differ, a tracked change made an entity what the version has. If it was made later it must win
+    /// over what a third device did in between, so it goes out with its instant.
+    private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge) throws {
+        let differing = Set(blocks)
+        for number in asset.index.blocks.indices where !differing.contains(number) {
+            try SyncError.at(.apply) { try merge.keepLater(in: BlockComparison.range(ofBlock: number, in: asset.index)) }
         }
     }
 

@@ -20,23 +20,25 @@ struct SnapshotReceiver: Sendable {
     /// Imports the newest version if it is newer than what is here; ends a view.
     ///
     /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
-    func importNewest(attempts: Int = 3) async throws -> ImportReport {
-        let mended = try SyncError.at(.read) { try device.keepTracking() }
+    /// - Parameter known: what the zone has, if the caller has looked already.
+    func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
+        let news = if let known { known } else { try await device.news() }
+        let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         // While the version that the changes were made on can still be compared with.
         let isTold = discardsChanges ? false : await MessageComposer(device: device).runIfPossible()
-        var local = try localState()
-        let (changes, answers) = try await SyncError.at(.fetch) { try await device.news(since: local.applied) }
-        if !answers.isComplete || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
-        guard let newest = changes.token else {
+        try await TrackingRebuild(device: device).run(news)
+        var local = try localState(news)
+        if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
+        guard let newest = news.changes.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
+        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, news.fork == nil {
             try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let report: ImportReport
         do {
-            report = try await applyNewest(changes.commits, newest, local, Mail(answers: answers, toldOnly: isTold && attempts > 1), mended)
+            report = try await applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended)
         } catch let error as SyncError where error.code == Self.changedMeanwhile {
             return try await importNewest(attempts: attempts - 1)
         }
@@ -47,10 +49,10 @@ struct SnapshotReceiver: Sendable {
     /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
     func importVersion(_ number: Int) async throws -> ImportReport {
         guard device.settings.role == .reader else {
-            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a writer; an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
+            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue); an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
         }
         let mended = try SyncError.at(.read) { try device.keepTracking() }
-        let local = try localState()
+        let local = try localState(nil)
         let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
@@ -69,21 +71,23 @@ struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         var untracked: Set<String>
+        let news: ZoneNews?
     }
 
-    private func localState() throws -> Local {
+    private func localState(_ news: ZoneNews?) throws -> Local {
         try SyncError.at(.read) {
             try device.database.read { transaction in
-                let untracked = try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete }
-                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)))
+                // What a commit had that lost its number is in no version of the zone: all rows are compared.
+                let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
+                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news)
             }
         }
     }
 
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
-    private func applyNewest(_ commits: [Commit], _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
+    private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, mail.answers.isComplete, let chain = CommitChain(commits, datasets: device.settings.datasets) {
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete, let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets) {
             do {
                 var incoming: [IncomingDataset] = []
                 for schema in device.settings.datasets {
@@ -96,7 +100,7 @@ struct SnapshotReceiver: Sendable {
                 warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
             }
         }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
+        let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
         return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: warnings.count > mended.count, warnings: warnings)
     }
 
@@ -173,7 +177,10 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
             }
             try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
-            let importers = incoming.map { one in one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, progress: progress) } }
+            if let news = local.news { try trackAgain(after: news, in: transaction) }
+            let importers = incoming.map { one in
+                one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress) }
+            }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
@@ -194,10 +201,21 @@ struct SnapshotReceiver: Sendable {
         }
     }
 
+    /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
+    private func trackAgain(after news: ZoneNews, in transaction: LocalTransaction) throws {
+        if let fork = news.fork {
+            _ = try transaction.trackPublishedAgain(of: device.settings.datasets, after: fork.number)
+            try transaction.forgetLineage(after: fork.number)
+        } else {
+            try transaction.forgetPublished(
+                before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -ZoneNews.retention))
+        }
+    }
+
     private func note(_ incoming: [IncomingDataset], _ local: Local, _ version: AppliedVersion, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
-        // After a view, what was known of a dataset is of another version than its rows.
-        try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil ? local.applied : nil, now: version)
+        // After a view or a fork, what was known of a dataset is of another version than its rows.
+        try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
         try transaction.setApplied(version)
     }
 }

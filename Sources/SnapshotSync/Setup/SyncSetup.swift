@@ -85,10 +85,11 @@ enum SyncSetup {
         let device = request.device ?? defaultDeviceName()
 
         do {
+            if request.role == .peer { try ReplicatedFolder.refuse(request.cloud) }
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
-            try await SyncError.at(.open) { try await joinZone(ZoneID(request.zone), in: cloud, as: device, role: request.role) }
+            try await SyncError.at(.open) { try await joinZone(ZoneID(request.zone), in: cloud, as: device, request) }
 
             let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
             let settings = SyncSettings(
@@ -164,17 +165,19 @@ enum SyncSetup {
         return (try DirectoryCloud.create(at: request.cloud, container: request.container), !wasThere)
     }
 
-    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, role: SyncRole) async throws {
-        switch role {
-        case .reader: _ = try await cloud.zone(zone)
-        case .writer, .peer:
-            let info = try await cloud.createZone(zone, creator: device, publishers: .one)
-            guard info.publishers == .many || info.creator == device else {
-                throw SyncError(
-                    .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",
-                    hint: "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
-            }
+    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest) async throws {
+        guard request.role.publishes else {
+            _ = try await cloud.zone(zone)
+            return
         }
+        let info = try await cloud.createZone(zone, creator: device, publishers: request.role == .peer ? .many : .one)
+        if info.publishers == .many { return try ReplicatedFolder.refuse(request.cloud) }
+        guard info.creator != device || request.role == .peer else { return }
+        throw SyncError(
+            .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",
+            hint: request.role == .peer
+                ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
+                : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
     }
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.

@@ -24,7 +24,7 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap { lines($0, of: report) } + pruned(report))
+            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap { lines($0, of: report) } + pruned(report) + report.forks.map(\.sentence))
         }
     }
 

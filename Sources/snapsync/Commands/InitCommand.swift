@@ -9,11 +9,13 @@ struct InitCommand: AsyncParsableCommand {
         abstract: "Sets a database up for syncing.",
         discussion: """
             Writes the settings into tables named snapsync_… in the same SQLite file; later commands need --db alone.
-            A writer makes the cloud and the zone where they are missing; a reader finds them.
+            A writer makes the cloud and the zone where they are missing; a reader finds them. In a zone that a peer makes every
+            peer publishes; all of them must mount one file system.
 
             EXAMPLES
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
+              snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
             """)
@@ -21,7 +23,7 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
-    @Option(name: .long, help: "What this device does: writer publishes, reader imports.")
+    @Option(name: .long, help: "What this device does: writer publishes, reader imports, peer does both.")
     var role: Role
     @Option(name: .long, help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
     var device: String?
@@ -46,7 +48,15 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
-        case writer, reader
+        case writer, reader, peer
+
+        var syncRole: SyncRole {
+            switch self {
+            case .writer: .writer
+            case .reader: .reader
+            case .peer: .peer
+            }
+        }
     }
 
     enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
@@ -64,7 +74,7 @@ struct InitCommand: AsyncParsableCommand {
         let db = try database.path()
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         var request = SetupRequest(
-            database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
+            database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement)
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep

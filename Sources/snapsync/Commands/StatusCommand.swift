@@ -78,6 +78,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
         lines += messageLines(report.messages) + report.devices.map(line)
+        lines += report.forks.map { "  \($0.sentence)" }
         return lines
     }
 
@@ -89,7 +90,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func lines(_ report: ZoneStatusReport) -> [String] {
-        ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), one publisher: \(report.publisher)"]
+        ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
             + report.records.map(Format.record)
             + report.devices.map(line)

@@ -5,7 +5,7 @@ import SnapshotSync
 struct SyncCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Does what the role does: a writer publishes what is new, a reader imports what is newer and tells what it changed.",
+        abstract: "Does what the role does: a writer publishes, a reader imports and tells what it changed, a peer imports, merges and publishes.",
         discussion: """
             Made for cron: with --quiet, a run that went well prints nothing. A run that finds another one at work on the same
             database ends with 75 and does no harm. Where sync is turned off (snapsync disable), the command ends with 78 and
@@ -30,7 +30,7 @@ struct SyncCommand: AsyncParsableCommand {
             if quiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
             let report = try await engine.sync(progress: progress?.handler)
             progress?.line.clear()
-            if !quiet { try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []) + (report.messages?.lines ?? [])) }
+            if !quiet { try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
         }
     }
 }

@@ -1,0 +1,68 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+
+/// Brings a database and a zone together in which others publish, too: import what is new, merge, publish what is tracked.
+///
+/// Where another device was first, what was prepared is thrown away and all of it is done again, after a wait that differs
+/// from device to device. Some device always wins, so nobody waits for ever but by chance; after ``attempts`` it is for later.
+struct PeerSync: Sendable {
+    let device: Device
+    let level: Int
+    let progress: ProgressHandler?
+    var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .seconds(2))
+    /// Waits between attempts.
+    let pause: @Sendable (Duration) async throws -> Void
+
+    /// Syncs.
+    ///
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices were first every time; what was imported stays.
+    func run() async throws -> SyncReport {
+        var imported: ImportReport?
+        var attempt = 0
+        while true {
+            attempt += 1
+            if let report = try await importNews() { imported = imported.map { $0.followed(by: report) } ?? report }
+            do {
+                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress).run()
+                return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
+            } catch let error as SyncError where error.code == .tryAgainLater {
+                guard try await device.news().isBehind else { throw error }
+                guard attempt < retry.attempts else {
+                    throw SyncError(
+                        .tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices published first, \(attempt) times in a row; what was changed here stays tracked",
+                        hint: "run the same command again")
+                }
+            }
+            try await pause(retry.delay(after: attempt))
+        }
+    }
+
+    /// Imports what is new; nil if nothing is.
+    private func importNews() async throws -> ImportReport? {
+        let news = try await device.news()
+        if news.changes.token == nil {
+            let creator = try await SyncError.at(.fetch) { try await device.cloud.zone(device.zone) }.creator
+            guard creator == device.settings.device else {
+                throw SyncError(
+                    .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, and the first version is made by the device that made the zone",
+                    hint: "run snapsync sync on \(creator) first")
+            }
+            return nil
+        }
+        if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress).importNewest(news) }
+        let warnings = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        try await TrackingRebuild(device: device).run(news)
+        return warnings.isEmpty ? nil : ImportReport(applied: false, version: news.applied?.number, datasets: [], view: nil, warnings: warnings)
+    }
+}
+
+extension ImportReport {
+    /// This import and the one after it as one.
+    func followed(by later: ImportReport) -> ImportReport {
+        let again = Set(later.datasets.map(\.name))
+        return ImportReport(
+            applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets, view: later.view,
+            warnings: warnings + later.warnings)
+    }
+}

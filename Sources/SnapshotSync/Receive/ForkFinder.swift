@@ -1,0 +1,74 @@
+import CloudStore
+import LocalStore
+
+/// Tells a fork from a rollback: whether the version that is here lost its number to another device's commit.
+///
+/// That happens where a tool replicates the folder of a zone in which many devices publish: each saw its own copy, and both
+/// put the same number in place. What stands under the plain name counts. A device follows it once it is certain, and the
+/// author of the other commit publishes its changes again.
+struct ForkFinder: Sendable {
+    let device: Device
+
+    /// What the zone has beyond the last version that it has in common with this device.
+    ///
+    /// - Parameter error: what came of reading on from `applied`.
+    /// - Throws: `error`, if this is no fork, or none that is certain; it says what was found.
+    func news(after error: CloudError, applied: AppliedVersion?) async throws -> ZoneNews {
+        guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else { throw SyncError(error, step: .fetch) }
+        let copies = try await SyncError.at(.fetch) { try await device.cloud.conflictCopies(in: device.zone) }
+        guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
+        guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
+        // The tool has decided where it put our own commit aside, or where somebody has gone on from the other one.
+        let isDecided = newest.number > applied.number || newest.number == applied.number && copies.contains { $0.token == applied.token }
+        guard isDecided else {
+            throw SyncError(
+                .dataRefused, step: .fetch, at: error.place,
+                "\(error.reason); it may be a fork, two commits of one number, but nobody has gone on from the one that is there",
+                hint: "if a tool replicates the folder, this ends by itself when the other device publishes again; else an older copy was put back")
+        }
+        return ZoneNews(
+            applied: applied, changes: changes, fork: common,
+            warnings: ["a fork: version \(common.number + 1) was published by two devices, and another device's stands; what only this device had published is published again"])
+    }
+
+    /// The newest version that was here and that the zone goes on from; nil if there is none.
+    private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
+        let lineage = try SyncError.at(.read) { try device.database.read { try $0.lineage() } }
+        for version in lineage where version.number < applied.number {
+            do {
+                return (version, try await device.cloud.changes(since: version.token, in: device.zone))
+            } catch let error as CloudError where error.code == .rolledBack {
+                continue
+            } catch let error as CloudError where error.code == .changeTokenExpired || error.code == .damaged {
+                return nil
+            } catch {
+                throw SyncError(error, step: .fetch)
+            }
+        }
+        return nil
+    }
+
+    /// The error, and where a conflict copy has to do with it, which.
+    static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
+        guard let copy = copies.first else { return SyncError(error, step: .fetch) }
+        return SyncError(
+            .dataRefused, step: .fetch, at: error.place, "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device)",
+            hint: "two devices published one number, and the commits under the plain names do not follow one another; if the later ones follow the copy, give it its plain name and keep the other one aside")
+    }
+}
+
+extension Device {
+    /// All live records as of a commit, in a zone that is not behind `version`.
+    ///
+    /// - Throws: ``SyncError``; where a fork has left commits that do not follow one another, it says which.
+    func records(at number: Int?, notBefore version: AppliedVersion?) async throws -> ZoneState {
+        do {
+            return try await cloud.records(in: zone, at: number, notBefore: version?.token)
+        } catch let error as CloudError where error.code == .damaged {
+            let copies = try await SyncError.at(.fetch) { try await cloud.conflictCopies(in: zone) }
+            throw ForkFinder.explained(error, copies)
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+
+/// Tracks again what was changed while nothing was tracked: an application's migration has rebuilt a table, and the triggers
+/// went with it.
+///
+/// The rows are compared with the version that is here, block by block; an entity that differs was changed, and its instant is
+/// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it.
+struct TrackingRebuild: Sendable {
+    let device: Device
+
+    /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
+    func run(_ news: ZoneNews) async throws {
+        guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
+        let untracked = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete } } }
+        guard !untracked.isEmpty else { return }
+        let state = try await SyncError.at(.fetch) {
+            do {
+                return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
+            } catch let error as CloudError where error.code == .unknownItem {
+                // It is no longer kept. Against the newest version more differs, and each entity's own timestamp decides.
+                return try await device.cloud.records(in: device.zone, at: nil, notBefore: applied.token)
+            }
+        }
+        for schema in untracked {
+            guard let record = state.record(schema.recordName) else { continue }
+            let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)
+            let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
+            try await WorkerThreads.run { try track(LocalComparison(device: device, schema: schema, asset: asset, changes: changes)) }
+        }
+    }
+
+    private func track(_ comparison: LocalComparison) throws {
+        guard comparison.asset.index.describes(comparison.schema) else {
+            throw SyncError(
+                .refused, step: .read, at: "\(device.database.path), table \(comparison.schema.table)",
+                "its changes were not tracked, and the version that is here has other columns", hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
+        }
+        let found = try comparison.untrackedChanges()
+        try SyncError.at(.read) {
+            try device.database.write { transaction in
+                for change in found { try transaction.noteTouched(change.key, of: comparison.schema, replacing: change.seen, at: device.now()) }
+                try transaction.regainCompleteness(of: comparison.schema)
+            }
+        }
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// Finds out whether a directory belongs to a tool that gives each device a copy of its own: Syncthing, Dropbox, iCloud Drive.
+///
+/// In such a folder nobody is kept from taking a number that another device has taken, too; only one device may publish there.
+enum ReplicatedFolder {
+    /// The tool whose folder a directory is or lies in, and what shows it; nil if nothing does.
+    static func tool(of directory: String) -> (name: String, sign: String)? {
+        var folder = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
+        while true {
+            for marker in markers {
+                var isFolder: ObjCBool = false
+                let path = folder.appendingPathComponent(marker.file).path
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else { continue }
+                // In a home directory `.dropbox` is a folder of settings; in the folder that is replicated it is a file.
+                if marker.isFolder.map({ $0 == isFolder.boolValue }) ?? true { return (marker.tool, path) }
+            }
+            if let tool = folderNames[folder.lastPathComponent] { return (tool, folder.path) }
+            guard folder.path != "/" else { return nil }
+            folder.deleteLastPathComponent()
+        }
+    }
+
+    /// Refuses a directory in which many devices are to publish, if it is replicated.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    static func refuse(_ directory: String) throws {
+        guard let (name, sign) = tool(of: directory) else { return }
+        throw SyncError(
+            .refused, step: .open, at: directory,
+            "\(name) replicates this folder (\(sign)): every device has a copy of its own, so two of them could publish the same version",
+            hint: "let one device publish here (--role writer, the others --role reader); peers need one file system that all of them mount")
+    }
+
+    private static let markers: [(file: String, tool: String, isFolder: Bool?)] = [
+        (".stfolder", "Syncthing", nil), (".dropbox", "Dropbox", false), (".dropbox.cache", "Dropbox", true),
+        (".tmp.drivedownload", "Google Drive", nil), (".849C9593-D756-4E56-8D6E-42412F2A707B", "OneDrive", nil),
+        (".owncloudsync.log", "ownCloud", false), (".nextcloudsync.log", "Nextcloud", false),
+    ]
+
+    private static let folderNames = ["Mobile Documents": "iCloud Drive", "com~apple~CloudDocs": "iCloud Drive", "iCloudDrive": "iCloud Drive"]
+}

@@ -1,0 +1,59 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension Scene {
+    /// Two peers, `desk.db` and `laptop.db`, each with its own copy of the cloud, `one` and `two`, as a tool that replicates folders
+    /// makes them; both have version 1.
+    func peersWithCopies() throws {
+        try succeed("generate --db desk.db --notifications 12 --buckets 2")
+        try succeed("init --db desk.db --cloud one --role peer --device desk")
+        try succeed("sync --db desk.db")
+        try scratch.copy(scratch.path("one"), to: "two")
+        try succeed("init --db laptop.db --cloud two --role peer --device laptop --create")
+        try succeed("sync --db laptop.db")
+    }
+
+    /// The same, and then each edits and publishes version 2. The tool has brought everything over: desk's commit stands in both
+    /// copies, laptop's lies beside it as a conflict copy.
+    ///
+    /// - Parameter laptopVersions: how many versions laptop publishes before the tool comes to it.
+    func forkOfPeers(laptopVersions: Int = 1) throws {
+        try peersWithCopies()
+        try database("desk.db").run("UPDATE notifications SET title = 'by desk' WHERE id = (SELECT min(id) FROM notifications)")
+        try succeed("sync --db desk.db")
+        for number in 1...laptopVersions {
+            try database("laptop.db").run("""
+                UPDATE notifications SET title = 'by laptop' WHERE id = (SELECT max(id) FROM notifications);
+                INSERT INTO buckets VALUES('laptop\(number)', 'made on laptop', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
+                """)
+            try succeed("sync --db laptop.db")
+        }
+        try replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+    }
+
+    /// Brings each copy of the cloud what only the other has; where both have a file of one name with other bytes, the first one's
+    /// stands in both, and the second one's is kept in both under a name of its own, as Syncthing does.
+    ///
+    /// - Parameter conflict: what is put into such a name; nil throws the second one's file away, as a plain copy would.
+    func replicate(_ first: String, _ second: String, conflict: String?) throws {
+        try Python.run("""
+            import os, shutil, sys
+            first, second, conflict = sys.argv[1:]
+            def files(root): return {os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names}
+            for source, target in ((first, second), (second, first)):
+                for name in sorted(files(source) - files(target)):
+                    os.makedirs(os.path.dirname(os.path.join(target, name)), exist_ok=True)
+                    shutil.copy2(os.path.join(source, name), os.path.join(target, name))
+            for name in sorted(files(first) & files(second)):
+                one, two = os.path.join(first, name), os.path.join(second, name)
+                if open(one, 'rb').read() == open(two, 'rb').read(): continue
+                if conflict:
+                    stem, ending = os.path.splitext(name)
+                    aside = stem + '.' + conflict + ending
+                    shutil.copy2(two, os.path.join(second, aside))
+                    shutil.copy2(two, os.path.join(first, aside))
+                shutil.copy2(one, two)
+            """, [scratch.path(first), scratch.path(second), conflict ?? ""])
+    }
+}
