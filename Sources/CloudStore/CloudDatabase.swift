@@ -34,6 +34,9 @@ public protocol CloudDatabase: Sendable {
     /// All commits that are kept, oldest first, checked link by link.
     func history(in zone: ZoneID) async throws -> [Commit]
 
+    /// Up to `count` commits that end with the token's, oldest first, each the parent of the next; fewer where earlier ones are pruned.
+    func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit]
+
     /// Makes the commit that would follow `token` (nil: the zone's first), without putting it in place.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit
     /// Puts a prepared commit in place if nobody has taken its number. Throws `serverRecordChanged` if somebody has.
@@ -53,12 +56,22 @@ public protocol CloudDatabase: Sendable {
     func report(_ report: DeviceReport, in zone: ZoneID) async throws
     /// The newest report of each device, in the order of their names.
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
+    /// The newest report under a device's name; nil if there is none.
+    func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport?
 }
 
 extension CloudDatabase {
     /// All live records as of the newest commit.
     public func records(in zone: ZoneID) async throws -> ZoneState {
         try await records(in: zone, at: nil, notBefore: nil)
+    }
+
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        Array(try await history(in: zone).filter { $0.token.number <= token.number }.suffix(count))
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try await deviceReports(in: zone).first { $0.device == device }
     }
 }
 

@@ -34,6 +34,10 @@ extension CloudDatabaseDecorator {
 
     public func history(in zone: ZoneID) async throws -> [Commit] { try await wrapped.history(in: zone) }
 
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await wrapped.commits(upTo: token, count: count, in: zone)
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await wrapped.prepare(draft, after: token, in: zone)
     }
@@ -55,4 +59,8 @@ extension CloudDatabaseDecorator {
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await wrapped.report(report, in: zone) }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await wrapped.deviceReports(in: zone) }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try await wrapped.deviceReport(of: device, in: zone)
+    }
 }

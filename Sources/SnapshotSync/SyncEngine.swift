@@ -66,13 +66,18 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
-    public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
-        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress).run() }
+    ///   - allowed: the datasets that may lose more than half of their entities, as after an app's own "clear all".
+    public func export(
+        level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
+    ) async throws -> ExportReport {
+        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress, allowed: allowed).run() }
     }
 
     /// Imports the newest version, if it is not here yet.
-    public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+    ///
+    /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
+    public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await locked { try await SnapshotReceiver(device: device(), progress: progress, allowed: allowed).importNewest() }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
@@ -93,16 +98,16 @@ public final class SyncEngine: Sendable {
     }
 
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer; a view is left as it is.
-    public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
+    public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         switch settings.role {
         case .writer, .peer:
-            return SyncReport(role: settings.role.rawValue, exported: try await export(level: level, progress: progress), imported: nil)
+            return SyncReport(role: settings.role.rawValue, exported: try await export(level: level, allowing: allowed, progress: progress), imported: nil)
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
                 return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
-            return SyncReport(role: settings.role.rawValue, exported: nil, imported: try await importNewest(progress: progress))
+            return SyncReport(role: settings.role.rawValue, exported: nil, imported: try await importNewest(allowing: allowed, progress: progress))
         }
     }
 

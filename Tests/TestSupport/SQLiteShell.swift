@@ -23,7 +23,7 @@ package struct SQLiteShell {
     ///
     /// What tracks the touched rows is left out: every run may tidy or mend it, whether it succeeds or not.
     package func dump() throws -> String {
-        let tracking = ["INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_"]
+        let tracking = ["INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "INSERT INTO snapsync_bases ", "CREATE TRIGGER snapsync_"]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)
             .filter { line in !tracking.contains { line.hasPrefix($0) } }.joined(separator: "\n")
     }

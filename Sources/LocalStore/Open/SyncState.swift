@@ -92,7 +92,7 @@ extension LocalTransaction {
             ])
     }
 
-    private func state<T: Decodable>(_ key: String) throws -> T? {
+    func state<T: Decodable>(_ key: String) throws -> T? {
         guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
         do {
             return try StrictJSON.decode(T.self, from: Data(row.decode(String.self, atIndex: 0).utf8))
@@ -101,7 +101,7 @@ extension LocalTransaction {
         }
     }
 
-    private func setState<T: Encodable>(_ key: String, _ value: T?) throws {
+    func setState<T: Encodable>(_ key: String, _ value: T?) throws {
         guard let value else {
             return try db.execute(sql: "DELETE FROM snapsync_state WHERE key = ?", arguments: [key])
         }

@@ -28,6 +28,7 @@ extension LocalTransaction {
     /// so of several changes of one entity each is later than the one before.
     package func foldNotes(of schemas: [DatasetSchema]) throws {
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
+        try createGuardTables()
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             try foldNotes(of: schema, id: id)
@@ -52,9 +53,12 @@ extension LocalTransaction {
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
             """)
         let save = try db.makeStatement(sql: "INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?, ?, ?, ?, 0)")
+        try dropStaleBases(id: id)
+        let base = try makeBaseStatement()
         while let note = try notes.next() {
             let key: DatabaseValue = note[1], clock = (note[2] as Int64) * 1000
             let seen = try Int64.fetchOne(before, arguments: [id, key]) ?? Self.instant(note[4])
+            if let seen { try base.execute(arguments: [id, key, seen]) }
             let stamp = Self.instant(note[3]) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
             try save.execute(arguments: [id, key, at, note[0] as Int64])
@@ -73,7 +77,7 @@ extension LocalTransaction {
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(
-                    (SELECT CASE WHEN \(stamp) IS c.at THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = c.key), 2) WHERE dataset = ?
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = c.key), 2) WHERE dataset = ?
                 """, arguments: [id])
     }
 }

@@ -38,6 +38,7 @@ extension LocalTransaction {
             CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
+        try createGuardTables()
         var mended: [String] = []
         for schema in schemas {
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
@@ -59,7 +60,7 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in Self.trackingTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in Self.trackingTables + Self.guardTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
     }
 
     /// What is known of a dataset's changes, folded or not.

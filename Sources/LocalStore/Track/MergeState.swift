@@ -8,6 +8,16 @@ package struct TrackedChange: Sendable, Hashable {
     package let key: EntityKey
     package let instant: Instant
     package let isDeletion: Bool
+    /// Whether it is a row that was here before anything was tracked (``LocalTransaction/adoptRows(of:now:)``).
+    package let isFromBefore: Bool
+
+    init?(_ row: Row) {
+        guard let key = EntityKey(row[0] as DatabaseValue) else { return nil }
+        self.key = key
+        instant = Instant(microseconds: row[1])
+        isDeletion = row[2] as Int == TrackedState.deleted.rawValue
+        isFromBefore = row[3] as Int64 == 0
+    }
 }
 
 // What an import asks of the tracked changes, and what it decides about them.
@@ -25,13 +35,11 @@ extension LocalTransaction {
         if onlyKept { conditions.append("wins = 1") }
         if range.first != nil { conditions.append("key >= :first") }
         if range.next != nil { conditions.append("key < :next") }
-        let statement = try db.cachedStatement(sql: "SELECT key, at, state FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        let statement = try db.cachedStatement(sql: "SELECT key, at, state, seq FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
         var arguments: [String: (any DatabaseValueConvertible)?] = ["id": id]
         if let first = range.first { arguments["first"] = first.databaseValue }
         if let next = range.next { arguments["next"] = next.databaseValue }
-        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).compactMap { row in
-            EntityKey(row[0] as DatabaseValue).map { TrackedChange(key: $0, instant: Instant(microseconds: row[1]), isDeletion: row[2] as Int == TrackedState.deleted.rawValue) }
-        }
+        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).compactMap(TrackedChange.init)
     }
 
     /// The keys in a range that were touched since the applied version, folded or not.
@@ -82,6 +90,13 @@ extension LocalTransaction {
         try statement.bind(from: key, upTo: nil)
         defer { statement.end() }
         if try statement.step() { try statement.give(to: sink) }
+    }
+
+    /// Gives every row of a dataset to a sink, in key order.
+    package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
+        let statement = try RowStatement(db, schema, where: "", path: path)
+        defer { statement.end() }
+        while try statement.step() { try statement.give(to: sink) }
     }
 
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {

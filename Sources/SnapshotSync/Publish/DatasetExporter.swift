@@ -16,6 +16,8 @@ struct DatasetExporter: Sendable {
     let syncTimestamp: Instant
     let level: Int
     let progress: ProgressHandler?
+    /// Tombstones from before that instant are left out; nil leaves none out.
+    var horizon: Instant?
 
     /// What became of the dataset.
     enum Outcome: Sendable {
@@ -93,7 +95,10 @@ struct DatasetExporter: Sendable {
     /// The tombstones and instants that go with the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
-        try transaction.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+        try transaction.forEachTombstone(of: schema) { key, at in
+            if let horizon, at < horizon { return }
+            tail.addDeletion(of: key, at: at)
+        }
         try transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
         return tail
     }

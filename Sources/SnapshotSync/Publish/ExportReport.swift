@@ -9,7 +9,7 @@ public struct ExportReport: Sendable, Encodable {
     /// The datasets that had not changed.
     public let unchanged: [String]
     /// What deserves attention, in words.
-    public let warnings: [String]
+    public internal(set) var warnings: [String]
 }
 
 /// One dataset that an export wrote.

@@ -9,11 +9,13 @@ import StrictText
 ///
 /// All datasets of one export are read on one state of the database and announced by one commit.
 struct SnapshotPublisher: Sendable {
-    let device: Device
+    var device: Device
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
     let progress: ProgressHandler?
+    /// Which datasets may become much smaller.
+    var allowed = ShrinkApproval.none
 
     /// Publishes a version if anything is new.
     func run() async throws -> ExportReport {
@@ -21,9 +23,12 @@ struct SnapshotPublisher: Sendable {
         guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
+        try ClockGuard.verify(device.now())
         try await device.checkPublisher()
         var warnings: [String] = []
         let token = try await settleIntended(&warnings)
+        try BootstrapLatch.verify(device, token: token)
+        warnings += try SyncError.at(.apply) { try device.returnSetAside() }
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
@@ -31,12 +36,18 @@ struct SnapshotPublisher: Sendable {
         if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
+        let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
+        guard identity.reason == nil else {
+            var report = try await SnapshotPublisher(device: identity.device, level: level, isFull: isFull, progress: progress, allowed: allowed).run()
+            report.warnings = identity.warnings + report.warnings
+            return report
+        }
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
         defer { session.end() }
         var exported: [Exported] = []
         var settled: [Settled] = []
         do {
-            let syncTimestamp = self.syncTimestamp(after: state)
+            let syncTimestamp = self.syncTimestamp(after: state), oldest = TombstoneHorizon.now(device.now(), lastCommit: state.timestamp)
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
@@ -44,11 +55,12 @@ struct SnapshotPublisher: Sendable {
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
-                if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1) { exported.append(one) }
+                try await MissingRows(device: device, allowed: allowed).refuse(schema, state.record(schema.recordName), session)
+                if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1, oldest: oldest) { exported.append(one) }
             }
             session.end()
             guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
-            return try await announce(exported, settled, after: token, warnings)
+            return try await identified(identity).announce(exported, settled, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.map(\.asset), in: device.zone)
             throw error
@@ -67,6 +79,14 @@ struct SnapshotPublisher: Sendable {
         let asset: CloudAsset
         let report: ExportedDataset
         let syncTimestamp: Instant
+        /// The instant before which the asset has no tombstones; nil if none were dropped.
+        let horizon: Instant?
+    }
+
+    private func identified(_ identity: DeviceIdentity) -> SnapshotPublisher {
+        var known = self
+        known.device = identity.device
+        return known
     }
 
     /// A dataset whose rows were compared or written, and the last note that they include.
@@ -87,6 +107,7 @@ struct SnapshotPublisher: Sendable {
         let changes = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone) }
         guard let newest = changes.token, newest != applied?.token else { return applied?.token }
         guard let first = changes.commits.first, changes.commits.count == 1, let intended, first.token == intended.version.token else {
+            _ = try await device.checkIdentity(applied: applied, commits: changes.commits)
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)",
                 applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
@@ -96,7 +117,9 @@ struct SnapshotPublisher: Sendable {
             try device.database.write { transaction in
                 try transaction.record(AppliedVersion(newest), states(of: first))
                 for schema in device.settings.datasets {
-                    if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
+                    guard let sequence = intended.sequences[schema.name] else { continue }
+                    try transaction.settleChanges(of: schema, upTo: sequence)
+                    if let horizon = TombstoneHorizon.named(in: first.approvals) { try transaction.dropTombstones(of: schema, before: horizon) }
                 }
             }
         }
@@ -111,28 +134,35 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
-    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int) async throws -> Exported? {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int, oldest: Instant?) async throws -> Exported? {
+        let (shape, horizon) = try SyncError.at(.read) {
+            try session.withReader(0) { reader in
+                // Only where there are tombstones that old.
+                let dropped = try oldest.flatMap { try reader.transaction.hasTombstones(of: schema, before: $0) ? $0 : nil }
+                return (try reader.transaction.checkTable(of: schema), dropped)
+            }
+        }
         let previous = try await openPrevious(schema, state.record(schema.recordName))
         do {
-            return try await export(schema, shape, session, previous, syncTimestamp, number)
+            return try await export(schema, shape, session, previous, syncTimestamp, number, horizon: horizon)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied is not what its index says.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
-            return try await export(schema, shape, session, nil, syncTimestamp, number)
+            return try await export(schema, shape, session, nil, syncTimestamp, number, horizon: horizon)
         }
     }
 
     private func export(
-        _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int
+        _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int,
+        horizon: Instant?
     ) async throws -> Exported? {
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress)
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress, horizon: horizon)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else { return nil }
-            return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp)
+            return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp, horizon: horizon)
         } catch {
             lent.writer.abandon()
             throw SyncError(error, step: .store)
@@ -156,7 +186,11 @@ struct SnapshotPublisher: Sendable {
         let records = exported.map { one in
             SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
         }
-        let draft = CommitDraft(device: device.settings.device, saving: records, clock: device.now())
+        let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.report.recordCount) }, after: token)
+        // One horizon for the commit: the earliest, for what was dropped after it may not be claimed.
+        let horizon = exported.compactMap(\.horizon).min()
+        let draft = CommitDraft(
+            device: device.settings.device, saving: records, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
@@ -171,7 +205,10 @@ struct SnapshotPublisher: Sendable {
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                    if isWritten {
+                        try transaction.settleChanges(of: one.schema, upTo: one.sequence)
+                        if let horizon { try transaction.dropTombstones(of: one.schema, before: horizon) }
+                    } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.setLastSuccess(device.now())
             }

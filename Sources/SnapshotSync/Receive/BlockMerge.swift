@@ -10,6 +10,10 @@ import StrictText
 struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
+    let rule: MergeRule
+    let ledger: ImportLedger
+
+    private enum Verdict { case stays, goes, tooOld }
 
     /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
@@ -17,46 +21,73 @@ struct BlockMerge {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        for change in changes where try wins(change, over: version.states[change.key]) { try transaction.keepChange(of: change.key, in: schema) }
+        var deleted: Set<EntityKey> = []
+        for change in changes {
+            let entity = version.states[change.key]
+            switch try verdict(change, over: entity) {
+            case .stays:
+                try transaction.keepChange(of: change.key, in: schema)
+                if change.isDeletion, entity != nil { deleted.insert(change.key) }
+            case .goes:
+                if rule.keepsCopy, !change.isDeletion, try state(of: change.key)?.hash != entity?.hash { try ledger.copy(change.key, of: schema, in: transaction) }
+            case .tooOld:
+                try ledger.setAside(
+                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) },
+                    in: transaction)
+            }
+        }
+        // What is deleted here may turn out to be needed by the version's children.
+        if !deleted.isEmpty, let parents = ledger.parents, parents.wantsLastRows(of: schema) {
+            for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilterSink($0, schema) { $0 == key }) } }
+        }
     }
 
     /// Inserts a block's entities, except those whose changes were kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
         let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))
-        try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+        try block.give(to: kept.isEmpty ? applier : FilterSink(applier, schema) { !kept.contains($0) })
     }
 
-    private func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
-        if let entity {
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
-            if change.instant != instant { return change.instant > instant }
-            if change.isDeletion { return true }
-            let here = EntityStates(schema: schema)
-            try transaction.giveRow(change.key, of: schema, to: here)
-            // All equal: the same change, which need not be tracked any longer.
-            return here.states[change.key].map { $0.hash > entity.hash } ?? false
-        }
-        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return change.instant > deleted }
-        return true
+    private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
+        if let entity { return try !rule.cloudWins && wins(change, over: entity) ? .stays : .goes }
+        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return !rule.cloudWins && change.instant > deleted ? .stays : .goes }
+        if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, try transaction.isChangeOfKnown(change.key, in: schema) { return .tooOld }
+        return .stays
+    }
+
+    private func wins(_ change: TrackedChange, over entity: EntityState) throws -> Bool {
+        let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? entity.timestamp ?? .distantPast
+        if change.instant != instant { return change.instant > instant }
+        if change.isDeletion { return true }
+        // All equal: the same change, which need not be tracked any longer.
+        guard let here = try state(of: change.key) else { return false }
+        if rule.prefersFuller, here.filledCount != entity.filledCount { return here.filledCount > entity.filledCount }
+        return here.hash > entity.hash
+    }
+
+    private func state(of key: EntityKey) throws -> EntityState? {
+        let here = EntityStates(schema: schema)
+        try transaction.giveRow(key, of: schema, to: here)
+        return here.states[key]
     }
 }
 
-/// Gives entities on, except those whose rows stay as they are.
-private final class SparingSink: EntitySink {
+/// Gives on those entities whose keys are wanted.
+final class FilterSink: EntitySink {
     private let sink: any EntitySink
     private let keyIndex: Int
-    private let spared: Set<EntityKey>
+    private let isWanted: (EntityKey) -> Bool
 
-    init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
+    init(_ sink: any EntitySink, _ schema: DatasetSchema, isWanted: @escaping (EntityKey) -> Bool) {
         self.sink = sink
-        self.keyIndex = keyIndex
-        self.spared = spared
+        keyIndex = schema.keyIndex
+        self.isWanted = isWanted
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         switch values[keyIndex] {
-        case .text(let bytes) where spared.contains(.text(Array(bytes))): return
-        case .integer(let value) where spared.contains(.integer(value)): return
+        case .text(let bytes) where !isWanted(.text(Array(bytes))): return
+        case .integer(let value) where !isWanted(.integer(value)): return
         default: try sink.take(values)
         }
     }

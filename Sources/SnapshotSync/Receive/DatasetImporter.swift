@@ -11,6 +11,8 @@ struct DatasetImporter: Sendable {
     let asset: SnapshotAsset
     let database: LocalDatabase
     let progress: ProgressHandler?
+    /// How changes made here and the version are merged.
+    var rule = MergeRule.ordinary
 
     /// What was done.
     struct Outcome: Sendable {
@@ -44,7 +46,7 @@ struct DatasetImporter: Sendable {
     }
 
     /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
-    func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
+    func apply(_ plan: Plan, ledger: ImportLedger, in transaction: LocalTransaction) throws -> Outcome {
         try takeTail(in: transaction)
         let index = asset.index
         let outcome: Outcome
@@ -58,14 +60,17 @@ struct DatasetImporter: Sendable {
             }
             try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
         case .blocks(let numbers):
-            let merge = BlockMerge(schema: schema, transaction: transaction)
+            let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger)
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
+            let kept = try SyncError.at(.apply) { try hasChanges ? KeptRows(transaction, schema) : nil }
+            try SyncError.at(.apply) { try kept?.stash() }
             try clear(numbers, sparingKept: hasChanges, transaction)
             let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
+            if let kept { try putBack(kept, ledger, transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }

@@ -12,6 +12,8 @@ import StrictText
 struct SnapshotReceiver: Sendable {
     let device: Device
     let progress: ProgressHandler?
+    /// Which datasets may have become much smaller.
+    var allowed = ShrinkApproval.none
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     func importNewest() async throws -> ImportReport {
@@ -25,9 +27,12 @@ struct SnapshotReceiver: Sendable {
             try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
+        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: changes.commits)
+        try await ShrinkCheck(device: device, allowed: allowed).verify(changes, after: local.applied?.token)
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        let report = try await apply(state, local, token: newest, view: nil, warnings: mended)
-        await device.report(newest)
+        let horizon = TombstoneHorizon.latest(in: changes, wasPruned: local.applied != nil && !changes.base.isEmpty)
+        let report = try await apply(state, local, token: newest, view: nil, horizon: horizon, warnings: mended + identity.warnings)
+        await identity.device.report(newest)
         return report
     }
 
@@ -39,7 +44,7 @@ struct SnapshotReceiver: Sendable {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState()
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
-        return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
+        return try await apply(state, local, token: nil, view: "version \(number)", horizon: nil, warnings: mended)
     }
 
     private struct Local: Sendable {
@@ -47,13 +52,17 @@ struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         let untracked: Set<String>
+        /// The datasets with changes of their own that others refer to: a parent that was deleted here may be needed.
+        let changedParents: Set<String>
     }
 
     private func localState() throws -> Local {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 let untracked = try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete }
-                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)))
+                return Local(
+                    applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)),
+                    changedParents: try transaction.changedParents(among: device.settings.datasets))
             }
         }
     }
@@ -63,7 +72,7 @@ struct SnapshotReceiver: Sendable {
         let asset: SnapshotAsset
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, warnings mended: [String]) async throws -> ImportReport {
+    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?, warnings mended: [String]) async throws -> ImportReport {
         var incoming: [Incoming] = []
         var warnings = mended
         for schema in device.settings.datasets {
@@ -75,7 +84,7 @@ struct SnapshotReceiver: Sendable {
                 throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
             }
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !local.untracked.contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            let isHere = view == nil && local.view == nil && !local.untracked.union(local.changedParents).contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
         }
@@ -83,14 +92,27 @@ struct SnapshotReceiver: Sendable {
             .map { "the record \($0) is of no dataset that this device knows" }
 
         let found = incoming
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view) } }
+        let (datasets, notices) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view, horizon: horizon) } }
+        warnings += notices
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?) throws -> [DatasetImporter.Outcome] {
+    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?) throws -> ([DatasetImporter.Outcome], notices: [String]) {
+        let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
+        do {
+            return (try replace(incoming, local, token: token, view: view, horizon: horizon, ledger), ledger.sentences)
+        } catch {
+            ledger.discard()
+            throw error
+        }
+    }
+
+    private func replace(
+        _ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?, _ ledger: ImportLedger
+    ) throws -> [DatasetImporter.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -100,15 +122,18 @@ struct SnapshotReceiver: Sendable {
             for schema in schemas {
                 try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
-            try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-            try transaction.foldNotes(of: device.settings.datasets)
-            let importers = incoming.map { DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress) }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
+            let merging = try MergingImport(device: device, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+            let importers = incoming.map {
+                DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress, rule: merging.rule(of: $0.schema, horizon: horizon))
+            }
             let plans = try importers.map { try $0.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing {
-                let replaced = try zip(importers, plans).map { try $0.apply($1, in: transaction) }
+                try merging.begin(importers)
+                let replaced = try zip(importers, plans).map { try $0.apply($1, ledger: ledger, in: transaction) }
+                try merging.settle(importers)
                 try keeper.settle()
                 return replaced
             }
@@ -120,6 +145,7 @@ struct SnapshotReceiver: Sendable {
                     DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
             }
             try transaction.setLastSuccess(device.now())
+            try ledger.finish()
             return replaced
         }
     }

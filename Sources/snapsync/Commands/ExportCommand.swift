@@ -13,6 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
               snapsync export --db phone.db
               snapsync export --db phone.db --level 6 --json
               snapsync export --db phone.db --full
+              snapsync export --db phone.db --allow-shrink notifications
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -20,6 +21,7 @@ struct ExportCommand: AsyncParsableCommand {
     var level = 1
     @Flag(name: .long, help: "Write every dataset whole and anew, changed or not: where an asset in the cloud is damaged or gone.")
     var full = false
+    @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -31,7 +33,7 @@ struct ExportCommand: AsyncParsableCommand {
         let progress = ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
-            let report = try await engine.export(level: level, isFull: full, progress: progress?.handler)
+            let report = try await engine.export(level: level, isFull: full, allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
             try output.printer.print(report, report.lines)
         }

@@ -12,12 +12,14 @@ struct SyncCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync sync --db phone.db
+              snapsync sync --db phone.db --allow-shrink notifications
               */15 * * * * snapsync sync --quiet --db /var/lib/app/phone.db
             """)
 
     @OptionGroup var database: DatabaseOptions
     @Flag(name: .long, help: "Print nothing when all is well.")
     var quiet = false
+    @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
@@ -25,7 +27,7 @@ struct SyncCommand: AsyncParsableCommand {
         let progress = quiet ? nil : ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
-            let report = try await engine.sync(progress: progress?.handler)
+            let report = try await engine.sync(allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
             if !quiet { try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? [])) }
         }
