@@ -16,6 +16,8 @@ package enum FormatLimits {
     package static let headerRawBytes = 256
     /// The largest raw size of the tail member.
     package static let tailRawBytes = 64 << 20
+    /// The largest raw size of a change asset, which a reader holds in memory.
+    package static let changeRawBytes = 16 << 20
     /// The most entities that the cut rule can aim at in a block.
     package static let blockEntities = 65_536
     /// The most that deflate can make of one byte.

@@ -12,6 +12,7 @@ struct Device: Sendable {
     let zone: ZoneID
     let now: @Sendable () -> Instant
     let logger: Logger
+    let assetRule: AssetRule
     /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
     var reportSeen: String?
 
@@ -57,46 +58,4 @@ extension AppliedVersion {
 
     /// The version as the cloud names it.
     var token: ChangeToken { ChangeToken(number: number, hash: hash) }
-}
-
-/// The fields of a record that carries a dataset.
-struct SnapshotFields: Sendable {
-    /// The newest snapshot asset.
-    let dataFile: CloudAsset
-    /// The change assets since, oldest first.
-    let changeFiles: [CloudAsset]
-    let syncTimestamp: Instant
-    let recordCount: Int
-
-    init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], syncTimestamp: Instant, recordCount: Int) {
-        self.dataFile = dataFile
-        self.changeFiles = changeFiles
-        self.syncTimestamp = syncTimestamp
-        self.recordCount = recordCount
-    }
-
-    /// Reads the fields; nil if one is missing or of another type.
-    init?(_ record: CloudRecord) {
-        guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
-            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), recordCount >= 0
-        else { return nil }
-        var changeFiles: [CloudAsset] = []
-        if let field = record.fields["changeFiles"] {
-            guard case .list(let values) = field else { return nil }
-            for value in values {
-                guard case .asset(let asset) = value else { return nil }
-                changeFiles.append(asset)
-            }
-        }
-        self.init(dataFile: dataFile, changeFiles: changeFiles, syncTimestamp: syncTimestamp, recordCount: recordCount)
-    }
-
-    /// The record of a dataset with these fields.
-    func record(of schema: DatasetSchema) -> CloudRecord {
-        var fields: [String: CloudValue] = [
-            "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
-        ]
-        if !changeFiles.isEmpty { fields["changeFiles"] = .list(changeFiles.map { .asset($0) }) }
-        return CloudRecord(type: schema.recordType, name: schema.recordName, fields: fields)
-    }
 }

@@ -18,6 +18,7 @@ public final class SyncEngine: Sendable {
     let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     let now: @Sendable () -> Instant
     let logger: Logger
+    let assetRule: AssetRule
 
     /// Opens a database.
     ///
@@ -34,12 +35,13 @@ public final class SyncEngine: Sendable {
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
     package init(
         database path: String, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now },
-        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        assetRule: AssetRule = .standard, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
+        self.assetRule = assetRule
     }
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -53,6 +55,7 @@ public final class SyncEngine: Sendable {
             try SyncError.at(.open) {
                 let settings = try database.write { transaction in
                     let settings = try transaction.settings()
+                    try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
                     try transaction.detach()
                     return settings
                 }
@@ -128,7 +131,7 @@ public final class SyncEngine: Sendable {
             let settings = try database.read { try $0.settings() }
             let cloud = try openCloud(settings)
             let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger)
+            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
         }
     }
 

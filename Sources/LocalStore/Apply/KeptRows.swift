@@ -33,16 +33,18 @@ package final class KeptRows {
             .map(\.sqlIdentifier).joined(separator: ", ")
     }
 
-    /// Takes the rows of kept changes out of the table. Which are kept must have been decided.
-    package func stash() throws {
+    /// Takes the rows of kept changes out of the table.
+    ///
+    /// - Parameter all: whether all changes that are still tracked are kept; else those that a merge under way has marked.
+    package func stash(all: Bool = false) throws {
         guard let id = try transaction.trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        waiting = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: true).filter { !$0.isDeletion }
+        waiting = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
             .sorted { ($0.instant, $0.key) > ($1.instant, $1.key) }
         try transaction.db.execute(sql: """
             DROP TABLE IF EXISTS temp.snapsync_kept;
             CREATE TEMP TABLE snapsync_kept AS SELECT \(columns) FROM \(table) t WHERE EXISTS (
-                SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins = 1 AND c.state < 2);
+                SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < 2);
             CREATE UNIQUE INDEX temp.snapsync_kept_key ON snapsync_kept(\(key));
             DELETE FROM main.\(table) WHERE \(key) IN (SELECT \(key) FROM temp.snapsync_kept);
             """)
@@ -69,14 +71,14 @@ package final class KeptRows {
     /// - Parameter give: gives that one entity.
     /// - Returns: the keys whose changes gave way now.
     package func offer(_ key: EntityKey, _ give: (any EntitySink) throws -> Void, setAside: (DisplacedRow) throws -> Void) throws -> [EntityKey] {
-        try transaction.db.execute(sql: "DELETE FROM temp.snapsync_kept WHERE \(schema.key.column.sqlIdentifier) = ?", arguments: [key.databaseValue])
+        try KeyedStatement(transaction.db, "DELETE FROM temp.snapsync_kept WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed))
         guard try !insertDescribed(key) else { return [] }
         var lost: [EntityKey] = []
         for other in try rivals(of: key) where isBack.contains(other) {
             guard let change = try transaction.trackedChange(of: other, in: schema) else { continue }
             try giveWay(change, from: schema, setAside)
-            try transaction.deleteRow(other, of: schema)
+            _ = try transaction.deleteEntity(other, of: schema)
             lost.append(other)
         }
         guard try insertDescribed(key) else {
@@ -96,11 +98,12 @@ package final class KeptRows {
 
     private func insert(_ key: EntityKey, _ columns: String) throws -> Bool {
         do {
-            let statement = try transaction.db.cachedStatement(
-                sql: "INSERT INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(columns) FROM temp.snapsync_kept WHERE \(schema.key.column.sqlIdentifier) = ?")
-            try statement.execute(arguments: [key.databaseValue])
+            try KeyedStatement(
+                transaction.db,
+                "INSERT INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(columns) FROM temp.snapsync_kept WHERE \(schema.key.column.sqlIdentifier) = ?"
+            ).bind(.key(key)).run()
             return true
-        } catch let error as DatabaseError where [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID].contains(error.extendedResultCode) {
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
             return false
         }
     }
@@ -110,12 +113,11 @@ package final class KeptRows {
         let column = schema.key.column.sqlIdentifier
         var found: Set<EntityKey> = []
         for one in unique ?? [] {
-            let keys = try DatabaseValue.fetchAll(
-                transaction.db, sql: """
+            found.formUnion(
+                try KeyedStatement(transaction.db, """
                     SELECT t.\(column) FROM temp.snapsync_kept AS NEW CROSS JOIN main.\(schema.table.sqlIdentifier) t
                     ON \(one.isTakenFrom) WHERE NEW.\(column) = ?
-                    """, arguments: [key.databaseValue])
-            found.formUnion(keys.compactMap { EntityKey($0) })
+                    """).bind(.key(key)).keys())
         }
         return found.sorted()
     }
@@ -129,7 +131,7 @@ package final class KeptRows {
         for (key, instant) in zip(rivals, instants) {
             let (transaction, schema) = (transaction, schema)
             try setAside(DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant, displacedAt: change.instant) { try transaction.giveRow(key, of: schema, to: $0) })
-            try transaction.deleteRow(key, of: schema)
+            _ = try transaction.deleteEntity(key, of: schema)
             try transaction.trackChange(of: key, in: schema, at: change.instant, isKept: true)
         }
         return try insert(change.key)

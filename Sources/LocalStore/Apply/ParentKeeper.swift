@@ -135,7 +135,7 @@ package struct ParentKeeper {
     package func wantsLastRows(of schema: DatasetSchema) -> Bool { links.contains { $0.parent.table == schema.table } }
 
     private func hasStashed(_ key: EntityKey, _ link: Link) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?)", arguments: [key.databaseValue]) ?? false
+        try KeyedStatement(db, "SELECT 1 FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?").bind(.key(key)).integer() != nil
     }
 
     private func changedChildren(_ link: Link) -> String {
@@ -164,7 +164,7 @@ package struct ParentKeeper {
 
     private func orphans(of children: String, _ link: Link, _ number: Int) throws -> [EntityKey] {
         let isNew = "\(link.key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_orphans o WHERE o.link = \(number) AND o.target = \(link.key.target))"
-        return try DatabaseValue.fetchAll(db, sql: "SELECT DISTINCT c.\(link.child.key.column.sqlIdentifier) FROM \(children) WHERE \(isNew)").compactMap { EntityKey($0) }
+        return try KeyedStatement(db, "SELECT DISTINCT c.\(link.child.key.column.sqlIdentifier) FROM \(children) WHERE \(isNew)").bind().keys()
     }
 
     /// Whether the child's parent is still missing: another child may have brought it back meanwhile.
@@ -172,22 +172,21 @@ package struct ParentKeeper {
 
     /// Puts the last known row of a child's parent in again; nil if there is none, or it cannot be there.
     private func revive(_ child: EntityKey, _ link: Link, _ now: Instant) throws -> EntityKey? {
-        let parents = try DatabaseValue.fetchAll(
-            db, sql: """
-                SELECT p.\(link.parent.key.column.sqlIdentifier) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
-                WHERE c.\(link.child.key.column.sqlIdentifier) = ?
-                """, arguments: [child.databaseValue])
-        guard let parent = parents.first.flatMap({ EntityKey($0) }) else { return nil }
+        let parents = try KeyedStatement(db, """
+            SELECT p.\(link.parent.key.column.sqlIdentifier) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
+            WHERE c.\(link.child.key.column.sqlIdentifier) = ?
+            """).bind(.key(child)).keys()
+        guard let parent = parents.first else { return nil }
         // It may be there with another value than the one that the child refers to.
         guard try !transaction.hasRow(parent, of: link.parent) else { return nil }
         let isBack = try transaction.attempting {
-            try db.execute(
-                sql: "INSERT INTO main.\(link.parent.table.sqlIdentifier)(\(link.columns)) SELECT \(link.columns) FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?",
-                arguments: [parent.databaseValue])
+            try KeyedStatement(
+                db, "INSERT INTO main.\(link.parent.table.sqlIdentifier)(\(link.columns)) SELECT \(link.columns) FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?"
+            ).bind(.key(parent)).run()
             if let orphan = link.parent.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) {
-                try db.execute(
-                    sql: "UPDATE main.\(link.parent.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(link.parent.key.column.sqlIdentifier) = ?",
-                    arguments: [parent.databaseValue])
+                try KeyedStatement(
+                    db, "UPDATE main.\(link.parent.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(link.parent.key.column.sqlIdentifier) = ?"
+                ).bind(.key(parent)).run()
             }
             return true
         }
@@ -202,7 +201,7 @@ package struct ParentKeeper {
         let (transaction, schema) = (transaction, link.child)
         let instant = try transaction.instant(of: child, in: schema) ?? .distantPast
         try setAside(DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: instant, displacedAt: nil) { try transaction.giveRow(child, of: schema, to: $0) })
-        try transaction.deleteRow(child, of: schema)
+        _ = try transaction.deleteEntity(child, of: schema)
         try transaction.forgetChange(of: child, in: schema)
     }
 }
@@ -217,18 +216,24 @@ extension LocalTransaction {
 
     func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
         try links.contains { link in
-            try Bool.fetchOne(
-                db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling))",
-                arguments: [key.databaseValue]) ?? false
+            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(.key(key)).integer() != nil
         }
     }
 
-    /// The datasets that others refer to and that have changes of their own: what was deleted from them may be needed by what comes.
-    package func changedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
-        let changed = try schemas.filter { try trackedChanges(of: $0).count > 0 }
-        guard !changed.isEmpty else { return [] }
+    /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
+        let losing = try schemas.filter { schema in
+            guard let id = try trackingID(schema) else { return false }
+            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            return try Bool.fetchOne(
+                db, sql: """
+                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = 2)
+                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    """, arguments: [id]) ?? false
+        }
+        guard !losing.isEmpty else { return [] }
         let tables = Set(schemas.map { $0.table.asciiLowercased })
         let parents = Set(try ForeignKey.all(db).filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
-        return Set(changed.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
+        return Set(losing.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
     }
 }

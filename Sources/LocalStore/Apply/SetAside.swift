@@ -37,35 +37,48 @@ package struct SetAsideEntity: Hashable, Sendable {
 }
 
 extension LocalTransaction {
+    static let setAsideTable = "snapsync_set_aside"
+
+    /// Makes the table of what was set aside where it is missing: in databases that an earlier snapsync has set up.
+    func createSetAsideTable() throws {
+        try db.execute(sql: """
+            CREATE TABLE IF NOT EXISTS snapsync_set_aside(
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    }
+
     /// The entities of a dataset that were set aside, in key order.
     package func setAsideEntities(of schema: DatasetSchema) throws -> [SetAsideEntity] {
-        guard try db.hasTable("snapsync_set_aside") else { return [] }
-        return try Row.fetchAll(
-            db, sql: "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? ORDER BY key", arguments: [schema.name]
-        ).compactMap { row in
-            EntityKey(row[0] as DatabaseValue).map {
+        guard try db.hasTable(Self.setAsideTable) else { return [] }
+        let rows = try KeyedStatement(db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? ORDER BY key").bind(.text(schema.name))
+        defer { rows.end() }
+        var found: [SetAsideEntity] = []
+        while try rows.step() {
+            guard let key = rows.key(0), let entity = rows.text(1), let reason = rows.text(2) else { continue }
+            found.append(
                 SetAsideEntity(
-                    key: $0, entity: row[1], reason: SetAsideReason(name: row[2]), instant: Instant(microseconds: row[3]),
-                    displacedAt: (row[4] as Int64?).map(Instant.init(microseconds:)))
-            }
+                    key: key, entity: String(decoding: entity, as: UTF8.self), reason: SetAsideReason(name: String(decoding: reason, as: UTF8.self)),
+                    instant: rows.instant(3), displacedAt: rows.isNull(4) ? nil : rows.instant(4)))
         }
+        return found
     }
 
     /// Keeps an entity that is taken out of its table; of two with one key the later.
     package func addSetAside(_ one: SetAsideEntity, of schema: DatasetSchema) throws {
-        try createGuardTables()
-        try db.execute(
-            sql: """
-                INSERT INTO snapsync_set_aside(dataset, key, entity, reason, at, displacedAt) VALUES(?, ?, ?, ?, ?, ?)
-                ON CONFLICT(dataset, key) DO UPDATE SET entity = excluded.entity, reason = excluded.reason, at = excluded.at, displacedAt = excluded.displacedAt
-                WHERE excluded.at >= at
-                """,
-            arguments: [schema.name, one.key.databaseValue, one.entity, one.reason.name, one.instant.microseconds, one.displacedAt?.microseconds])
+        try createSetAsideTable()
+        try KeyedStatement(db, """
+            INSERT INTO snapsync_set_aside(dataset, key, entity, reason, at, displacedAt) VALUES(?, ?, ?, ?, ?, ?)
+            ON CONFLICT(dataset, key) DO UPDATE SET entity = excluded.entity, reason = excluded.reason, at = excluded.at, displacedAt = excluded.displacedAt
+            WHERE excluded.at >= at
+            """).bind(
+                .text(schema.name), .key(one.key), .text(one.entity), .text(one.reason.name), .instant(one.instant), one.displacedAt.map { .instant($0) } ?? .null
+            ).run()
     }
 
     /// Forgets an entity that was set aside: it is back, or something later took its place.
     package func dropSetAside(_ key: EntityKey, of schema: DatasetSchema) throws {
-        try db.execute(sql: "DELETE FROM snapsync_set_aside WHERE dataset = ? AND key = ?", arguments: [schema.name, key.databaseValue])
+        try KeyedStatement(db, "DELETE FROM snapsync_set_aside WHERE dataset = ? AND key = ?").bind(.text(schema.name), .key(key)).run()
     }
 
     /// Runs `body`; if it returns false or a constraint refuses what it does, nothing of it is kept. Returns whether it was kept.

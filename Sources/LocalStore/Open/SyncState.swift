@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+package import SnapshotModel
 public import StrictText
 
 /// A zone's version that is in this database: a commit's number and hash.
@@ -23,6 +24,18 @@ package struct IntendedVersion: Hashable, Sendable, Codable {
     package init(version: AppliedVersion, sequences: [String: Int64]) {
         self.version = version
         self.sequences = sequences
+    }
+}
+
+/// A dataset's record in the cloud as of one version, as a document whose form is its owner's.
+package struct KnownRecord: Hashable, Sendable, Codable {
+    /// The version.
+    package let version: AppliedVersion
+    package let document: String
+
+    package init(version: AppliedVersion, document: String) {
+        self.version = version
+        self.document = document
     }
 }
 
@@ -91,6 +104,12 @@ extension LocalTransaction {
                 String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self),
             ])
     }
+
+    /// What the cloud's record of a dataset says, as ``setKnownRecord(_:of:)`` kept it; nil if it was not.
+    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try state("record:\(schema.name)") }
+
+    /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
+    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setState("record:\(schema.name)", record) }
 
     func state<T: Decodable>(_ key: String) throws -> T? {
         guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }

@@ -28,7 +28,6 @@ extension LocalTransaction {
     /// so of several changes of one entity each is later than the one before.
     package func foldNotes(of schemas: [DatasetSchema]) throws {
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
-        try createGuardTables()
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             try foldNotes(of: schema, id: id)
@@ -43,31 +42,30 @@ extension LocalTransaction {
     private func foldNotes(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         // A mark of kind 1 counts only if REPLACE did remove the row.
-        let notes = try Row.fetchCursor(
-            db, sql: """
-                SELECT seq, key, clock, stamp, seen FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
-                AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
-                """, arguments: [id])
-        let before = try db.makeStatement(sql: """
+        let notes = try KeyedStatement(db, """
+            SELECT seq, key, clock, stamp, seen, kind = 2 FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
+            AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
+            """)
+        let before = try KeyedStatement(db, """
             SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
             """)
-        let save = try db.makeStatement(sql: "INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state) VALUES(?, ?, ?, ?, 0)")
-        try dropStaleBases(id: id)
-        let base = try makeBaseStatement()
-        while let note = try notes.next() {
-            let key: DatabaseValue = note[1], clock = (note[2] as Int64) * 1000
-            let seen = try Int64.fetchOne(before, arguments: [id, key]) ?? Self.instant(note[4])
-            if let seen { try base.execute(arguments: [id, key, seen]) }
-            let stamp = Self.instant(note[3]) ?? clock
+        let save = try KeyedStatement(db, """
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew) VALUES(?, ?, ?, ?, 0, ?)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0
+            """)
+        try notes.bind(.integer(id))
+        while try notes.step() {
+            let clock = notes.integer(2) * 1000
+            let seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? Self.instant(notes.text(4))
+            let stamp = Self.instant(notes.text(3)) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
-            try save.execute(arguments: [id, key, at, note[0] as Int64])
+            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .column(5, of: notes)).run()
         }
     }
 
-    private static func instant(_ value: DatabaseValue) -> Int64? {
-        guard case .string(let text) = value.storage else { return nil }
-        return (try? Instant(parsing: text))?.microseconds
+    private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
+        text.flatMap { try? Instant(parsing: $0) }?.microseconds
     }
 
     /// Whether a change is an edit or a deletion is told by looking at the row.

@@ -34,11 +34,15 @@ extension LocalTransaction {
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
             CREATE TABLE IF NOT EXISTS snapsync_changes(
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
+                isNew INTEGER NOT NULL DEFAULT 1,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
-        try createGuardTables()
+        if try !db.hasColumn("isNew", in: "snapsync_changes") {
+            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN isNew INTEGER NOT NULL DEFAULT 1")
+        }
+        try createSetAsideTable()
         var mended: [String] = []
         for schema in schemas {
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
@@ -60,7 +64,7 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in Self.trackingTables + Self.guardTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in Self.trackingTables + [Self.setAsideTable] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
     }
 
     /// What is known of a dataset's changes, folded or not.
@@ -74,7 +78,7 @@ extension LocalTransaction {
             db, sql: """
                 SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
                     SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    WHERE dataset = ?1 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
                 """, arguments: [id]) ?? 0
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
@@ -110,6 +114,8 @@ extension LocalTransaction {
     package func dropChanges(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
+        // What came later was compared with the version before this one.
+        try db.execute(sql: "UPDATE snapsync_changes SET isNew = 1 WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 

@@ -5,6 +5,8 @@ import SnapshotModel
 ///
 /// A note says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
 /// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
+///
+/// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that may not have been there before.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
@@ -27,9 +29,9 @@ struct ChangeTriggers {
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
         var statements = [
-            trigger("insert", "AFTER INSERT", note("0, NEW.\(key), \(clock), \(new), NULL")),
+            trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("0, NEW.\(key), \(clock), \(changed), \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END, NEW.\(key), \(clock), \(changed), \(old)")),
             trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
         ]
         // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).

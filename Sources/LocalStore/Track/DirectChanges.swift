@@ -12,46 +12,24 @@ extension LocalTransaction {
         // A note of nothing has the next sequence number.
         try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
         let table = schema.table.sqlIdentifier, column = schema.key.column.sqlIdentifier
-        try db.execute(
-            sql: """
-                INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, wins) VALUES(?1, ?2, ?3, ?4,
-                    coalesce((SELECT CASE WHEN \(stamp(of: schema)) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5)
-                """, arguments: [id, key.databaseValue, instant.microseconds, db.lastInsertedRowID, isKept])
+        try KeyedStatement(db, """
+            INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, wins) VALUES(?1, ?2, ?3, ?4,
+                coalesce((SELECT CASE WHEN \(stamp(of: schema)) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5)
+            """).bind(.integer(id), .key(key), .instant(instant), .integer(db.lastInsertedRowID), .integer(isKept ? 1 : 0)).run()
     }
 
-    /// Forgets the tracked change of an entity, if there is one.
-    package func forgetChange(of key: EntityKey, in schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema) else { return }
-        try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?", arguments: [id, key.databaseValue])
-    }
-
-    /// The tracked change of an entity; nil if none is tracked.
-    package func trackedChange(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
-        guard let id = try trackingID(schema) else { return nil }
-        return try Row.fetchOne(db, sql: "SELECT key, at, state, seq FROM snapsync_changes WHERE dataset = ? AND key = ?", arguments: [id, key.databaseValue])
-            .flatMap(TrackedChange.init)
-    }
-
-    /// Removes the row with that key. Returns whether there was one.
-    @discardableResult
-    package func deleteRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?", arguments: [key.databaseValue])
-        return db.changesCount > 0
-    }
-
-    /// The instant of an entity as it is here: its tracked change's, else the applied version's, else its own timestamp.
+    /// The instant of an entity as it is here: its tracked change's, else the applied version's, else its own timestamp; nil if there is no row.
     package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         if let change = try trackedChange(of: key, in: schema) { return change.instant }
         if let applied = try appliedInstant(of: key, in: schema) { return applied }
-        let table = schema.table.sqlIdentifier, column = schema.key.column.sqlIdentifier
-        return try Row.fetchOne(db, sql: "SELECT \(stamp(of: schema)) FROM \(table) t WHERE t.\(column) = ?", arguments: [key.databaseValue])
-            .map { row in (row[0] as Int64?).map(Instant.init(microseconds:)) ?? .distantPast }
+        let statement = try KeyedStatement(
+            db, "SELECT coalesce(\(stamp(of: schema)), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?")
+        return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))
     }
 
     /// Whether there is a row with that key.
     package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?)", arguments: [key.databaseValue]) ?? false
+        try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).integer() != nil
     }
 
     /// Whether the table has rows that no tracked change is noted for; notes must have been folded.
@@ -62,8 +40,7 @@ extension LocalTransaction {
 
     /// Makes a tracked change of every row that was here before anything was tracked, at the row's own timestamp.
     ///
-    /// Such a change is from before the first import (``TrackedChange/isFromBefore``). A timestamp later than `now` counts as
-    /// `now`; a row without one is older than everything.
+    /// A timestamp later than `now` counts as `now`; a row without one is older than everything.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         let own = stamp(of: schema), key = schema.key.column.sqlIdentifier

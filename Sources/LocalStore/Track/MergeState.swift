@@ -8,15 +8,19 @@ package struct TrackedChange: Sendable, Hashable {
     package let key: EntityKey
     package let instant: Instant
     package let isDeletion: Bool
-    /// Whether it is a row that was here before anything was tracked (``LocalTransaction/adoptRows(of:now:)``).
-    package let isFromBefore: Bool
+    /// Whether the row is there and its own timestamp is not the change's instant.
+    package let isStamped: Bool
+    /// Whether the applied version may lack the key.
+    package let isNew: Bool
 
-    init?(_ row: Row) {
-        guard let key = EntityKey(row[0] as DatabaseValue) else { return nil }
+    /// Reads `key, at, state, isNew`.
+    init?(_ row: KeyedStatement) {
+        guard let key = row.key(0) else { return nil }
         self.key = key
-        instant = Instant(microseconds: row[1])
-        isDeletion = row[2] as Int == TrackedState.deleted.rawValue
-        isFromBefore = row[3] as Int64 == 0
+        instant = row.instant(1)
+        isDeletion = row.integer(2) == Int64(TrackedState.deleted.rawValue)
+        isStamped = row.integer(2) == Int64(TrackedState.stamped.rawValue)
+        isNew = row.integer(3) != 0
     }
 }
 
@@ -31,24 +35,30 @@ extension LocalTransaction {
     /// The tracked changes whose keys lie in a range, in key order; with `onlyKept` those that ``keepChange(of:in:)`` marked.
     package func trackedChanges(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
         guard let id = try trackingID(schema) else { return [] }
-        var conditions = ["dataset = :id"]
+        var conditions = ["dataset = ?1"]
         if onlyKept { conditions.append("wins = 1") }
-        if range.first != nil { conditions.append("key >= :first") }
-        if range.next != nil { conditions.append("key < :next") }
-        let statement = try db.cachedStatement(sql: "SELECT key, at, state, seq FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
-        var arguments: [String: (any DatabaseValueConvertible)?] = ["id": id]
-        if let first = range.first { arguments["first"] = first.databaseValue }
-        if let next = range.next { arguments["next"] = next.databaseValue }
-        return try Row.fetchAll(statement, arguments: StatementArguments(arguments)).compactMap(TrackedChange.init)
+        if range.first != nil { conditions.append("key >= ?2") }
+        if range.next != nil { conditions.append("key < ?3") }
+        let statement = try KeyedStatement(db, "SELECT key, at, state, isNew FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        switch (range.first, range.next) {
+        case (nil, nil): try statement.bind(.integer(id))
+        case (let first?, nil): try statement.bind(.integer(id), .key(first))
+        case (let first, let next?): try statement.bind(.integer(id), first.map { .key($0) } ?? .null, .key(next))
+        }
+        var changes: [TrackedChange] = []
+        while try statement.step() {
+            if let change = TrackedChange(statement) { changes.append(change) }
+        }
+        return changes
     }
 
     /// The keys in a range that were touched since the applied version, folded or not.
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
-        let notes = try Row.fetchCursor(db, sql: "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?", arguments: [id])
-        while let note = try notes.next() {
-            guard let key = EntityKey(note[0] as DatabaseValue), range.contains(key) else { continue }
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ?").bind(.integer(id))
+        while try notes.step() {
+            guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)
         }
         return keys
@@ -67,7 +77,7 @@ extension LocalTransaction {
     /// Says that a tracked change stays, for it wins over the version.
     package func keepChange(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "UPDATE snapsync_changes SET wins = 1 WHERE dataset = ? AND key = ?").execute(arguments: [id, key.databaseValue])
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = 1 WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
     }
 
     /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
@@ -75,12 +85,14 @@ extension LocalTransaction {
     /// A deletion of what the version does not have stays, unless the version knows of one as late.
     package func endMerge(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         try db.execute(
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = 0 AND (state < 2
-                    OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at))
+                    OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
+                    OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
                 """, arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0 WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0, isNew = 1 WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 
@@ -99,9 +111,14 @@ extension LocalTransaction {
         while try statement.step() { try statement.give(to: sink) }
     }
 
+    /// Ends the marks of kept changes that no merge of a whole dataset has ended.
+    package func endKeeping() throws {
+        guard try hasTrackingTables() else { return }
+        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0 WHERE wins <> 0")
+    }
+
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
-        let statement = try db.cachedStatement(sql: "SELECT at FROM \(table) WHERE dataset = ? AND key = ?")
-        return try Int64.fetchOne(statement, arguments: [id, key.databaseValue]).map(Instant.init(microseconds:))
+        return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
     }
 }

@@ -55,39 +55,21 @@ extension LocalTransaction {
     /// Takes a tombstone of the version that is being applied.
     package func addTombstone(of key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "INSERT INTO snapsync_tombstones VALUES(?, ?, ?)").execute(arguments: [id, key.databaseValue, instant.microseconds])
+        try KeyedStatement(db, "INSERT INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
     /// Takes an entity's instant of the version that is being applied.
     package func addInstant(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try db.cachedStatement(sql: "INSERT INTO snapsync_instants VALUES(?, ?, ?)").execute(arguments: [id, key.databaseValue, instant.microseconds])
+        try KeyedStatement(db, "INSERT INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
     private func forEach(_ sql: String, _ id: Int64, _ body: (EntityKey, Instant) throws -> Void) throws {
-        let rows = try Row.fetchCursor(db, sql: sql, arguments: [id])
-        while let row = try rows.next() {
-            guard let key = EntityKey(row[0] as DatabaseValue) else { continue }
-            try body(key, Instant(microseconds: row[1]))
-        }
-    }
-}
-
-extension EntityKey {
-    /// The key that a column holds; nil for what can be none.
-    init?(_ value: DatabaseValue) {
-        switch value.storage {
-        case .string(let text): self = .text(Array(text.utf8))
-        case .int64(let integer): self = .integer(integer)
-        default: return nil
-        }
-    }
-
-    /// The key as a statement's argument.
-    var databaseValue: DatabaseValue {
-        switch self {
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self).databaseValue
-        case .integer(let value): value.databaseValue
+        let rows = try KeyedStatement(db, sql).bind(.integer(id))
+        defer { rows.end() }
+        while try rows.step() {
+            guard let key = rows.key(0) else { continue }
+            try body(key, rows.instant(1))
         }
     }
 }

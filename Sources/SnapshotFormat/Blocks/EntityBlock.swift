@@ -75,6 +75,22 @@ package final class EntityBlock: @unchecked Sendable {
         }
     }
 
+    /// The first slot of each entity, and behind them the number of all slots.
+    func entityBounds() -> [Int] {
+        var bounds = (0..<slotCount).filter { slots[$0].beginsEntity }
+        bounds.append(slotCount)
+        return bounds
+    }
+
+    /// Gives the entity that lies in a range of slots to the sink.
+    func give(slots range: Range<Int>, to sink: any EntitySink) throws {
+        row.initialize(repeating: .null, count: columnCount)
+        for slot in range {
+            row[Int(slots[slot].column)] = slots[slot].value(raw: UnsafeRawPointer(raw.base), scratch: UnsafeRawPointer(scratch.base))
+        }
+        try sink.take(UnsafeBufferPointer(start: row, count: columnCount))
+    }
+
     /// Forgets everything, the JSON included, to be filled anew. Memory that one giant entity has needed is given back.
     package func clear() {
         raw.clear()

@@ -21,13 +21,19 @@ package struct SnapshotHeader: Hashable, Sendable {
     /// - Throws: ``FormatError`` with `.truncated` or `.damaged`.
     package static func parse(_ bytes: UnsafeRawBufferPointer) throws -> SnapshotHeader {
         var reader = LiteralReader(bytes, place: "header")
+        let header = try read(&reader)
+        try reader.expectEnd()
+        guard header.text.utf8.elementsEqual(bytes) else { throw reader.damage("it is not in canonical form") }
+        return header
+    }
+
+    /// Reads a head with which a longer text begins.
+    static func read(_ reader: inout LiteralReader) throws -> SnapshotHeader {
         try reader.expect("{\"syncTimestamp\":")
         let instant = try reader.instant()
         try reader.expect(",")
         let header = SnapshotHeader(syncTimestamp: instant, dataset: try reader.string())
         try reader.expect(":[")
-        try reader.expectEnd()
-        guard header.text.utf8.elementsEqual(bytes) else { throw reader.damage("it is not in canonical form") }
         return header
     }
 }

@@ -28,7 +28,7 @@ package struct SnapshotTailBuilder {
     /// The tail's text.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`.
-    func text() throws -> ByteBuffer {
+    package func text() throws -> ByteBuffer {
         var text = Array("\n]".utf8)
         if !deletions.isEmpty { text += Array(",\"deletions\":[".utf8) + deletions + Array("]".utf8) }
         if !instants.isEmpty { text += Array(",\"instants\":[".utf8) + instants + Array("]".utf8) }

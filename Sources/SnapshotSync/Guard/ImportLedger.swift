@@ -10,7 +10,9 @@ final class ImportLedger {
     private let datasets: [DatasetSchema]
     /// What keeps parents for the children that stay; nil until the import begins.
     var parents: ParentKeeper?
-    private var copies: [String: KeptCopy] = [:]
+    /// What finds single entities of the versions that are being applied, by the dataset's name.
+    var lookups: [String: VersionLookup] = [:]
+    private var copies: [String: [KeptCopy]] = [:]
     private var events: [Event: [EntityKey]] = [:]
     private var justSetAside: Set<String> = []
 
@@ -27,7 +29,7 @@ final class ImportLedger {
 
     /// Keeps a row that has to leave its table.
     func setAside(_ row: DisplacedRow, in transaction: LocalTransaction) throws {
-        guard let text = try EntityText.make(row.schema, row.give) else { return }
+        guard let text = try EntityDocument.make(row.schema, row.give) else { return }
         try transaction.addSetAside(
             SetAsideEntity(key: row.key, entity: text, reason: row.reason, instant: row.instant, displacedAt: row.displacedAt), of: row.schema)
         justSetAside.insert("\(row.schema.name) \(row.key)")
@@ -39,9 +41,9 @@ final class ImportLedger {
 
     /// Keeps a row that loses against the version of a first import, in a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
-        let copy = try copies[schema.name] ?? KeptCopy(schema, of: database, now: now)
-        copies[schema.name] = copy
-        try copy.add { try transaction.giveRow(key, of: schema, to: $0) }
+        // A copy is in key order; what comes later than it should begins another.
+        if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try KeptCopy(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
+        try copies[schema.name]?.last?.add(key) { try transaction.giveRow(key, of: schema, to: $0) }
     }
 
     /// Notes something that deserves attention about an entity.
@@ -50,17 +52,17 @@ final class ImportLedger {
     }
 
     /// Makes the copies durable, before the transaction that removes their rows is kept.
-    func finish() throws { for copy in copies.values { try copy.finish() } }
+    func finish() throws { for copy in copies.values.joined() { try copy.finish() } }
 
     /// Takes the copies away again, for the import failed and the rows are where they were.
-    func discard() { for copy in copies.values { copy.discard() } }
+    func discard() { for copy in copies.values.joined() { copy.discard() } }
 
     /// What there is to say, a sentence each.
     var sentences: [String] {
         events.map { event, keys in
             let shown = keys.prefix(3).map(\.description).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
             return "\(event.dataset): \(keys.count) \(keys.count == 1 ? "entity" : "entities") \(event.what) (\(shown))"
-        }.sorted() + copies.values.map { "\($0.schema.name): \($0.count) own \($0.count == 1 ? "row" : "rows") gave way to the cloud's and \($0.count == 1 ? "is" : "are") kept in \($0.path)" }.sorted()
+        }.sorted() + copies.values.joined().map { "\($0.schema.name): \($0.count) own \($0.count == 1 ? "row" : "rows") gave way to the cloud's and \($0.count == 1 ? "is" : "are") kept in \($0.path)" }.sorted()
     }
 }
 

@@ -16,17 +16,18 @@ final class KeptCopy {
     private let file: FileHandle
     private var isFirst = true
     private var isFinished = false
+    private var last: EntityKey?
     /// How many rows it has.
     private(set) var count = 0
 
     /// Begins a copy of rows of a dataset.
     ///
     /// - Throws: ``SyncError`` with `.inputOutput` if the file cannot be made.
-    init(_ schema: DatasetSchema, of database: String, now: Instant) throws {
+    init(_ schema: DatasetSchema, of database: String, now: Instant, number: Int) throws {
         self.schema = schema
         let folder = database + ".snapsync-kept"
         let stamp = now.description.filter { $0 != "-" && $0 != ":" }
-        let path = "\(folder)/\(stamp)-\(schema.name).json.gz"
+        let path = "\(folder)/\(stamp)-\(schema.name)\(number == 0 ? "" : "-\(number + 1)").json.gz"
         self.path = path
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -45,11 +46,15 @@ final class KeptCopy {
     }
 
     /// Adds a row, whose key must come after the one before.
-    func add(_ give: (any EntitySink) throws -> Void) throws {
+    func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
         try give(encoder)
+        last = key
         count += 1
         try drain()
     }
+
+    /// Whether a row of that key can come next.
+    func takes(_ key: EntityKey) -> Bool { last.map { $0 < key } ?? true }
 
     /// Ends the file and makes it durable.
     func finish() throws {

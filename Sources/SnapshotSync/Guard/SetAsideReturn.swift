@@ -41,11 +41,24 @@ struct SetAsideReturn {
 
     private func comesBack(_ one: SetAsideEntity, _ schema: DatasetSchema, at instant: Instant) throws -> Bool {
         try transaction.attempting {
-            try transaction.deleteRow(one.key, of: schema)
-            try EntityText.give(one.entity, of: schema, to: try transaction.inserting(into: schema))
+            _ = try transaction.deleteEntity(one.key, of: schema)
+            try EntityDocument.give(one.entity, of: schema, to: try transaction.inserting(into: schema))
             guard try !transaction.isDangling(one.key, of: schema, among: datasets) else { return false }
             try transaction.trackChange(of: one.key, in: schema, at: instant)
             return true
+        }
+    }
+}
+
+extension SetAsideReturn {
+    /// Writes what was set aside into files beside the database, for the table that holds it is about to go.
+    static func keepCopies(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
+        for schema in datasets {
+            let entities = try transaction.setAsideEntities(of: schema)
+            guard !entities.isEmpty else { continue }
+            let copy = try KeptCopy(schema, of: database, now: now, number: 0)
+            for one in entities { try copy.add(one.key) { try EntityDocument.give(one.entity, of: schema, to: $0) } }
+            try copy.finish()
         }
     }
 }

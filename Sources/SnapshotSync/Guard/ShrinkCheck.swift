@@ -12,7 +12,9 @@ struct ShrinkCheck: Sendable {
     /// - Throws: ``SyncError`` with `.refused` for a dataset that shrinks without having been allowed to.
     func approvals(for counts: [(schema: DatasetSchema, count: Int)], after token: ChangeToken?) async throws -> [String] {
         try refuseUnknownNames()
-        guard let token, !counts.isEmpty else { return [] }
+        let before = try countsHere()
+        // What did not lose anything is no smaller than a version that the guard let pass: no older commit need be read.
+        guard let token, allowed != .none || counts.contains(where: { $0.count < before[$0.schema.recordName] ?? 0 }) else { return [] }
         let known = try await guardian(upTo: token)
         var approvals: [String] = []
         for (schema, count) in counts {
@@ -34,7 +36,7 @@ struct ShrinkCheck: Sendable {
     func verify(_ changes: ZoneChanges, after token: ChangeToken?) async throws {
         try refuseUnknownNames()
         // A first visit has nothing to lose to the cloud; what it has of its own is the first import's matter.
-        guard let token, !changes.commits.isEmpty else { return }
+        guard let token, try hasLosses(changes) else { return }
         var known = changes.base.isEmpty ? try await guardian(upTo: token) : ShrinkGuard()
         known.accept()
         known.begin(at: changes.base)
@@ -46,6 +48,27 @@ struct ShrinkCheck: Sendable {
                 "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
                 hint: "if that is meant, publish with: snapsync sync --allow-shrink \(schema.name); or take it here alone: snapsync import --allow-shrink \(schema.name)")
         }
+    }
+
+    /// Whether a dataset has fewer entities after one of the commits than before it.
+    private func hasLosses(_ changes: ZoneChanges) throws -> Bool {
+        guard changes.base.isEmpty else { return true }
+        var counts = try countsHere()
+        for commit in changes.commits {
+            if !commit.deleted.isEmpty || commit.zoneDeletion != nil { return true }
+            for record in commit.saved {
+                guard let count = ShrinkGuard.count(record) else { continue }
+                if count < counts[record.name] ?? 0 { return true }
+                counts[record.name] = count
+            }
+        }
+        return false
+    }
+
+    /// How many entities the applied version has, by the record's name.
+    private func countsHere() throws -> [String: Int] {
+        let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates() } }
+        return Dictionary(uniqueKeysWithValues: device.settings.datasets.compactMap { schema in states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) } })
     }
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {

@@ -38,7 +38,7 @@ struct ShrinkGuard: Sendable, Hashable {
 
     /// Takes the records of a checkpoint that reading began at.
     mutating func begin(at records: [CloudRecord]) {
-        for record in records { note(record.name, SnapshotFields(record)?.recordCount, Int(record.changeTag ?? "") ?? 0, isApproved: true) }
+        for record in records { note(record.name, Self.count(record), Int(record.changeTag ?? "") ?? 0, isApproved: true) }
     }
 
     /// Takes the next commit.
@@ -46,7 +46,7 @@ struct ShrinkGuard: Sendable, Hashable {
         let number = commit.token.number
         let approved = Set(commit.approvals)
         for record in commit.saved {
-            note(record.name, SnapshotFields(record)?.recordCount, number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
+            note(record.name, Self.count(record), number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: record.name)))
         }
         for name in commit.deleted { note(name, 0, number, isApproved: approved.contains(ShrinkApproval.text(ofRecord: name))) }
         if commit.zoneDeletion != nil { (counts, shrunk) = ([:], [:]) }
@@ -63,6 +63,12 @@ struct ShrinkGuard: Sendable, Hashable {
         let largest = counts[record]?.filter { $0.number > number - 1 - Self.window }.map(\.value).max() ?? 0
         guard largest >= Self.smallest, count * 2 < largest else { return nil }
         return Shrinkage(record: record, number: number, count: count, largest: largest)
+    }
+
+    /// How many entities a record says that its dataset has; nil if it carries none.
+    static func count(_ record: CloudRecord) -> Int? {
+        guard case .integer(let count) = record.fields["recordCount"] else { return nil }
+        return Int(exactly: count)
     }
 
     private mutating func note(_ record: String, _ count: Int?, _ number: Int, isApproved: Bool) {

@@ -25,7 +25,7 @@ struct SingleEntity {
         let ranked = try rows.map { key, state in (key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
             .sorted { ($0.instant, $0.state.filledCount, $0.state.hash) > ($1.instant, $1.state.filledCount, $1.state.hash) }
         for loser in ranked.dropFirst() {
-            try transaction.deleteRow(loser.key, of: schema)
+            _ = try transaction.deleteEntity(loser.key, of: schema)
             let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))
             try transaction.trackChange(of: loser.key, in: schema, at: later)
             ledger.note(loser.key, schema, "deleted: only one may be left")

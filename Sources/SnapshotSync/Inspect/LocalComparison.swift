@@ -9,6 +9,8 @@ struct LocalComparison: Sendable {
     let device: Device
     let schema: DatasetSchema
     let asset: SnapshotAsset
+    /// The change assets since the snapshot asset, oldest first.
+    let changes: [ChangeAsset]
 
     /// Returns what differs first, in a sentence; nil if nothing does.
     func firstDifference() throws -> String? {
@@ -20,23 +22,31 @@ struct LocalComparison: Sendable {
                 return (try reader.transaction.hasRows(schema), try reader.transaction.hasNullKeys(schema))
             }
             if hasNullKeys { return "a row has no key" }
+            let overlay = try ChangeOverlay(reading: changes, schema)
             if asset.index.blocks.isEmpty {
-                guard hasRows else { return nil }
-                return try untrackedDifference(KeyRange(number: 0, first: nil, next: nil), [:], session).map { "the version has no entities, and the row \($0) was not tracked" }
+                guard hasRows || !overlay.isEmpty else { return nil }
+                let version = EntityStates(schema: schema)
+                try overlay.give(nil, from: nil, upTo: nil, to: version)
+                return try untrackedDifference(KeyRange(number: 0, first: nil, next: nil), version.states, session)
+                    .map { "the snapshot has no entities, and the row \($0) was not tracked" }
             }
             let differing = try BlockComparison(schema: schema, index: asset.index, session: session).allDifferences()
-            return try firstUntracked(in: differing, session)
+            let changed = asset.index.blocks.indices.filter { number in
+                let range = BlockComparison.range(ofBlock: number, in: asset.index)
+                return !overlay.keys(from: range.first, upTo: range.next).isEmpty
+            }
+            return try firstUntracked(in: Set(differing).union(changed).sorted(), overlay, session)
         }
         return difference.map { "\(device.database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
     }
 
-    private func firstUntracked(in blocks: [Int], _ session: ReadSession) throws -> String? {
+    private func firstUntracked(in blocks: [Int], _ overlay: ChangeOverlay, _ session: ReadSession) throws -> String? {
         var found: String?
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { number, block in
             guard found == nil else { return }
             let version = EntityStates(schema: schema)
-            try block.give(to: version)
             let range = BlockComparison.range(ofBlock: number, in: asset.index)
+            try overlay.give(block, from: range.first, upTo: range.next, to: version)
             found = try untrackedDifference(range, version.states, session).map { "the entity \($0) in block \(number) differs and was not tracked" }
         }
         return found

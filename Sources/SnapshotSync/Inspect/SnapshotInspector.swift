@@ -36,13 +36,9 @@ public struct SnapshotInspector: Sendable {
         let state = try await records(at: version)
         let record = try find(dataset, in: state)
         let asset = try await open(record)
+        let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: asset.index.dataset, in: cloud, zone: zone)
         let lent = LentWrite(write)
-        try await WorkerThreads.run {
-            try asset.readMember(asset.index.header, name: "header").withBytes { try lent.write($0) }
-            try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.none) { try lent.write($1.raw.bytes) }
-            try asset.checkTail()
-            try asset.readMember(asset.index.tail, name: "tail").withBytes { try lent.write($0) }
-        }
+        try await WorkerThreads.run { try ContainerWriter(asset: asset, changes: changes).run(to: lent.write) }
     }
 
     /// Reads and checks versions from the commit to the last byte.
@@ -90,9 +86,14 @@ public struct HistoryReport: Sendable, Encodable {
         public struct Dataset: Sendable, Encodable {
             public let record: String
             public let recordCount: Int
+            /// The newest snapshot asset.
             public let file: String
-            /// The asset's size in bytes.
+            /// Its size in bytes.
             public let size: Int
+            /// The change assets since, oldest first; with them it is the version.
+            public let changeFiles: [String]
+            /// The size of all of them in bytes.
+            public let changeSize: Int
 
             init?(_ record: CloudRecord) {
                 guard let fields = SnapshotFields(record) else { return nil }
@@ -100,6 +101,8 @@ public struct HistoryReport: Sendable, Encodable {
                 recordCount = fields.recordCount
                 file = fields.dataFile.path
                 size = fields.dataFile.byteCount
+                changeFiles = fields.changeFiles.map(\.path)
+                changeSize = fields.changeByteCount
             }
         }
 

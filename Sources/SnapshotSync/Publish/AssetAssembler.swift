@@ -46,9 +46,9 @@ struct AssetAssembler {
 
     /// Ends the asset with that tail, if there is anything new in it.
     ///
-    /// - Parameter hasNewDeletions: whether the tail alone is worth a version.
-    mutating func finish(_ tail: SnapshotTailBuilder, hasNewDeletions: Bool) throws -> DatasetExporter.Outcome {
-        if assembly == nil, !hasNewDeletions, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
+    /// - Parameter isNew: whether there is a version to write even if all blocks are the previous snapshot's.
+    mutating func finish(_ tail: SnapshotTailBuilder, isNew: Bool) throws -> DatasetExporter.Outcome {
+        if assembly == nil, !isNew, let previous, previous.index.blocks.count == leading, previous.index.describes(schema) {
             asset.abandon()
             return .unchanged(recordCount: recordCount)
         }
@@ -59,8 +59,8 @@ struct AssetAssembler {
         return .stored(
             stored,
             ExportedDataset(
-                name: schema.name, recordCount: recordCount, file: stored.path, size: stored.byteCount, rawSize: stored.rawByteCount,
-                blocks: index.blocks.count, blocksReused: reused))
+                name: schema.name, kind: .snapshot, recordCount: recordCount, file: stored.path, size: stored.byteCount, rawSize: stored.rawByteCount,
+                blocks: index.blocks.count, blocksReused: reused, changes: nil))
     }
 
     private mutating func begin() throws {

@@ -89,7 +89,7 @@ struct DatasetExporter: Sendable {
         }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNewDeletions = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) }
-        return try SyncError.at(.store) { try writer.finish(tail, hasNewDeletions: hasNewDeletions) }
+        return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNewDeletions || self.previous?.isWhole == false) }
     }
 
     /// The tombstones and instants that go with the rows of this state.

@@ -14,16 +14,44 @@ public struct ExportReport: Sendable, Encodable {
 
 /// One dataset that an export wrote.
 public struct ExportedDataset: Sendable, Encodable {
+    /// What was written: the whole as a snapshot asset, or what changed as a change asset.
+    public enum Kind: String, Sendable, Encodable {
+        case snapshot, changes
+    }
+
     public let name: String
+    public let kind: Kind
+    /// How many entities the version has.
     public let recordCount: Int
     /// The asset's path beneath the zone's directory.
     public let file: String
     /// The asset's size in bytes.
     public let size: Int
-    /// The size of the JSON in bytes.
+    /// The size of its JSON in bytes.
     public let rawSize: Int
-    /// How many blocks the asset has.
-    public let blocks: Int
-    /// How many of them were copied from the last version, for they had not changed.
-    public let blocksReused: Int
+    /// How many blocks the snapshot asset has; nil for a change asset.
+    public let blocks: Int?
+    /// How many of them were copied from the last version, for they had not changed; nil for a change asset.
+    public let blocksReused: Int?
+    /// What the change asset has, where one was written: alone, or beside a snapshot asset.
+    public let changes: ExportedChanges?
+}
+
+extension ExportedDataset {
+    /// The same with a change asset beside it.
+    func with(_ changes: ExportedChanges?) -> ExportedDataset {
+        ExportedDataset(name: name, kind: kind, recordCount: recordCount, file: file, size: size, rawSize: rawSize, blocks: blocks, blocksReused: blocksReused, changes: changes)
+    }
+}
+
+/// A change asset that an export wrote.
+public struct ExportedChanges: Sendable, Encodable {
+    /// The asset's path beneath the zone's directory.
+    public let file: String
+    /// The asset's size in bytes.
+    public let size: Int
+    /// How many entities were changed or made.
+    public let changed: Int
+    /// How many entities were deleted.
+    public let deleted: Int
 }

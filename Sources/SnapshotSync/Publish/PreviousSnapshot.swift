@@ -6,6 +6,8 @@ import SnapshotModel
 struct PreviousSnapshot: Sendable {
     let index: SnapshotIndex
     let reader: any AssetReader
+    /// Whether it is the last version; false if change assets came after it.
+    let isWhole: Bool
 
     /// The position of a block with the same entities that would be the same bytes, or nil.
     func match(_ block: RawBlock, isFirst: Bool) -> Int? {

@@ -32,61 +32,68 @@ struct SnapshotPublisher: Sendable {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
-        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, state, in: transaction) } } }) {
+        let last = try await lastFields(token)
+        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in try settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) } } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
         let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
-        guard identity.reason == nil else {
-            var report = try await SnapshotPublisher(device: identity.device, level: level, isFull: isFull, progress: progress, allowed: allowed).run()
-            report.warnings = identity.warnings + report.warnings
-            return report
+        var publisher = self
+        publisher.device = identity.device
+        do {
+            return try await publisher.export(after: token, last, readers: readerCount(last), warnings + identity.warnings)
+        } catch is DatasetPublisher.TooFewReaders {
+            return try await publisher.export(after: token, last, readers: WorkerThreads.count + 1, warnings + identity.warnings)
         }
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1, folding: settings.datasets) }
+    }
+
+    /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
+    private func readerCount(_ last: [String: SnapshotFields]) -> Int {
+        let isSmall = !isFull && device.settings.datasets.allSatisfy { schema in last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false }
+        return isSmall ? 1 : WorkerThreads.count + 1
+    }
+
+    private func export(after token: ChangeToken?, _ last: [String: SnapshotFields], readers: Int, _ warnings: [String]) async throws -> ExportReport {
+        let settings = device.settings
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, folding: settings.datasets) }
         defer { session.end() }
-        var exported: [Exported] = []
+        var exported: [DatasetPublisher.Written] = []
         var settled: [Settled] = []
         do {
-            let syncTimestamp = self.syncTimestamp(after: state), oldest = TombstoneHorizon.now(device.now(), lastCommit: state.timestamp)
+            let publisher = DatasetPublisher(
+                device: device, session: session, syncTimestamp: syncTimestamp(after: last), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
+                mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
-                    try session.withReader(0) { (try isUntouched(schema, state, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
+                    try session.withReader(0) { (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
-                try await MissingRows(device: device, allowed: allowed).refuse(schema, state.record(schema.recordName), session)
-                if let one = try await export(schema, session, state, syncTimestamp, number: (token?.number ?? 0) + 1, oldest: oldest) { exported.append(one) }
+                try await MissingRows(device: device, allowed: allowed).refuse(schema, last[schema.name], session)
+                if let one = try await publisher.write(schema, after: last[schema.name]) { exported.append(one) }
             }
             session.end()
             guard !exported.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
-            return try await identified(identity).announce(exported, settled, after: token, warnings)
+            return try await announce(exported, settled, after: token, warnings)
         } catch {
-            await device.cloud.discard(exported.map(\.asset), in: device.zone)
+            await device.cloud.discard(exported.flatMap(\.assets), in: device.zone)
             throw error
         }
     }
 
+    /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
+    private func lastFields(_ token: ChangeToken?) async throws -> [String: SnapshotFields] {
+        let schemas = device.settings.datasets
+        let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
+        if token != nil, known.allSatisfy({ $0 != nil }) { return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } }) }
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+        return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(SnapshotFields.init).map { (schema.name, $0) } })
+    }
+
     /// The present time; never before a version that is there, whatever the clock does.
-    private func syncTimestamp(after state: ZoneState) -> Instant {
-        let last = state.records.compactMap { SnapshotFields($0)?.syncTimestamp }.max()
+    private func syncTimestamp(after last: [String: SnapshotFields]) -> Instant {
         let now = device.now()
-        return last.map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
-    }
-
-    private struct Exported: Sendable {
-        let schema: DatasetSchema
-        let asset: CloudAsset
-        let report: ExportedDataset
-        let syncTimestamp: Instant
-        /// The instant before which the asset has no tombstones; nil if none were dropped.
-        let horizon: Instant?
-    }
-
-    private func identified(_ identity: DeviceIdentity) -> SnapshotPublisher {
-        var known = self
-        known.device = identity.device
-        return known
+        return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
     }
 
     /// A dataset whose rows were compared or written, and the last note that they include.
@@ -96,9 +103,9 @@ struct SnapshotPublisher: Sendable {
     }
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
-    private func isUntouched(_ schema: DatasetSchema, _ state: ZoneState, in transaction: LocalTransaction) throws -> Bool {
+    private func isUntouched(_ schema: DatasetSchema, _ last: [String: SnapshotFields], in transaction: LocalTransaction) throws -> Bool {
         let changes = try transaction.trackedChanges(of: schema)
-        return changes.isComplete && changes.count == 0 && state.record(schema.recordName) != nil
+        return changes.isComplete && changes.count == 0 && last[schema.name] != nil
     }
 
     /// A run that was ended between its commit and the note of it: the commit is ours if its hash is the intended one.
@@ -115,11 +122,10 @@ struct SnapshotPublisher: Sendable {
         }
         try SyncError.at(.apply) {
             try device.database.write { transaction in
-                try transaction.record(AppliedVersion(newest), states(of: first))
+                try note(AppliedVersion(newest), saved(by: first), before: applied, in: transaction)
                 for schema in device.settings.datasets {
-                    guard let sequence = intended.sequences[schema.name] else { continue }
-                    try transaction.settleChanges(of: schema, upTo: sequence)
-                    if let horizon = TombstoneHorizon.named(in: first.approvals) { try transaction.dropTombstones(of: schema, before: horizon) }
+                    if let sequence = intended.sequences[schema.name] { try transaction.settleChanges(of: schema, upTo: sequence) }
+                    try TombstoneHorizon.take(from: first, of: schema, in: transaction)
                 }
             }
         }
@@ -127,68 +133,27 @@ struct SnapshotPublisher: Sendable {
         return newest
     }
 
-    private func states(of commit: Commit) -> [DatasetState] {
+    private func saved(by commit: Commit) -> [(DatasetSchema, SnapshotFields)] {
         commit.saved.compactMap { record in
             guard let schema = device.settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
-            return DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: [])
+            return (schema, fields)
         }
     }
 
-    private func export(_ schema: DatasetSchema, _ session: ReadSession, _ state: ZoneState, _ syncTimestamp: Instant, number: Int, oldest: Instant?) async throws -> Exported? {
-        let (shape, horizon) = try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                // Only where there are tombstones that old.
-                let dropped = try oldest.flatMap { try reader.transaction.hasTombstones(of: schema, before: $0) ? $0 : nil }
-                return (try reader.transaction.checkTable(of: schema), dropped)
-            }
-        }
-        let previous = try await openPrevious(schema, state.record(schema.recordName))
-        do {
-            return try await export(schema, shape, session, previous, syncTimestamp, number, horizon: horizon)
-        } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
-            // A block that was to be copied is not what its index says.
-            device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
-            return try await export(schema, shape, session, nil, syncTimestamp, number, horizon: horizon)
+    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
+    private func note(_ version: AppliedVersion, _ saved: [(DatasetSchema, SnapshotFields)], before: AppliedVersion?, in transaction: LocalTransaction) throws {
+        try transaction.keepFields(Dictionary(uniqueKeysWithValues: saved.map { ($0.name, $1) }), of: device.settings.datasets, before: before, now: version)
+        try transaction.setApplied(version)
+        try transaction.setIntended(nil)
+        for (schema, fields) in saved {
+            try transaction.setDatasetState(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
         }
     }
 
-    private func export(
-        _ schema: DatasetSchema, _ shape: TableShape, _ session: ReadSession, _ previous: PreviousSnapshot?, _ syncTimestamp: Instant, _ number: Int,
-        horizon: Instant?
-    ) async throws -> Exported? {
-        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
-        let exporter = DatasetExporter(
-            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress, horizon: horizon)
-        do {
-            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
-            guard case .stored(let asset, let report) = outcome else { return nil }
-            return Exported(schema: schema, asset: asset, report: report, syncTimestamp: syncTimestamp, horizon: horizon)
-        } catch {
-            lent.writer.abandon()
-            throw SyncError(error, step: .store)
-        }
-    }
-
-    /// The last snapshot, if it can be read; one that cannot costs time, not data.
-    private func openPrevious(_ schema: DatasetSchema, _ record: CloudRecord?) async throws -> PreviousSnapshot? {
-        guard !isFull, let record, let fields = SnapshotFields(record) else { return nil }
-        do {
-            let reader = try await device.cloud.openAsset(fields.dataFile, in: device.zone)
-            guard let data = try reader.index() else { return nil }
-            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader)
-        } catch {
-            device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
-            return nil
-        }
-    }
-
-    private func announce(_ exported: [Exported], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
-        let records = exported.map { one in
-            SnapshotFields(dataFile: one.asset, syncTimestamp: one.syncTimestamp, recordCount: one.report.recordCount).record(of: one.schema)
-        }
-        let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.report.recordCount) }, after: token)
-        // One horizon for the commit: the earliest, for what was dropped after it may not be claimed.
-        let horizon = exported.compactMap(\.horizon).min()
+    private func announce(_ exported: [DatasetPublisher.Written], _ settled: [Settled], after token: ChangeToken?, _ warnings: [String]) async throws -> ExportReport {
+        let records = exported.map { $0.fields.record(of: $0.schema) }
+        let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.fields.recordCount) }, after: token)
+        let horizon = exported.compactMap(\.horizon).first
         let draft = CommitDraft(
             device: device.settings.device, saving: records, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
@@ -199,17 +164,13 @@ struct SnapshotPublisher: Sendable {
 
         try SyncError.at(.announce) {
             try device.database.write { transaction in
-                try transaction.record(
-                    AppliedVersion(published),
-                    exported.map { DatasetState(name: $0.schema.name, syncTimestamp: $0.syncTimestamp, recordCount: $0.report.recordCount, unknownFields: []) })
+                try note(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, before: token.map(AppliedVersion.init), in: transaction)
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten {
-                        try transaction.settleChanges(of: one.schema, upTo: one.sequence)
-                        if let horizon { try transaction.dropTombstones(of: one.schema, before: horizon) }
-                    } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                    if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
+                for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
                 try transaction.setLastSuccess(device.now())
             }
         }
@@ -230,20 +191,4 @@ struct SnapshotPublisher: Sendable {
         }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)
     }
-}
-
-extension LocalTransaction {
-    /// Notes a version that is now both here and in the cloud, and that no commit is under way.
-    fileprivate func record(_ version: AppliedVersion, _ states: [DatasetState]) throws {
-        try setApplied(version)
-        try setIntended(nil)
-        for state in states { try setDatasetState(state) }
-    }
-}
-
-/// An asset writer on its way to the one thread that uses it.
-private struct LentWriter: @unchecked Sendable {
-    // SAFETY: the publisher waits while the exporter's thread has it.
-    let writer: any AssetWriter
-    init(_ writer: any AssetWriter) { self.writer = writer }
 }

@@ -17,20 +17,29 @@ struct BlockMerge {
 
     /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
-        let changes = try transaction.trackedChanges(of: schema, in: range)
+        for change in try decide(try transaction.trackedChanges(of: schema, in: range), block).kept { try transaction.keepChange(of: change.key, in: schema) }
+    }
+
+    /// Decides between changes and the version's entities among them.
+    ///
+    /// - Parameter block: holds the version's entities of these keys; nil if it has none.
+    /// - Returns: the changes that stay, each with whether the version has the entity, and those that go.
+    func decide(_ changes: [TrackedChange], _ block: EntityBlock?) throws -> (kept: [(key: EntityKey, isInVersion: Bool)], lost: [EntityKey]) {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        var deleted: Set<EntityKey> = []
+        var kept: [(key: EntityKey, isInVersion: Bool)] = [], lost: [EntityKey] = [], deleted: Set<EntityKey> = []
         for change in changes {
             let entity = version.states[change.key]
             switch try verdict(change, over: entity) {
             case .stays:
-                try transaction.keepChange(of: change.key, in: schema)
+                kept.append((change.key, entity != nil))
                 if change.isDeletion, entity != nil { deleted.insert(change.key) }
             case .goes:
+                lost.append(change.key)
                 if rule.keepsCopy, !change.isDeletion, try state(of: change.key)?.hash != entity?.hash { try ledger.copy(change.key, of: schema, in: transaction) }
             case .tooOld:
+                lost.append(change.key)
                 try ledger.setAside(
                     DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) },
                     in: transaction)
@@ -40,18 +49,19 @@ struct BlockMerge {
         if !deleted.isEmpty, let parents = ledger.parents, parents.wantsLastRows(of: schema) {
             for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilterSink($0, schema) { $0 == key }) } }
         }
+        return (kept, lost)
     }
 
     /// Inserts a block's entities, except those whose changes were kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
         let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))
-        try block.give(to: kept.isEmpty ? applier : FilterSink(applier, schema) { !kept.contains($0) })
+        try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
         if let entity { return try !rule.cloudWins && wins(change, over: entity) ? .stays : .goes }
         if let deleted = try transaction.tombstone(of: change.key, in: schema) { return !rule.cloudWins && change.instant > deleted ? .stays : .goes }
-        if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, try transaction.isChangeOfKnown(change.key, in: schema) { return .tooOld }
+        if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, !change.isNew { return .tooOld }
         return .stays
     }
 
@@ -69,26 +79,5 @@ struct BlockMerge {
         let here = EntityStates(schema: schema)
         try transaction.giveRow(key, of: schema, to: here)
         return here.states[key]
-    }
-}
-
-/// Gives on those entities whose keys are wanted.
-final class FilterSink: EntitySink {
-    private let sink: any EntitySink
-    private let keyIndex: Int
-    private let isWanted: (EntityKey) -> Bool
-
-    init(_ sink: any EntitySink, _ schema: DatasetSchema, isWanted: @escaping (EntityKey) -> Bool) {
-        self.sink = sink
-        keyIndex = schema.keyIndex
-        self.isWanted = isWanted
-    }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        switch values[keyIndex] {
-        case .text(let bytes) where !isWanted(.text(Array(bytes))): return
-        case .integer(let value) where !isWanted(.integer(value)): return
-        default: try sink.take(values)
-        }
     }
 }

@@ -14,11 +14,7 @@ struct DatasetImporter: Sendable {
     /// How changes made here and the version are merged.
     var rule = MergeRule.ordinary
 
-    /// What was done.
-    struct Outcome: Sendable {
-        let report: ImportedDataset
-        let unknownFields: [String]
-    }
+    typealias Outcome = IncomingDataset.Outcome
 
     /// How the version is applied, decided before anything is changed.
     enum Plan: Sendable {
@@ -70,7 +66,7 @@ struct DatasetImporter: Sendable {
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
-            if let kept { try putBack(kept, ledger, transaction) }
+            if let kept { try VersionLookup(asset, schema).putBack(kept, ledger, transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
@@ -112,9 +108,9 @@ struct DatasetImporter: Sendable {
         }
         return Outcome(
             report: ImportedDataset(
-                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.fields.syncTimestamp.description,
+                name: schema.name, recordCount: index.recordCount, syncTimestamp: asset.syncTimestamp.description,
                 size: blocks.reduce(index.header.length + index.tail.length) { $0 + index.blocks[$1].member.length },
-                blocks: index.blocks.count, blocksFetched: blocks.count),
+                blocks: index.blocks.count, blocksFetched: blocks.count, changeFiles: 0),
             unknownFields: unknown.sorted())
     }
 

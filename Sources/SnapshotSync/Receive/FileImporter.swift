@@ -43,7 +43,7 @@ struct FileImporter: Sendable {
         }
         return ImportReport(
             applied: true, version: nil,
-            datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil)],
+            datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil, changeFiles: nil)],
             view: view, warnings: dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"])
     }
 

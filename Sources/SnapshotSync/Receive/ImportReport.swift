@@ -24,4 +24,6 @@ public struct ImportedDataset: Sendable, Encodable {
     public let blocks: Int?
     /// How many of them differed from the rows that were here and were fetched; nil for a file.
     public let blocksFetched: Int?
+    /// How many change assets were read; nil for a file.
+    public let changeFiles: Int?
 }

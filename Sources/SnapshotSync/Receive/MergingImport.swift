@@ -1,5 +1,5 @@
+import CloudStore
 import LocalStore
-import SnapshotFormat
 import SnapshotModel
 import StrictText
 
@@ -24,30 +24,43 @@ struct MergingImport {
     }
 
     /// How a dataset is merged.
-    func rule(of schema: DatasetSchema, horizon: Instant?) -> MergeRule { first.rule(of: schema, horizon: horizon) }
+    ///
+    /// - Parameters:
+    ///   - changes: what the cloud has had since the applied version; nil for a view.
+    ///   - isFirst: whether there is no applied version.
+    func rule(of one: IncomingDataset, in changes: ZoneChanges?, isFirst: Bool) -> MergeRule {
+        // Change assets tell of every deletion, however old.
+        let horizon = one.snapshot == nil ? nil : changes.flatMap { TombstoneHorizon.latest(of: one.schema, in: $0.commits, wasPruned: !isFirst && !$0.base.isEmpty) }
+        return first.rule(of: one.schema, horizon: horizon)
+    }
 
     /// Call before the first deletion.
-    func begin(_ importers: [DatasetImporter]) throws {
-        for importer in importers where first.isSingle(importer.schema) {
-            try single(importer.schema).keepCopy(besides: importer.asset.index.recordCount)
+    func begin(_ incoming: [IncomingDataset]) throws {
+        for one in incoming where first.isSingle(one.schema) {
+            try single(one.schema).keepCopy(besides: one.fields.recordCount)
         }
     }
 
     /// Call after the last insertion.
-    func settle(_ importers: [DatasetImporter]) throws {
-        for importer in importers where first.isSingle(importer.schema) { try single(importer.schema).settle() }
+    func settle(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
+        // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
+        for one in incoming where one.snapshot == nil { for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) } }
+        for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
         if let outcome = try ledger.parents?.settle(now: ledger.now, setAside: { try ledger.setAside($0, in: transaction) }) {
             for (schema, key) in outcome.revived { ledger.note(key, schema, "revived, for what refers to them is still here") }
-            for importer in importers {
-                let keys = outcome.setAside.filter { $0.schema.name == importer.schema.name }.map(\.key)
-                try importer.insertEntities(of: keys, transaction)
-            }
-            for (schema, _) in outcome.setAside where !importers.contains(where: { $0.schema.name == schema.name }) {
-                // The version's entity is in an asset that this import does not read; the next one finds that it is missing.
-                try transaction.forgetCompleteness(of: schema)
+            for schema in device.settings.datasets {
+                let keys = outcome.setAside.filter { $0.schema.name == schema.name }.map(\.key)
+                guard !keys.isEmpty else { continue }
+                if let lookup = ledger.lookups[schema.name] {
+                    try lookup.insertEntities(of: keys, transaction)
+                } else {
+                    // The version's entity is in an asset that this import does not read; the next one finds that it is missing.
+                    try transaction.forgetCompleteness(of: schema)
+                }
             }
         }
         try SetAsideReturn(datasets: device.settings.datasets, transaction: transaction, ledger: ledger).run()
+        try transaction.endKeeping()
     }
 
     private func single(_ schema: DatasetSchema) -> SingleEntity { SingleEntity(schema: schema, transaction: transaction, ledger: ledger) }

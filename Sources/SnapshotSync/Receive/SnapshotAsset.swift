@@ -10,6 +10,8 @@ struct SnapshotAsset: Sendable {
     let fields: SnapshotFields
     let reader: any AssetReader
     let index: SnapshotIndex
+    /// When the asset's own version was made: the dataset's, unless change assets came after it.
+    private(set) var syncTimestamp: Instant
 
     /// Opens the asset of a record; with `dataset` nil, of whatever dataset it says it is.
     ///
@@ -20,10 +22,8 @@ struct SnapshotAsset: Sendable {
         guard let fields = SnapshotFields(record) else {
             throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount", hint: "update snapsync, or have the writer publish again")
         }
-        guard fields.changeFiles.isEmpty else {
-            throw SyncError(.refused, step: .fetch, at: place, "the version is stored with change assets, which this snapsync does not know", hint: "update snapsync")
-        }
         self.fields = fields
+        syncTimestamp = fields.syncTimestamp
         reader = try await SyncError.at(.fetch) { try await cloud.openAsset(fields.dataFile, in: zone) }
         guard let data = try SyncError.at(.fetch, { [reader] in try reader.index() }) else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset has no block index", hint: Self.hint)
@@ -31,13 +31,14 @@ struct SnapshotAsset: Sendable {
         let index = try Self.step(.verify, of: place) { try SnapshotIndex.decode(data) }
         self.index = index
         let isConsistent = index.dataset == dataset ?? index.dataset && index.size == fields.dataFile.byteCount && index.size == reader.byteCount
-            && index.rawSize == fields.dataFile.rawByteCount && index.recordCount == fields.recordCount
+            && index.rawSize == fields.dataFile.rawByteCount && (!fields.changeFiles.isEmpty || index.recordCount == fields.recordCount)
         guard isConsistent else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the block index does not fit the record and the file", hint: Self.hint)
         }
         let header = try readMember(index.header, name: "header")
         let head = try step(.verify) { try header.withBytes { try SnapshotHeader.parse($0) } }
-        guard head.dataset == index.dataset, head.syncTimestamp == fields.syncTimestamp else {
+        syncTimestamp = head.syncTimestamp
+        guard head.dataset == index.dataset, fields.changeFiles.isEmpty ? head.syncTimestamp == fields.syncTimestamp : head.syncTimestamp < fields.syncTimestamp else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset's head names another dataset or time than the record", hint: Self.hint)
         }
     }

@@ -29,9 +29,7 @@ struct SnapshotReceiver: Sendable {
         }
         let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: changes.commits)
         try await ShrinkCheck(device: device, allowed: allowed).verify(changes, after: local.applied?.token)
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
-        let horizon = TombstoneHorizon.latest(in: changes, wasPruned: local.applied != nil && !changes.base.isEmpty)
-        let report = try await apply(state, local, token: newest, view: nil, horizon: horizon, warnings: mended + identity.warnings)
+        let report = try await applyNewest(changes, newest, local, mended + identity.warnings)
         await identity.device.report(newest)
         return report
     }
@@ -44,7 +42,7 @@ struct SnapshotReceiver: Sendable {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState()
         let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: number, notBefore: local.applied?.token) }
-        return try await apply(state, local, token: nil, view: "version \(number)", horizon: nil, warnings: mended)
+        return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
 
     private struct Local: Sendable {
@@ -52,8 +50,8 @@ struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         let untracked: Set<String>
-        /// The datasets with changes of their own that others refer to: a parent that was deleted here may be needed.
-        let changedParents: Set<String>
+        /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+        let deletedParents: Set<String>
     }
 
     private func localState() throws -> Local {
@@ -62,48 +60,94 @@ struct SnapshotReceiver: Sendable {
                 let untracked = try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete }
                 return Local(
                     applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)),
-                    changedParents: try transaction.changedParents(among: device.settings.datasets))
+                    deletedParents: try transaction.deletedParents(among: device.settings.datasets))
             }
         }
     }
 
-    private struct Incoming: Sendable {
-        let schema: DatasetSchema
-        let asset: SnapshotAsset
+    /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
+    private func applyNewest(_ changes: ZoneChanges, _ newest: ChangeToken, _ local: Local, _ mended: [String]) async throws -> ImportReport {
+        var warnings = mended
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, let chain = CommitChain(changes.commits, datasets: device.settings.datasets),
+            local.deletedParents.allSatisfy({ chain.steps[$0] != nil })
+        {
+            do {
+                var incoming: [IncomingDataset] = []
+                for schema in device.settings.datasets {
+                    guard let step = chain.steps[schema.name] else { continue }
+                    incoming.append(try await open(step, of: schema))
+                }
+                return try await apply(incoming, local, token: newest, changes, view: nil, warnings: warnings)
+            } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
+                // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
+                device.logger.notice("the change assets do not lead to the newest version; comparing with it block by block", metadata: ["error": "\(error)"])
+                warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
+            }
+        }
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: newest.number, notBefore: local.applied?.token) }
+        return try await apply(state, local, token: newest, changes, view: nil, isDoubtful: warnings.count > mended.count, warnings: warnings)
     }
 
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?, warnings mended: [String]) async throws -> ImportReport {
-        var incoming: [Incoming] = []
+    private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
+        switch step {
+        case .whole(let record):
+            try refuseOtherType(record, schema)
+            return try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone)
+        case .changes(let fields, let files):
+            let count = try SyncError.at(.read) { try device.database.read { try $0.knownFields(of: schema)?.recordCount } }
+            return try await IncomingDataset(fields, steps: files, of: schema, countBefore: count, in: device.cloud, zone: device.zone)
+        }
+    }
+
+    private func refuseOtherType(_ record: CloudRecord, _ schema: DatasetSchema) throws {
+        guard record.type == schema.recordType else {
+            throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
+        }
+    }
+
+    /// Applies a version whole, or, of the datasets that are here as it has them, nothing.
+    ///
+    /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
+    private func apply(
+        _ state: ZoneState, _ local: Local, token: ChangeToken?, _ changes: ZoneChanges? = nil, view: String?, isDoubtful: Bool = false, warnings mended: [String]
+    ) async throws -> ImportReport {
+        var incoming: [IncomingDataset] = []
         var warnings = mended
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
                 continue
             }
-            guard record.type == schema.recordType else {
-                throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
-            }
+            try refuseOtherType(record, schema)
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !local.untracked.union(local.changedParents).contains(schema.name) && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
+            let isHere = view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
+                && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
-            incoming.append(Incoming(schema: schema, asset: try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)))
+            incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
         }
         warnings += state.records.map(\.name).filter { name in !device.settings.datasets.contains { $0.recordName == name } }
             .map { "the record \($0) is of no dataset that this device knows" }
+        return try await apply(incoming, local, token: token, changes, shown: state.token?.number, view: view, warnings: warnings)
+    }
 
-        let found = incoming
-        let (datasets, notices) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(found, local, token: token, view: view, horizon: horizon) } }
+    private func apply(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, _ changes: ZoneChanges?, shown: Int? = nil, view: String?, warnings mended: [String]
+    ) async throws -> ImportReport {
+        var warnings = mended
+        let (datasets, notices) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, changes, view: view) } }
         warnings += notices
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
-        return ImportReport(applied: true, version: state.token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
+        return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?) throws -> ([DatasetImporter.Outcome], notices: [String]) {
+    private func replace(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, _ changes: ZoneChanges?, view: String?
+    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
         let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
         do {
-            return (try replace(incoming, local, token: token, view: view, horizon: horizon, ledger), ledger.sentences)
+            return (try replace(incoming, local, token: token, changes, view: view, ledger), ledger.sentences)
         } catch {
             ledger.discard()
             throw error
@@ -111,8 +155,8 @@ struct SnapshotReceiver: Sendable {
     }
 
     private func replace(
-        _ incoming: [Incoming], _ local: Local, token: ChangeToken?, view: String?, horizon: Instant?, _ ledger: ImportLedger
-    ) throws -> [DatasetImporter.Outcome] {
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, _ changes: ZoneChanges?, view: String?, _ ledger: ImportLedger
+    ) throws -> [IncomingDataset.Outcome] {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -123,30 +167,38 @@ struct SnapshotReceiver: Sendable {
                 try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-            // All rows are looked at before the first one changes, for other connections see only what is committed.
             let merging = try MergingImport(device: device, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
-            let importers = incoming.map {
-                DatasetImporter(schema: $0.schema, asset: $0.asset, database: device.database, progress: progress, rule: merging.rule(of: $0.schema, horizon: horizon))
+            let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
+            let importers = incoming.indices.map { index in
+                incoming[index].snapshot.map { DatasetImporter(schema: incoming[index].schema, asset: $0, database: device.database, progress: progress, rule: rules[index]) }
             }
-            let plans = try importers.map { try $0.plan(transaction) }
+            // All rows are looked at before the first one changes, for other connections see only what is committed.
+            let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing {
-                try merging.begin(importers)
-                let replaced = try zip(importers, plans).map { try $0.apply($1, ledger: ledger, in: transaction) }
-                try merging.settle(importers)
+                try merging.begin(incoming)
+                let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
+                try merging.settle(incoming, changes)
                 try keeper.settle()
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
-            if let token { try transaction.setApplied(AppliedVersion(token)) }
+            if let token { try note(incoming, local, AppliedVersion(token), in: transaction) }
             try transaction.setView(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.setDatasetState(
-                    DatasetState(name: one.schema.name, syncTimestamp: one.asset.fields.syncTimestamp, recordCount: done.report.recordCount, unknownFields: done.unknownFields))
+                    DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try transaction.setLastSuccess(device.now())
             try ledger.finish()
             return replaced
         }
+    }
+
+    private func note(_ incoming: [IncomingDataset], _ local: Local, _ version: AppliedVersion, in transaction: LocalTransaction) throws {
+        let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
+        // After a view, what was known of a dataset is of another version than its rows.
+        try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil ? local.applied : nil, now: version)
+        try transaction.setApplied(version)
     }
 }

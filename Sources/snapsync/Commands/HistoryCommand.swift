@@ -30,7 +30,7 @@ struct HistoryCommand: AsyncParsableCommand {
 
     private func lines(_ version: HistoryReport.Version) -> [String] {
         ["version \(version.version)  \(version.timestamp)  by \(version.device)"]
-            + version.saved.map { "  \($0.record): \(Format.entities($0.recordCount)), \(Format.bytes($0.size)) in \($0.file)" }
+            + version.saved.map(Format.record)
             + version.deleted.map { "  \($0): deleted" }
     }
 }

@@ -66,7 +66,9 @@ extension ImportReport {
         let source = version.map { "version \($0)" } ?? "the file"
         return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
             + datasets.map { one in
-                let part = one.blocksFetched == one.blocks ? "" : " (\(one.blocksFetched ?? 0) of \(one.blocks ?? 0) blocks differed)"
+                let files = one.changeFiles ?? 0
+                let changes = files == 0 ? "" : " (\(files) change asset\(files == 1 ? "" : "s"))"
+                let part = changes + (one.blocksFetched == one.blocks ? "" : " (\(one.blocksFetched ?? 0) of \(one.blocks ?? 0) blocks differed)")
                 return "  \(one.name): \(Format.entities(one.recordCount)) of \(one.syncTimestamp), from \(Format.bytes(one.size))\(part)"
             }
             + notes

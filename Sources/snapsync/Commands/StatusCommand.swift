@@ -46,7 +46,7 @@ struct StatusCommand: AsyncParsableCommand {
     private func lines(_ report: ZoneStatusReport) -> [String] {
         ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), one publisher: \(report.publisher)"]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
-            + report.records.map { "  \($0.record): \(Format.entities($0.recordCount)), \(Format.bytes($0.size)) in \($0.file)" }
+            + report.records.map(Format.record)
             + report.devices.map(line)
     }
 

@@ -91,4 +91,11 @@ enum Format {
 
     /// `1 entity`, `2 entities`.
     static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
+
+    /// What a record of a dataset names: its snapshot asset, and how many change assets since.
+    static func record(_ record: HistoryReport.Version.Dataset) -> String {
+        let count = record.changeFiles.count
+        let changes = count == 0 ? "" : ", with \(count) change asset\(count == 1 ? "" : "s") of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"
+        return "  \(record.record): \(entities(record.recordCount)), \(bytes(record.size)) in \(record.file)\(changes)"
+    }
 }

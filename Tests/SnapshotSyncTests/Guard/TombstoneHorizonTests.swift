@@ -25,6 +25,9 @@ import Testing
         return scene
     }
 
+    /// Has the next import compare all rows with the version, as where the change assets since are gone.
+    private func doubt(_ scene: DeviceScene) throws { try scene.run("away", "UPDATE snapsync_tracking SET isComplete = 0") }
+
     private func tombstones(_ scene: DeviceScene) throws -> String { try scene.run("one", "SELECT key FROM snapsync_tombstones ORDER BY key") }
 
     @Test func tombstonesAreDroppedWhenNinetyDaysOldByBothClocksAndTheCommitSaysSo() async throws {
@@ -47,6 +50,7 @@ import Testing
     @Test func aDeviceThatWasAwayKeepsWhatItMadeAndSetsAsideWhatItChangedBeforeTheHorizon() async throws {
         let scene = try await scene(days: 91)
         try scene.run("away", "UPDATE notifications SET title = 'edited long ago' WHERE id = 'a';" + DeviceScene.notification("mine", in: "b", "offline", updatedAt: "2019-01-01T00:00:00Z"))
+        try doubt(scene)
         let report = try await scene.importNewest("away")
         #expect(report.warnings.contains { $0.hasPrefix("notifications: 1 entity set aside: changed here so long ago") && $0.contains("\"a\"") })
         #expect(try scene.run("away", "SELECT id, title FROM notifications ORDER BY id") == "e|second\nmine|offline\n")
@@ -63,8 +67,18 @@ import Testing
         let scene = try await scene(days: 91)
         let later = scene.clock.now().description
         try scene.run("away", "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT id, 0, 'a', \(scene.clock.now().microseconds / 1000), '\(later)', '2020-01-01T00:00:00Z' FROM snapsync_tracking WHERE dataset = 'notifications'")
+        try doubt(scene)
         try await scene.importNewest("away")
         #expect(try scene.run("away", "SELECT id FROM notifications ORDER BY id") == "a\ne\n")
+    }
+
+    @Test func changeAssetsTellOfEveryDeletionHoweverOldAndTheLaterWins() async throws {
+        let scene = try await scene(days: 91)
+        try scene.run("away", "UPDATE notifications SET title = 'edited after it was deleted' WHERE id = 'a'")
+        #expect(try await scene.importNewest("away").datasets.allSatisfy { $0.blocks == nil })
+        #expect(try scene.run("away", "SELECT id, title FROM notifications ORDER BY id") == "a|edited after it was deleted\ne|second\n")
+        // What the cloud has forgotten is forgotten here, too.
+        #expect(try scene.run("away", "SELECT count(*) FROM snapsync_tombstones") == "0\n")
     }
 
     @Test func aCrashBetweenTheCommitAndTheNoteOfItDropsTheSameTombstones() async throws {

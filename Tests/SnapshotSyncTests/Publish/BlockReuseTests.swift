@@ -29,7 +29,7 @@ import Testing
         let before = try members(old), after = try members(new)
         let differing = after.filter { before[$0.key] != $0.value }.keys.sorted()
         #expect(written.blocks == new.index.blocks.count)
-        #expect(written.blocksReused == written.blocks - differing.count)
+        #expect(written.blocksReused == new.index.blocks.count - differing.count)
         #expect(try await scene.engine("writer.db").inspector().verify(local: true).problems == [])
         try await scene.importNewest()
         #expect(try scene.differences() == "")

@@ -1,0 +1,108 @@
+import GRDB
+import GRDBSQLite
+import SnapshotModel
+import StrictText
+
+/// A statement on the tracking tables whose keys are bound and read byte for byte.
+///
+/// A key is any UTF-8, a NUL within it, too, at which a text that is passed as a C string would end.
+/// Works inside the transaction that it came from.
+struct KeyedStatement {
+    private let statement: Statement
+    private let handle: OpaquePointer
+    private let db: Database
+
+    /// Prepares SQL, or takes it from the connection's cache.
+    init(_ db: Database, _ sql: String) throws {
+        self.db = db
+        statement = try db.cachedStatement(sql: sql)
+        handle = statement.sqliteStatement
+    }
+
+    /// Starts anew with these parameters, in their order.
+    @discardableResult
+    func bind(_ parameters: Parameter...) throws -> KeyedStatement {
+        sqlite3_reset(handle)
+        for (number, parameter) in parameters.enumerated() {
+            let position = Int32(truncatingIfNeeded: number + 1)
+            let code: Int32 =
+                switch parameter {
+                case .integer(let value): sqlite3_bind_int64(handle, position, value)
+                case .key(let key): key.bind(to: handle, at: position)
+                case .null: sqlite3_bind_null(handle, position)
+                // SAFETY: the other statement stands on a row, whose value SQLite copies here.
+                case .column(let column, let other): sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
+                }
+            guard code == SQLITE_OK else { throw failure(code) }
+        }
+        return self
+    }
+
+    /// Moves to the next row. Returns false after the last, when the statement is ready for other parameters.
+    func step() throws -> Bool {
+        let code = sqlite3_step(handle)
+        if code == SQLITE_ROW { return true }
+        let error = code == SQLITE_DONE ? nil : failure(code)
+        sqlite3_reset(handle)
+        if let error { throw error }
+        return false
+    }
+
+    /// Runs a statement that returns no rows.
+    func run() throws { while try step() {} }
+
+    /// The first row's first column as an integer; nil if there is no row, or NULL in it.
+    func integer() throws -> Int64? {
+        guard try step() else { return nil }
+        defer { sqlite3_reset(handle) }
+        return isNull(0) ? nil : integer(0)
+    }
+
+    /// The first column of all rows as keys, without those that can be none.
+    func keys() throws -> [EntityKey] {
+        var keys: [EntityKey] = []
+        while try step() { if let key = key(0) { keys.append(key) } }
+        return keys
+    }
+
+    /// Ends reading early.
+    func end() { sqlite3_reset(handle) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
+
+    func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
+
+    /// A column as a key; nil for what can be none.
+    func key(_ column: Int32) -> EntityKey? {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: return .integer(integer(column))
+        case SQLITE_TEXT: return text(column).map { .text(Array($0)) }
+        default: return nil
+        }
+    }
+
+    /// A column's text, lent until the next step; nil for what is none.
+    func text(_ column: Int32) -> UnsafeRawBufferPointer? {
+        guard sqlite3_column_type(handle, column) == SQLITE_TEXT else { return nil }
+        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    private func failure(_ code: Int32) -> DatabaseError {
+        DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
+    }
+
+    /// What stands for a `?`.
+    enum Parameter {
+        case integer(Int64)
+        case key(EntityKey)
+        case null
+        /// The value of a column of another statement's present row, as it is.
+        case column(Int32, of: KeyedStatement)
+
+        static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
+        static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
+    }
+}

@@ -1,0 +1,64 @@
+package import SnapshotModel
+package import StrictText
+
+/// Makes a change asset's JSON: the container's keys, with only those entities that one commit changed.
+///
+///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now)
+///     try rows.give(to: encoder)                       // in key order
+///     let text = try encoder.end(tail)                 // tombstones and instants of the changes
+///     let member = try MemberCompressor().compress(text.bytes)
+///
+/// Shape: head, entities and tail as in a snapshot asset, in one gzip member. Memory: the text, at most
+/// ``FormatLimits/changeRawBytes``. Source: docs/format.md, "Change assets".
+package final class ChangeEncoder: EntitySink {
+    /// The number of entities so far.
+    package private(set) var count = 0
+    private let plan: SchemaPlan
+    private let entities: EntityEncoder
+    private let text = ByteBuffer()
+    private let last = LastKey()
+
+    /// Begins a change asset.
+    package init(schema: DatasetSchema, syncTimestamp: Instant) {
+        plan = SchemaPlan(schema)
+        entities = EntityEncoder(plan)
+        var head = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name).text
+        head.withUTF8 { text.append(UnsafeRawBufferPointer($0)) }
+    }
+
+    /// The length of the JSON so far, in bytes.
+    package var rawByteCount: Int { text.count }
+
+    /// Takes the next changed entity, whose key must be greater than the one before.
+    ///
+    /// - Throws: ``FormatError`` with `.badRow`, `.outOfOrder` or `.tooLarge`.
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        let isAfter: Bool
+        switch values[plan.keyIndex] {
+        case .text(let key) where plan.hasTextKey && key.count <= FormatLimits.keyBytes: isAfter = last.isBefore(text: key)
+        case .integer(let key) where !plan.hasTextKey: isAfter = last.isBefore(integer: key)
+        default:
+            throw FormatError(
+                .badRow, at: entities.place(values, plan.keyIndex), "the key is not of type \(plan.schema.key.kind.rawValue), or too long",
+                hint: "correct the row's key")
+        }
+        guard isAfter else { throw FormatError(.misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before") }
+        var cursor = ByteCursor(text)
+        cursor.append(count == 0 ? "\n" : ",\n")
+        cursor.finish()
+        try entities.encode(values, into: text)
+        last.remember(values[plan.keyIndex])
+        count += 1
+    }
+
+    /// Ends the JSON with the commit's tombstones and instants and returns it.
+    ///
+    /// - Throws: ``FormatError`` with `.tooLarge`.
+    package func end(_ tail: SnapshotTailBuilder) throws -> ByteBuffer {
+        try tail.text().withBytes { text.append($0) }
+        guard text.count <= FormatLimits.changeRawBytes else {
+            throw FormatError(.tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON", hint: "write a snapshot asset")
+        }
+        return text
+    }
+}

@@ -1,0 +1,120 @@
+package import SnapshotModel
+package import StrictText
+
+/// The change assets of a version laid over its snapshot asset: what the version says of each entity that they touched.
+///
+///     var overlay = ChangeOverlay(schema: schema)
+///     for set in sets { overlay.add(set) }                     // oldest first: the later one counts
+///     try overlay.give(block, upTo: nextFirstKey, to: sink)    // each block of the snapshot, in order
+///
+/// Memory: the sets. One thread at a time.
+package struct ChangeOverlay {
+    /// What the changes made of one entity.
+    package enum Change {
+        /// It is there, with this instant if that is not its own timestamp.
+        case present(instant: Instant?)
+        case deleted(Instant)
+    }
+
+    private struct Place {
+        let change: Change
+        let set: Int
+        let slots: Range<Int>
+    }
+
+    private let schema: DatasetSchema
+    private var sets: [ChangeSet] = []
+    private var places: [EntityKey: Place] = [:]
+    /// The keys that were touched, ascending.
+    package private(set) var keys: [EntityKey] = []
+
+    /// Makes an overlay without changes.
+    package init(schema: DatasetSchema) { self.schema = schema }
+
+    /// Whether nothing was touched.
+    package var isEmpty: Bool { keys.isEmpty }
+
+    /// Lays the next version's changes over those that are there.
+    package mutating func add(_ set: ChangeSet) {
+        let bounds = set.entities.entityBounds()
+        for (number, key) in set.entityKeys.enumerated() {
+            places[key] = Place(change: .present(instant: set.instants[key]), set: sets.count, slots: bounds[number]..<bounds[number + 1])
+        }
+        for (key, instant) in set.deletions { places[key] = Place(change: .deleted(instant), set: sets.count, slots: 0..<0) }
+        sets.append(set)
+        keys = places.keys.sorted()
+    }
+
+    /// What became of an entity; nil if it was not touched.
+    package func change(of key: EntityKey) -> Change? { places[key]?.change }
+
+    /// The touched keys from `first` on, up to and without `next`.
+    package func keys(from first: EntityKey?, upTo next: EntityKey?) -> ArraySlice<EntityKey> {
+        let start = first.map { first in position { $0 < first } } ?? 0
+        let end = next.map { next in position { $0 < next } } ?? keys.count
+        return keys[start..<max(start, end)]
+    }
+
+    /// Gives the entity that the changes have under a key; nothing if it was deleted or not touched.
+    package func give(_ key: EntityKey, to sink: any EntitySink) throws {
+        guard let place = places[key], case .present = place.change else { return }
+        try sets[place.set].entities.give(slots: place.slots, to: sink)
+    }
+
+    /// Gives the version's entities in the range of one block of the snapshot, in key order: the block's, with the changes.
+    ///
+    /// - Parameters:
+    ///   - block: the block; nil for a range in which the snapshot has none.
+    ///   - first: where the range begins; nil for the first block, whose range begins before all keys.
+    ///   - next: the next block's first key; nil for the last.
+    package func give(_ block: EntityBlock?, from first: EntityKey?, upTo next: EntityKey?, to sink: any EntitySink) throws {
+        let touched = keys(from: first, upTo: next)
+        guard let block else {
+            for key in touched { try give(key, to: sink) }
+            return
+        }
+        if touched.isEmpty { return try block.give(to: sink) }
+        let merging = MergingSink(self, touched, schema.keyIndex, sink)
+        try block.give(to: merging)
+        try merging.finish()
+    }
+
+    private func position(where isBefore: (EntityKey) -> Bool) -> Int {
+        var low = 0, high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if isBefore(keys[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// Takes a block's entities and gives them on with the changes in their places.
+private final class MergingSink: EntitySink {
+    private let overlay: ChangeOverlay
+    private var waiting: ArraySlice<EntityKey>
+    private let keyIndex: Int
+    private let sink: any EntitySink
+
+    init(_ overlay: ChangeOverlay, _ touched: ArraySlice<EntityKey>, _ keyIndex: Int, _ sink: any EntitySink) {
+        self.overlay = overlay
+        waiting = touched
+        self.keyIndex = keyIndex
+        self.sink = sink
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        let key: EntityKey
+        switch values[keyIndex] {
+        case .text(let bytes): key = .text(Array(bytes))
+        case .integer(let value): key = .integer(value)
+        default: return try sink.take(values)
+        }
+        while let next = waiting.first, next < key { try overlay.give(waiting.removeFirst(), to: sink) }
+        if waiting.first == key { try overlay.give(waiting.removeFirst(), to: sink) } else { try sink.take(values) }
+    }
+
+    func finish() throws {
+        while !waiting.isEmpty { try overlay.give(waiting.removeFirst(), to: sink) }
+    }
+}

@@ -1,0 +1,37 @@
+import CloudStore
+
+/// Which assets a commit writes for a dataset: the snapshot, the changes, or both.
+///
+/// A snapshot asset while it is small, at the first export, and whenever the change assets since the last one have grown to
+/// much of it; else a change asset alone. Beside a large snapshot asset the change asset is written, too, so that a reader
+/// that is up to date never needs the whole.
+package struct AssetRule: Sendable {
+    /// What every export keeps to.
+    package static let standard = AssetRule()
+
+    /// Up to this size a snapshot asset is always written, and no change asset: most apps never see one.
+    package var smallByteCount = 1 << 20
+    /// The most change assets that follow one snapshot asset.
+    package var changeFileCount = 16
+    /// The largest share of the snapshot asset's size that its change assets reach together.
+    package var changeShare = 0.25
+    /// The most JSON in one change asset, in bytes; a larger change is a new snapshot asset's.
+    package var changeRawBytes = 8 << 20
+    /// The most JSON in all change assets since a snapshot asset, in bytes: what looking at such a version costs in memory.
+    package var chainRawBytes = 32 << 20
+    /// The most entities in one change asset.
+    package var changeCount = 20_000
+
+    package init() {}
+
+    /// Whether a change asset of the tracked changes can be of use at all after this version.
+    func wantsChanges(after previous: SnapshotFields) -> Bool { previous.dataFile.byteCount > smallByteCount }
+
+    /// Whether the change asset alone is written.
+    ///
+    /// - Parameter rawByteCount: the length of its JSON; its size is at most about that.
+    func sufficesAlone(after previous: SnapshotFields, rawByteCount: Int, byteCount: Int) -> Bool {
+        previous.changeFiles.count < changeFileCount && previous.changeRawByteCount + rawByteCount <= chainRawBytes
+            && Double(previous.changeByteCount + byteCount) <= changeShare * Double(previous.dataFile.byteCount)
+    }
+}

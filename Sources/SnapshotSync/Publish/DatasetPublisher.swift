@@ -1,0 +1,153 @@
+import CloudStore
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Writes the assets of one dataset after another for one commit: a snapshot asset, a change asset, or both.
+///
+/// Nothing that it writes counts before the commit; after an error of a later step, ``Written/assets`` are to be discarded.
+struct DatasetPublisher: Sendable {
+    let device: Device
+    let session: ReadSession
+    let syncTimestamp: Instant
+    /// The commit's.
+    let number: Int
+    let level: Int
+    let isFull: Bool
+    /// Whether the session has one reader where a large snapshot asset would want more.
+    let mayReopen: Bool
+    let progress: ProgressHandler?
+    /// The instant before which a snapshot asset leaves tombstones out; nil if none are that old.
+    var horizon: Instant?
+
+    /// A dataset whose assets are stored, waiting for the commit.
+    struct Written: Sendable {
+        let schema: DatasetSchema
+        let fields: SnapshotFields
+        /// The assets that were made for it.
+        let assets: [CloudAsset]
+        let report: ExportedDataset
+        /// The instant before which the snapshot asset that was written has no tombstones; nil if none were left out.
+        var horizon: Instant?
+    }
+
+    /// Where the tracked changes turn out to need a snapshot asset, for which the session has too few readers.
+    struct TooFewReaders: Error {}
+
+    /// Writes a dataset's assets; nil if the last version has the same entities.
+    func write(_ schema: DatasetSchema, after last: SnapshotFields?) async throws -> Written? {
+        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+        var changes: StoredChanges?
+        if let last, device.assetRule.wantsChanges(after: last) {
+            changes = try await writeChanges(schema, after: last)
+            if !isFull, let changes, device.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount) {
+                return written(schema, changes, after: last)
+            }
+            if mayReopen {
+                await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+                throw TooFewReaders()
+            }
+        }
+        do {
+            return try await writeSnapshot(schema, shape, after: last, beside: changes)
+        } catch {
+            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            throw error
+        }
+    }
+
+    private struct StoredChanges: Sendable {
+        let asset: CloudAsset
+        let recordCount: Int
+        let report: ExportedChanges
+    }
+
+    /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
+    private func writeChanges(_ schema: DatasetSchema, after last: SnapshotFields) async throws -> StoredChanges? {
+        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.trackedChanges(of: schema).isComplete } }) else { return nil }
+        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
+        let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
+        do {
+            return try await WorkerThreads.run {
+                try SyncError.at(.read) {
+                    try session.withReader(0) { reader in
+                        guard let encoded = try exporter.encode(reader) else { return nil }
+                        let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rowCount(of: schema)
+                        let asset = try exporter.store(encoded, into: lent.writer)
+                        return StoredChanges(
+                            asset: asset, recordCount: recordCount,
+                            report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
+                    }
+                }
+            }
+        } catch {
+            lent.writer.abandon()
+            throw error
+        }
+    }
+
+    private func written(_ schema: DatasetSchema, _ changes: StoredChanges, after last: SnapshotFields) -> Written {
+        let asset = changes.asset
+        return Written(
+            schema: schema,
+            fields: SnapshotFields(dataFile: last.dataFile, changeFiles: last.changeFiles + [asset], syncTimestamp: syncTimestamp, recordCount: changes.recordCount),
+            assets: [asset],
+            report: ExportedDataset(
+                name: schema.name, kind: .changes, recordCount: changes.recordCount, file: asset.path, size: asset.byteCount, rawSize: asset.rawByteCount,
+                blocks: nil, blocksReused: nil, changes: changes.report))
+    }
+
+    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: SnapshotFields?, beside changes: StoredChanges?) async throws -> Written? {
+        let previous = try await openPrevious(schema, last)
+        do {
+            return try await writeSnapshot(schema, shape, previous, beside: changes)
+        } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
+            // A block that was to be copied is not what its index says.
+            device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
+            return try await writeSnapshot(schema, shape, nil, beside: changes)
+        }
+    }
+
+    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws -> Written? {
+        let dropping = try SyncError.at(.read) { try session.withReader(0) { reader in try horizon.flatMap { try reader.transaction.hasTombstones(of: schema, before: $0) ? $0 : nil } } }
+        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+        let exporter = DatasetExporter(
+            schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level, progress: progress, horizon: dropping)
+        do {
+            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
+            guard case .stored(let asset, let report) = outcome else {
+                await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+                return nil
+            }
+            return Written(
+                schema: schema,
+                fields: SnapshotFields(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
+                assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
+        } catch {
+            lent.writer.abandon()
+            throw SyncError(error, step: .store)
+        }
+    }
+
+    /// The last snapshot, if it can be read; one that cannot costs time, not data.
+    private func openPrevious(_ schema: DatasetSchema, _ last: SnapshotFields?) async throws -> PreviousSnapshot? {
+        guard !isFull, let last else { return nil }
+        do {
+            let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)
+            guard let data = try reader.index() else { return nil }
+            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty)
+        } catch {
+            device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}
+
+/// An asset writer on its way to the one thread that uses it.
+private struct LentWriter: @unchecked Sendable {
+    // SAFETY: the publisher waits while the exporter's thread has it.
+    let writer: any AssetWriter
+    init(_ writer: any AssetWriter) { self.writer = writer }
+}

@@ -1,0 +1,64 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Makes a table that is one version the next one, by what a commit changed: delete-then-insert of those entities alone.
+///
+/// Where an entity was changed here as well, last write wins, as in an import of the whole.
+struct ChangeImporter {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+    let rule: MergeRule
+    let ledger: ImportLedger
+    /// The version so far, this commit's changes included; nil where only the changes are read.
+    let lookup: VersionLookup?
+
+    /// Applies one commit's changes.
+    ///
+    /// - Returns: by how much the number of entities grew; nil if that cannot be told, for some of them were changed here, too.
+    func apply(_ changes: ChangeSet) throws -> Int? {
+        for key in changes.entityKeys { try transaction.setPresent(key, at: changes.instants[key], in: schema) }
+        for deletion in changes.deletions { try transaction.setDeleted(deletion.key, at: deletion.instant, in: schema) }
+        let (kept, contested) = try decide(changes)
+
+        var growth = 0
+        // All of them before the first insertion: a value of a UNIQUE column may move from one entity to another.
+        for key in changes.keys where !kept.contains(key) {
+            if try transaction.deleteEntity(key, of: schema) { growth -= 1 }
+        }
+        let (count, hasClashed) = try insert(changes, sparing: kept)
+        growth += count
+        return contested == 0 && !hasClashed ? growth : nil
+    }
+
+    /// Decides between the changes that were made here and the version's: the keys whose rows stay, and how many were contested.
+    private func decide(_ changes: ChangeSet) throws -> (kept: Set<EntityKey>, contested: Int) {
+        guard try transaction.hasTrackedChanges(of: schema) else { return ([], 0) }
+        let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
+        guard !tracked.isEmpty else { return ([], 0) }
+        let (kept, lost) = try BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger).decide(tracked, changes.entities)
+        for one in kept { try transaction.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
+        for key in lost { try transaction.forgetChange(of: key, in: schema) }
+        return (Set(kept.map(\.key)), tracked.count)
+    }
+
+    /// Inserts the entities; where one of them and a row that was changed here have one unique value, the later keeps it.
+    private func insert(_ changes: ChangeSet, sparing kept: Set<EntityKey>) throws -> (count: Int, hasClashed: Bool) {
+        var count = 0
+        func give() throws {
+            let applier = try transaction.inserting(into: schema)
+            try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+            count = applier.count
+        }
+        guard let lookup, try transaction.hasTrackedChanges(of: schema), let rows = try KeptRows(transaction, schema) else {
+            try give()
+            return (count, false)
+        }
+        if try transaction.attempting({ try give(); return true }) { return (count, false) }
+        try rows.stash(all: true)
+        try give()
+        try lookup.putBack(rows, ledger, transaction)
+        return (count, true)
+    }
+}

@@ -1,0 +1,85 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// A dataset's new version on its way in: which files are read, and how they are applied.
+struct IncomingDataset: Sendable {
+    let schema: DatasetSchema
+    let fields: SnapshotFields
+    /// The snapshot asset that the changes are laid over; nil if they are laid over what is here.
+    let snapshot: SnapshotAsset?
+    /// Oldest first.
+    let changes: [ChangeAsset]
+    /// How many entities the version has that is here; nil if it is not known.
+    let countBefore: Int?
+
+    /// What was done.
+    struct Outcome: Sendable {
+        let report: ImportedDataset
+        let unknownFields: [String]
+    }
+
+    /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
+    init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: cloud, zone: zone)
+        self.schema = schema
+        fields = asset.fields
+        snapshot = asset
+        changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: cloud, zone: zone)
+        countBefore = nil
+    }
+
+    /// What changed since the version that is here.
+    init(_ fields: SnapshotFields, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        self.schema = schema
+        self.fields = fields
+        snapshot = nil
+        changes = try await ChangeAsset.open(steps, dataset: schema.name, in: cloud, zone: zone)
+        self.countBefore = countBefore
+    }
+
+    /// Makes the dataset's table the version, in the import's transaction.
+    ///
+    /// - Parameter plan: how the snapshot asset is applied, decided before the first row changed.
+    /// - Throws: ``SyncError`` with `.dataRefused` if the result has not the version's number of entities.
+    func apply(
+        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ rule: MergeRule, _ ledger: ImportLedger, in transaction: LocalTransaction,
+        _ progress: ProgressHandler?
+    ) throws -> Outcome {
+        var unknown: Set<String> = []
+        var count = countBefore
+        var base: ImportedDataset?
+        if let plan, let importer {
+            let outcome = try importer.apply(plan, ledger: ledger, in: transaction)
+            unknown.formUnion(outcome.unknownFields)
+            base = outcome.report
+            count = outcome.report.recordCount
+        }
+        let lookup = snapshot.map { VersionLookup($0, schema) }
+        ledger.lookups[schema.name] = lookup
+        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup)
+        var last = snapshot?.syncTimestamp
+        for asset in changes {
+            let set = try asset.read(schema)
+            unknown.formUnion(set.entities.unknownFieldNames)
+            lookup?.add(set)
+            let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
+            count = if let count, let growth { count + growth } else { nil }
+            last = set.syncTimestamp
+            progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: set.entityKeys.count, expectedCount: nil))
+        }
+        guard count == nil || count == fields.recordCount, last == nil || last == fields.syncTimestamp else {
+            throw SyncError(
+                .dataRefused, step: .apply, at: "\(schema.name), \(changes.count) change assets",
+                "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
+        }
+        return Outcome(
+            report: ImportedDataset(
+                name: schema.name, recordCount: fields.recordCount, syncTimestamp: fields.syncTimestamp.description,
+                size: (base?.size ?? 0) + changes.reduce(0) { $0 + $1.file.byteCount }, blocks: base?.blocks, blocksFetched: base?.blocksFetched,
+                changeFiles: changes.count),
+            unknownFields: unknown.sorted())
+    }
+}

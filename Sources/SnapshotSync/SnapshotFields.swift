@@ -1,0 +1,98 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// The fields of a record that carries a dataset: how to have its version.
+///
+/// The version is the snapshot asset with the change assets laid over it, oldest first.
+struct SnapshotFields: Sendable, Hashable, Codable {
+    /// The newest snapshot asset.
+    let dataFile: CloudAsset
+    /// The change assets since, oldest first.
+    let changeFiles: [CloudAsset]
+    /// What this version changed, where it has a snapshot asset of its own: for readers that have the version before.
+    let changeFile: CloudAsset?
+    let syncTimestamp: Instant
+    let recordCount: Int
+
+    init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
+        self.dataFile = dataFile
+        self.changeFiles = changeFiles
+        self.changeFile = changeFile
+        self.syncTimestamp = syncTimestamp
+        self.recordCount = recordCount
+    }
+
+    /// Reads the fields; nil if one is missing, of another type, or if the change assets do not follow one another.
+    init?(_ record: CloudRecord) {
+        guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
+            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), recordCount >= 0
+        else { return nil }
+        var changeFiles: [CloudAsset] = []
+        if let field = record.fields["changeFiles"] {
+            guard case .list(let values) = field else { return nil }
+            for value in values {
+                guard case .asset(let asset) = value else { return nil }
+                changeFiles.append(asset)
+            }
+        }
+        var changeFile: CloudAsset?
+        if let field = record.fields["changeFile"] {
+            guard case .asset(let asset) = field else { return nil }
+            changeFile = asset
+        }
+        self.init(dataFile: dataFile, changeFiles: changeFiles, changeFile: changeFile, syncTimestamp: syncTimestamp, recordCount: recordCount)
+        guard areInOrder else { return nil }
+    }
+
+    /// The change asset that leads from the version before to this one; nil if only the whole does.
+    var step: CloudAsset? { changeFiles.last ?? changeFile }
+
+    /// The size of all change assets since the snapshot asset, in bytes.
+    var changeByteCount: Int { changeFiles.reduce(0) { $0 + $1.byteCount } }
+
+    /// The length of their JSON, in bytes.
+    var changeRawByteCount: Int { changeFiles.reduce(0) { $0 + $1.rawByteCount } }
+
+    // Each change asset is one commit's, and says so in its name: two of one number would both claim the same parent.
+    private var areInOrder: Bool {
+        let numbers = ([dataFile] + changeFiles).map { AssetPath($0.path)?.number }
+        guard !numbers.contains(nil), changeFiles.allSatisfy({ AssetPath($0.path)?.kind == .changes }) else { return false }
+        let known = numbers.compactMap { $0 }
+        return zip(known, known.dropFirst()).allSatisfy { $0 < $1 }
+    }
+
+    /// The record of a dataset with these fields.
+    func record(of schema: DatasetSchema) -> CloudRecord {
+        var fields: [String: CloudValue] = [
+            "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
+        ]
+        if !changeFiles.isEmpty { fields["changeFiles"] = .list(changeFiles.map { .asset($0) }) }
+        if let changeFile { fields["changeFile"] = .asset(changeFile) }
+        return CloudRecord(type: schema.recordType, name: schema.recordName, fields: fields)
+    }
+}
+
+extension LocalTransaction {
+    /// The fields of a dataset's record in the applied version, if they were kept.
+    func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
+        guard let known = try knownRecord(of: schema), try known.version == applied() else { return nil }
+        return try? StrictJSON.decode(SnapshotFields.self, from: Data(known.document.utf8))
+    }
+
+    /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
+    ///
+    /// What stays as it was in the version before is kept by its old fields, if those were known.
+    func keepFields(_ fields: [String: SnapshotFields], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
+        for schema in schemas {
+            let known = try knownRecord(of: schema)
+            let document: String? =
+                if let fields = fields[schema.name] { String(decoding: try StrictJSON.encode(fields), as: UTF8.self) }
+                else if let known, known.version == before { known.document }
+                else { nil }
+            try setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
+        }
+    }
+}
