@@ -6,8 +6,11 @@ import Testing
 
 /// Parents that are still needed come back; rows that cannot stay are kept and come back later; no import is wedged.
 @Suite struct NeededParentTests {
-    private func pair(_ sql: String = DeviceScene.bucket("b") + DeviceScene.bucket("c") + DeviceScene.notification("n", in: "b"), role: SyncRole = .peer) async throws -> DeviceScene {
-        let scene = try await DeviceScene()
+    private func pair(
+        _ sql: String = DeviceScene.bucket("b") + DeviceScene.bucket("c") + DeviceScene.notification("n", in: "b"), role: SyncRole = .peer,
+        changesOnly: Bool = false
+    ) async throws -> DeviceScene {
+        let scene = try await DeviceScene(changesOnly: changesOnly)
         try await scene.add("one", .peer, sql)
         try await scene.export("one")
         try await scene.add("two", role)
@@ -15,8 +18,8 @@ import Testing
         return scene
     }
 
-    @Test(arguments: [SyncRole.reader, .peer]) func aDeletedParentThatAChildMadeHereNeedsIsRevived(role: SyncRole) async throws {
-        let scene = try await pair(role: role)
+    @Test(arguments: [SyncRole.reader, .peer], [false, true]) func aDeletedParentThatAChildMadeHereNeedsIsRevived(role: SyncRole, changesOnly: Bool) async throws {
+        let scene = try await pair(role: role, changesOnly: changesOnly)
         try scene.run("two", DeviceScene.notification("mine", in: "b", "offline"))
         try scene.run("one", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
         try await scene.export("one")
@@ -33,8 +36,8 @@ import Testing
         #expect(try scene.run("one", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications") == "b|1\nc|\nmine\n")
     }
 
-    @Test func aParentThatWasDeletedHereComesBackForTheVersionsNewChild() async throws {
-        let scene = try await pair()
+    @Test(arguments: [false, true]) func aParentThatWasDeletedHereComesBackForTheVersionsNewChild(changesOnly: Bool) async throws {
+        let scene = try await pair(changesOnly: changesOnly)
         try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
         try scene.run("one", DeviceScene.notification("new", in: "b"))
         try await scene.export("one")

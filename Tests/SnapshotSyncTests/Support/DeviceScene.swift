@@ -11,8 +11,13 @@ struct DeviceScene {
     let cloud: any CloudDatabase
     let datasets: [DatasetSchema]
     let zone = ZoneID.standard
+    let rule: AssetRule
 
-    init(_ datasets: [DatasetSchema] = DatasetSchema.builtIn, publishers: PublisherRule = .many) async throws {
+    /// - Parameter changesOnly: whether commits write change assets alone, as those on a large dataset do.
+    init(_ datasets: [DatasetSchema] = DatasetSchema.builtIn, publishers: PublisherRule = .many, changesOnly: Bool = false) async throws {
+        var rule = AssetRule.standard
+        if changesOnly { (rule.smallByteCount, rule.changeShare) = (0, 1000) }
+        self.rule = rule
         scratch = try ScratchDirectory()
         self.datasets = datasets
         cloud = MemoryCloudDatabase(now: clock.now)
@@ -40,7 +45,7 @@ struct DeviceScene {
 
     func engine(_ name: String) throws -> SyncEngine {
         let cloud = cloud
-        return try SyncEngine(database: scratch.path(name), now: clock.now) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), now: clock.now, assetRule: rule) { _ in cloud }
     }
 
     @discardableResult
