@@ -116,18 +116,4 @@ import Testing
             """)
         try scene.refuse("sync --db phone.db", exit: 78, saying: ["phone.db, table buckets", "it has no column iconUrl"], watching: ["phone.db"])
     }
-
-    static let faketime = try? ProgramRun("faketime", ["--version"])
-
-    @Test(.enabled(if: Self.faketime?.status == 0, "faketime is not installed")) func wrongClockPublishesNothingAndIsNamed() throws {
-        let scene = try Scene.phone()
-        try scene.succeed("generate --db phone.db --mark-read 1")
-        let before = try scene.cloudListing()
-        for time in ["1999-06-01 00:00:00", "+3d", "-3d"] {
-            let run = try ProgramRun("faketime", ["-f", time.hasPrefix("1") ? "@\(time)" : time, BuiltCommand.path(), "export", "--db", "phone.db"], in: scene.scratch.path)
-            Scene.checkRefusal(run, exit: 78, saying: ["clock says", "set the clock"])
-            #expect(try scene.cloudListing() == before)
-        }
-        #expect(try scene.json("export --db phone.db")["version"] as? Int == 2)
-    }
 }
