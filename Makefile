@@ -22,7 +22,7 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
-bench: build ## ours and its competitors in turn; prints ratios
+bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh
 
 install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local)

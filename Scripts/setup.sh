@@ -19,6 +19,8 @@ need libsqlite3-dev test -e /usr/include/sqlite3.h
 need sqlite3 command -v sqlite3
 need python3 command -v python3
 need gzip command -v zcat
+# And make the system refuse what it seldom refuses.
+need strace command -v strace
 
 if [ "${#missing[@]}" -gt 0 ]; then
     echo "setup: installing ${missing[*]}"

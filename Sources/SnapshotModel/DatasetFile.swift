@@ -121,20 +121,6 @@ package enum DatasetFile {
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
         }
     }
-
-    private struct AnyKey: CodingKey {
-        let stringValue: String
-        var intValue: Int? { nil }
-        init?(stringValue: String) { self.stringValue = stringValue }
-        init?(intValue: Int) { nil }
-
-        static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
-            for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
-                throw DecodingError.dataCorrupted(
-                    DecodingError.Context(codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
-            }
-        }
-    }
 }
 
 extension DatasetFile {

@@ -15,6 +15,10 @@ struct Device: Sendable {
     let assetRule: AssetRule
     /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
     var reportSeen: String?
+    /// How large an asset may be, in bytes.
+    var assetLimit = OperatorSettings.standardAssetLimit
+    /// When the run began.
+    let begun = ContinuousClock.now
 
     /// Whether this device may publish in the zone.
     ///

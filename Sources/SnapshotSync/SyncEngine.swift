@@ -73,19 +73,19 @@ public final class SyncEngine: Sendable {
     public func export(
         level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
-        try await locked { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress, allowed: allowed).run() }
+        try await run { try await SnapshotPublisher(device: device(), level: level, isFull: isFull, progress: progress, allowed: allowed).run() }
     }
 
     /// Imports the newest version, if it is not here yet.
     ///
     /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
     public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress, allowed: allowed).importNewest() }
+        try await run { try await SnapshotReceiver(device: device(), progress: progress, allowed: allowed).importNewest() }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
     public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) }
+        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) } }
     }
 
     /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
@@ -128,11 +128,17 @@ public final class SyncEngine: Sendable {
     /// The database, its settings and the cloud that they name.
     func device() throws -> Device {
         try SyncError.at(.open) {
-            let settings = try database.read { try $0.settings() }
-            let cloud = try openCloud(settings)
+            let (settings, assetLimit) = try database.read { (try $0.settings(), try $0.operatorSettings().assetLimit) }
+            let cloud = AssetLimitedCloud(wrapping: try openCloud(settings), limit: assetLimit, datasets: settings.datasets)
             let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule)
+            return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit)
         }
+    }
+
+    /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that was
+    /// deleted is met as the settings say.
+    func run<T>(_ body: () async throws -> T) async throws -> T {
+        try await locked { try await recorded { try await meetingZoneDeletion(body) } }
     }
 
     /// Runs `body` while no other run works on this database.

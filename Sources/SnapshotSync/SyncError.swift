@@ -37,6 +37,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public let reason: String
     /// What to do next; nil if nothing can be said.
     public let hint: String?
+    /// Why the zone was deleted, if that is what went wrong.
+    var zoneDeletion: ZoneDeletion?
 
     /// Whether trying again later, with nothing changed, may succeed.
     public var isRetryable: Bool { code == .tryAgainLater }
@@ -66,7 +68,7 @@ extension SyncError {
     }
 
     /// Awaits `body`; whatever it throws comes out as a ``SyncError`` that names the step.
-    static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
+    package static func at<T>(_ step: SyncStep, _ body: () async throws -> T) async throws -> T {
         do { return try await body() } catch { throw SyncError(error, step: step) }
     }
 
@@ -76,6 +78,7 @@ extension SyncError {
         case let error as SyncError: self = error
         case let error as CloudError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+            zoneDeletion = error.zoneDeletion
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
         case let error as FormatError:

@@ -26,8 +26,9 @@ struct Snapsync: AsyncParsableCommand {
         version: "0.1.0",
         subcommands: [
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
-            ExportCommand.self, ImportCommand.self, SyncCommand.self,
+            ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self,
+            ShareCommand.self,
         ])
 
     static func main() async {

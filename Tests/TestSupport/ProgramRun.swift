@@ -64,6 +64,15 @@ package struct RunningProgram: Sendable {
     /// Ends the program at once, as a power failure would.
     package func kill() { Foundation.kill(process, SIGKILL) }
 
+    /// Asks the program to end, as an init system does.
+    package func terminate(_ signal: Int32 = SIGTERM) { Foundation.kill(process, signal) }
+
+    /// What it has printed so far.
+    package func outputSoFar() throws -> String { String(decoding: try output.contents(), as: UTF8.self) }
+
+    /// What it has complained about so far.
+    package func errorsSoFar() throws -> String { String(decoding: try errors.contents(), as: UTF8.self) }
+
     /// Waits for the program's end.
     package func wait() throws -> ProgramRun {
         var status = Int32()

@@ -27,40 +27,46 @@ import Testing
         let command: Command
     }
 
-    private func commands() throws -> [Help.Command] {
-        let help = try BuiltCommand.run(["--experimental-dump-help"]).output
-        return try #require(JSONDecoder().decode(Help.self, from: help).command.subcommands).filter { $0.commandName != "help" }
+    /// Every command with its words (`["share", "list"]`), also those that only hold others.
+    private func commands() throws -> [(words: [String], command: Help.Command)] {
+        func beneath(_ command: Help.Command, _ words: [String]) -> [(words: [String], command: Help.Command)] {
+            (command.subcommands ?? []).filter { $0.commandName != "help" }.flatMap { one in
+                [(words + [one.commandName], one)] + beneath(one, words + [one.commandName])
+            }
+        }
+        return beneath(try JSONDecoder().decode(Help.self, from: BuiltCommand.run(["--experimental-dump-help"]).output).command, [])
     }
 
     @Test func pageListsEveryCommandAndFlag() throws {
         let page = try CommandPage()
-        let commands = try commands()
-        #expect(Set(page.flags.keys) == Set(commands.map(\.commandName)))
-        for command in commands {
+        let commands = try commands().filter { ($0.command.subcommands ?? []).isEmpty }
+        #expect(Set(page.flags.keys) == Set(commands.map { $0.words.joined(separator: " ") }))
+        for (words, command) in commands {
+            let name = words.joined(separator: " ")
             let options = (command.arguments ?? []).filter { argument in
                 argument.kind != "positional" && argument.valueName != "help" && !(argument.valueName == "version" && argument.kind == "flag")
             }
-            let documented = page.flags[command.commandName] ?? []
-            #expect(Set(options.compactMap { $0.names?.first.map { "--" + $0.name } }) == Set(documented.map(\.name)), "\(command.commandName)")
+            let documented = page.flags[name] ?? []
+            #expect(Set(options.compactMap { $0.names?.first.map { "--" + $0.name } }) == Set(documented.map(\.name)), "\(name)")
             for option in options {
-                guard let value = option.defaultValue, let name = option.names?.first?.name else { continue }
-                #expect(documented.contains { $0.name == "--" + name && $0.defaultText.contains(value) }, "\(command.commandName) --\(name): \(value)")
+                guard let value = option.defaultValue, let flag = option.names?.first?.name else { continue }
+                #expect(documented.contains { $0.name == "--" + flag && $0.defaultText.contains(value) }, "\(name) --\(flag): \(value)")
             }
         }
     }
 
     @Test func everyCommandsHelpHasAnExample() throws {
-        for command in try commands() {
-            let run = try BuiltCommand.run([command.commandName, "--help"])
+        for (words, command) in try commands() {
+            let run = try BuiltCommand.run(words + ["--help"])
             #expect(run.status == 0 && run.errorText == "")
             #expect(run.text.contains("EXAMPLE"))
-            #expect(run.text.contains("\n  snapsync \(command.commandName)"), "\(run.text)")
-            #expect(run.text == (try BuiltCommand.run(["help", command.commandName]).text))
+            #expect(run.text.contains("\n  snapsync \(words.joined(separator: " "))"), "\(run.text)")
+            #expect(run.text == (try BuiltCommand.run(["help"] + words).text))
             #expect((command.abstract ?? "").hasSuffix("."))
-            for argument in command.arguments ?? [] { #expect(argument.abstract?.isEmpty == false, "\(command.commandName) \(argument)") }
+            for argument in command.arguments ?? [] { #expect(argument.abstract?.isEmpty == false, "\(words) \(argument)") }
         }
         let all = try BuiltCommand.run(["--help"]).text
-        for command in try commands() { #expect(all.contains("\n  \(command.commandName) ")) }
+        for (words, _) in try commands() where words.count == 1 { #expect(all.contains("\n  \(words[0]) ")) }
         for code in [0, 64, 65, 66, 69, 74, 75, 77, 78] { #expect(all.contains(" \(code) ")) }
     }
 
@@ -70,7 +76,13 @@ import Testing
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1",
+        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
+        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
+        "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0", "export --db a --asset-limit 2TB",
+        "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b", "share publish --cloud a --file b --owner A --item-table c",
+        "share publish --cloud a --project b --owner A", "share publish --db a --project b --owner A --column c", "share publish --db a --project b --owner A --column item.name=c",
+        "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0", "share comment --cloud a --project b --name A",
+        "share comment --cloud a --project b --text x", "share bogus",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -80,7 +92,7 @@ import Testing
         #expect(try FileListing(of: scene.scratch.path).entries.count == 1)
     }
 
-    @Test func reportsHaveExactlyTheFieldsOfThePage() throws {
+    @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
         let page = try CommandPage()
         var seen: [String: Set<String>] = [:]
         func check(_ object: [String: Any], _ heading: String, at location: SourceLocation = #_sourceLocation) {
@@ -107,13 +119,23 @@ import Testing
             check(report, "sync --json")
         }
         check(try scene.json("import --db watch.db --version 1"), "import --json")
+        let large = try Scene.phone(notifications: 6000)
+        try large.succeed("generate --db phone.db --mark-read 3")
+        check(try large.json("export --db phone.db"), "export --json")
         check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("history --db watch.db"), "history --json")
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
+        check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
+        check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
+        for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
+        try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
+        #expect(try scene.run("sync --db phone.db").status == 65)
+        check(try scene.json("status --db phone.db"), "status --json")
         check(try scene.json("detach --db watch.db"), "detach --json")
+        for report in try scene.sharingReports() { check(report.object, report.heading) }
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
 

@@ -16,6 +16,7 @@ public final class DirectoryCloud: CloudDatabase {
     private let opened: CloudIdentity
     private let calls: any FileSystemCalls
     private let files: FileMaker
+    private let ends = VerifiedEnds()
     // Disks block; the threads that Swift's tasks share must not.
     private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
 
@@ -162,7 +163,7 @@ extension DirectoryCloud {
         guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
-        return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), info: info, folder: folder, files: files)
+        return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, folder: folder, files: files)
     }
 
     private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {

@@ -43,6 +43,11 @@ struct CommitLog {
         self.live = live
     }
 
+    /// The same, without the records: what the next commit must follow from.
+    var end: CommitLog {
+        CommitLog(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: [:], deletion: deletion)
+    }
+
     /// The number that the next commit must have.
     var nextNumber: Int { (token?.number ?? 0) + 1 }
 

@@ -12,7 +12,7 @@ struct HistoryPublisher<Store: HistoryStore> {
 
     /// Makes the commit that would follow `token`; writes the checkpoint that is due before it.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
-        let log = try token.map { CommitLog(after: try reader.verified($0), of: history) } ?? CommitLog(of: history)
+        let log = try token.map { try reader.log(after: $0) } ?? CommitLog(of: history)
         if let deletion = log.deletion, draft.zoneEvent != .created { throw deletion.error(in: history.zone) }
         if log.deletion == nil, draft.zoneEvent == .created {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
@@ -92,7 +92,7 @@ struct HistoryPublisher<Store: HistoryStore> {
     /// Whether the commit, which is there now, follows from what is there.
     private func verifyStanding(_ commit: Commit) throws {
         if let parent = commit.parent {
-            _ = try reader.verified(ChangeToken(number: commit.token.number - 1, hash: parent))
+            _ = try reader.log(after: ChangeToken(number: commit.token.number - 1, hash: parent))
         } else {
             if try store.commitNumbers() == [1] && store.checkpointNumbers().isEmpty { return }
             guard let second = try store.commitBytes(2),

@@ -3,10 +3,18 @@ extension HistoryReader {
     ///
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`; commits before the token's may be pruned.
     func commits(upTo token: ChangeToken, count: Int) throws -> [Commit] {
-        guard count > 0 else { return [] }
-        var commits = [try verified(token).commit]
-        while commits.count < count, let next = commits.last, let parent = next.parent, try source.commitBytes(next.token.number - 1) != nil {
-            commits.append(try verified(ChangeToken(number: next.token.number - 1, hash: parent)).commit)
+        _ = try log(after: token)
+        var commits: [Commit] = []
+        var next: ChangeToken? = token
+        while let token = next, commits.count < count, let bytes = try source.commitBytes(token.number) {
+            let commit = try VerifiedCommit(bytes, number: token.number, of: source.history).commit
+            guard commit.token == token else {
+                throw CloudError(
+                    .damaged, at: source.history.place(ofCommit: token.number), "the commit is not the one that the next one follows",
+                    hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+            }
+            commits.append(commit)
+            next = commit.parent.map { ChangeToken(number: token.number - 1, hash: $0) }
         }
         return commits.reversed()
     }

@@ -12,8 +12,9 @@ struct HistoryReader<Source: HistorySource> {
         var found: [[UInt8]] = []
         while let bytes = try source.commitBytes(token.number + found.count + 1) { found.append(bytes) }
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
-        var log = CommitLog(after: try verified(token), of: history)
+        var log = try log(after: token)
         let commits = try found.map { try log.append($0) }
+        if !commits.isEmpty { source.ends.remember(log) }
         if let deletion = log.deletion { throw deletion.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
@@ -45,16 +46,19 @@ struct HistoryReader<Source: HistorySource> {
         return log
     }
 
-    /// The token's commit, read and found to be the one that the token means.
+    /// A log that goes on from the token's commit, which was read and found to be the one that the token means.
     ///
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
-    func verified(_ token: ChangeToken) throws -> VerifiedCommit {
+    func log(after token: ChangeToken) throws -> CommitLog {
         guard let bytes = try source.commitBytes(token.number) else { throw try absence(of: token) }
+        if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history)
         guard commit.commit.token == token else {
             throw rolledBack(token, "the commit there is not the one that this device has read")
         }
-        return commit
+        let log = CommitLog(after: commit, of: history)
+        source.ends.remember(log)
+        return log
     }
 
     /// Whether a kept commit names the asset. Only commits from the asset's own number on can.
@@ -70,7 +74,7 @@ struct HistoryReader<Source: HistorySource> {
 
     private func verifyNotBehind(_ token: ChangeToken) throws {
         do {
-            _ = try verified(token)
+            _ = try log(after: token)
         } catch let error as CloudError where error.code == .changeTokenExpired {
             // Pruned, and the history goes on beyond it: reading the zone whole is just what such a device needs.
         }

@@ -10,6 +10,7 @@ import Synchronization
 public final class MemoryCloudDatabase: CloudDatabase {
     private let opened: CloudIdentity
     private let nonces: NonceSource
+    private let ends = VerifiedEnds()
     private let contents = Mutex<[ZoneID: MemoryZone]>([:])
     private let now: @Sendable () -> Instant
 
@@ -125,6 +126,6 @@ extension MemoryCloudDatabase {
         guard let found = contents.withLock({ $0[zone] }) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "create the zone first")
         }
-        return MemoryStore(history: HistoryID(cloud: opened.uuid, zone: zone), zone: found, now: now)
+        return MemoryStore(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, zone: found, now: now)
     }
 }

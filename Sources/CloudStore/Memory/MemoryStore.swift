@@ -31,6 +31,7 @@ final class MemoryZone: Sendable {
 /// A zone in memory as a ``HistoryStore``.
 struct MemoryStore: HistoryStore {
     let history: HistoryID
+    let ends: VerifiedEnds
     let zone: MemoryZone
     let now: @Sendable () -> Instant
 

@@ -27,21 +27,20 @@ extension CloudZone {
     ) async throws -> QueryPage {
         try query.verify()
         if let limit, limit < 1 { throw CloudError(.invalidArguments, at: "query", "a limit is 1 or more", hint: "leave it out to get all") }
-        let candidates = try await refreshed().records.values.filter { $0.type == query.type }
+        let records = try await refreshed().records, candidates = records.values.lazy.filter { $0.type == query.type }
         // A later page must not fail because the last record with that field has gone in the meantime.
         if after == nil { try query.verify(against: candidates) }
-        var found: [(record: CloudRecord, position: RecordQuery.Position)] = []
+        var selection = PageSelection(query, limit: limit)
         for record in candidates where query.predicate.matches(record) {
             let position = query.position(of: record)
-            if after.map({ query.precedes($0, position) }) ?? true { found.append((record, position)) }
+            if after.map({ query.precedes($0, position) }) ?? true { selection.take(position) }
         }
-        found.sort { query.precedes($0.position, $1.position) }
-        let page = found.prefix(limit ?? found.count), keys = desiredKeys.map(Set.init)
+        let page = selection.positions, keys = desiredKeys.map(Set.init)
         var cursor: QueryCursor?
-        if page.count < found.count, let last = page.last {
+        if !selection.isWhole, let last = page.last {
             cursor = QueryCursor(
-                cloud: try await cloud.identity().uuid, zone: id, query: query, desiredKeys: desiredKeys, after: last.position)
+                cloud: try await cloud.identity().uuid, zone: id, query: query, desiredKeys: desiredKeys, after: last)
         }
-        return QueryPage(records: page.map { $0.record.only(keys) }, cursor: cursor)
+        return QueryPage(records: page.compactMap { records[$0.name]?.only(keys) }, cursor: cursor)
     }
 }

@@ -80,10 +80,14 @@ extension RecordQuery {
     /// Refuses a field that no record of the type has; where there is no such record at all, nobody can tell.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments`.
-    func verify(against records: [CloudRecord]) throws(CloudError) {
-        guard !records.isEmpty else { return }
-        var unknown = fields
-        for record in records where !unknown.isEmpty { unknown.subtract(record.fields.keys) }
+    func verify(against records: some Sequence<CloudRecord>) throws(CloudError) {
+        var unknown = fields, isEmpty = true
+        for record in records {
+            isEmpty = false
+            unknown.subtract(record.fields.keys)
+            if unknown.isEmpty { return }
+        }
+        guard !isEmpty else { return }
         guard let field = unknown.min() else { return }
         throw CloudError(
             .invalidArguments, at: "query", "no record of type \(type) has a field \(field)", hint: "check the field's name")

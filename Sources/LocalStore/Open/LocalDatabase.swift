@@ -37,10 +37,13 @@ package final class LocalDatabase: Sendable {
         }
     }
 
+    /// How many seconds a connection waits for another program's lock.
+    private static let patience = 10
+
     static func configuration(label: String) -> Configuration {
         var configuration = Configuration()
         configuration.label = "snapsync.\(label)"
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = .timeout(TimeInterval(patience))
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { $0.addInstantFunction() }
@@ -60,6 +63,13 @@ package final class LocalDatabase: Sendable {
     /// Runs `body` in one immediate transaction: all of it is kept, or, if it throws, nothing.
     package func write<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, body)
+    }
+
+    /// Runs `body` in one immediate transaction if no other connection is writing; else it throws at once.
+    package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
+        try LocalStoreError.translating(at: path) { try queue.inDatabase { try $0.execute(sql: "PRAGMA busy_timeout = 0") } }
+        defer { try? queue.inDatabase { try $0.execute(sql: "PRAGMA busy_timeout = \(Self.patience * 1000)") } }
+        return try write(body)
     }
 
     /// Runs `body`, which changes nothing, while no other connection can commit.

@@ -78,8 +78,11 @@ extension LocalTransaction {
     /// When the last run of the role's work ended well.
     package func lastSuccess() throws -> Instant? { try state("lastSuccess") }
 
-    /// Records that the role's work has ended well.
-    package func setLastSuccess(_ instant: Instant) throws { try setState("lastSuccess", instant) }
+    /// Records that the role's work has ended well, and forgets what went wrong before.
+    package func setLastSuccess(_ instant: Instant) throws {
+        try setState("lastSuccess", instant)
+        try setLastFailure(nil)
+    }
 
     /// What is known of each dataset, in the order of names.
     package func datasetStates() throws -> [DatasetState] {

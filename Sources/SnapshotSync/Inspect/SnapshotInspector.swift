@@ -154,7 +154,7 @@ extension SnapshotInspector {
             return ZoneStatusReport(
                 cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
                 newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description, records: state.records.compactMap(HistoryReport.Version.Dataset.init),
-                devices: try await cloud.deviceReports(in: zone).map(StatusReport.OtherDevice.init))
+                devices: try await cloud.deviceReports(in: zone).map { StatusReport.OtherDevice($0, newest: state.token, now: .now) })
         }
     }
 }

@@ -15,6 +15,8 @@ public struct StatusReport: Sendable, Encodable {
         public let changes: Int
         /// Whether every change since is noted; if not, the next sync compares all rows.
         public let isTracked: Bool
+        /// The size of the zone's newest snapshot asset, in bytes; nil if it has none.
+        public let assetSize: Int?
     }
 
     public struct OtherDevice: Sendable, Encodable {
@@ -23,13 +25,36 @@ public struct StatusReport: Sendable, Encodable {
         /// The version that it had when it reported; nil before its first.
         public let version: Int?
         public let reportedAt: String
+        /// How many versions that is behind the zone's newest.
+        public let behind: Int
+        /// How old the report is, in seconds. A device reports when it has something new, and daily.
+        public let reportAge: Int
 
-        init(_ report: DeviceReport) {
+        init(_ report: DeviceReport, newest: ChangeToken?, now: Instant) {
             device = report.device
             role = report.role
             version = report.token?.number
             reportedAt = report.clock.description
+            behind = max(0, (newest?.number ?? 0) - (report.token?.number ?? 0))
+            reportAge = report.clock.age(at: now)
         }
+    }
+
+    /// What went wrong in the last run.
+    public struct Failure: Sendable, Encodable {
+        public let at: String
+        /// The name of a ``SyncError/Code``.
+        public let code: String
+        public let step: String?
+        public let place: String
+        public let reason: String
+        public let hint: String?
+    }
+
+    /// A run that ended well.
+    public struct Run: Sendable, Encodable {
+        public let at: String
+        public let milliseconds: Int
     }
 
     public let database: String
@@ -48,9 +73,38 @@ public struct StatusReport: Sendable, Encodable {
     public let view: String?
     /// When the role's work last ended well; nil before the first time.
     public let lastSuccess: String?
+    /// How long ago that was, in seconds.
+    public let lastSuccessAge: Int?
+    /// What went wrong since; nil if nothing did.
+    public let lastError: Failure?
+    /// The last export that ended well, whether it published anything or not.
+    public let lastExport: Run?
+    /// The last import that ended well, whether anything was new or not.
+    public let lastImport: Run?
+    /// How often a scheduler runs a sync, in seconds, as `schedule` was told; nil if it was not.
+    public let interval: Int?
+    /// How large an asset may be, in bytes.
+    public let assetLimit: Int
     public let datasets: [Dataset]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+}
+
+extension StatusReport {
+    /// Sees that the last success is not too old.
+    ///
+    /// - Parameter maximumAge: how old it may be; nil means three of the scheduler's intervals.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old or there was none, `.refused` if nobody has said what is too old.
+    public func verifyFresh(within maximumAge: Duration? = nil) throws {
+        guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
+            throw SyncError(.refused, at: database, "nobody has said how old the last success may be", hint: "say --max-age 45m, or set an interval up with snapsync schedule")
+        }
+        let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"
+        let hint = lastError.map { "the last error was: \($0.place): \($0.reason)" } ?? "see that snapsync sync runs: cron, systemd or snapsync watch"
+        guard let age = lastSuccessAge else { throw SyncError(.tryAgainLater, at: database, "it was never synced", hint: hint) }
+        guard age > limit else { return }
+        throw SyncError(.tryAgainLater, at: database, "the last success is \(AgeText.words(seconds: age)) old, more than \(rule)", hint: hint)
+    }
 }
 
 /// Collects a ``StatusReport``.
@@ -58,30 +112,48 @@ struct StatusReporter: Sendable {
     let device: Device
 
     func run() async throws -> StatusReport {
-        let (applied, view, lastSuccess, states) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                (try transaction.applied(), try transaction.view(), try transaction.lastSuccess(), try datasets(in: transaction))
-            }
-        }
-        let newest = try await SyncError.at(.fetch) { try await device.cloud.changes(since: applied?.token, in: device.zone).token }
-        let reports = try await SyncError.at(.fetch) { try await device.cloud.deviceReports(in: device.zone) }
-        return StatusReport(
-            database: device.database.path, cloud: device.settings.cloud, zone: device.settings.zone, role: device.settings.role.rawValue,
-            device: device.settings.device, journalMode: try SyncError.at(.read) { try device.database.journalMode() },
-            version: applied?.number, newestVersion: newest?.number, behind: (newest?.number ?? 0) - (applied?.number ?? 0), view: view,
-            lastSuccess: lastSuccess?.description,
-            datasets: states,
-            devices: reports.map(StatusReport.OtherDevice.init))
+        let local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
+        return StatusReport(device.database.path, local, try await ZoneFacts(device, applied: local.applied))
     }
+}
 
-    private func datasets(in transaction: LocalTransaction) throws -> [StatusReport.Dataset] {
-        let states = try transaction.datasetStates(), isTracking = try transaction.isTracking(device.settings.datasets)
-        return try device.settings.datasets.map { schema in
-            let state = states.first { $0.name == schema.name }
-            let changes = try transaction.trackedChanges(of: schema)
-            return StatusReport.Dataset(
+extension StatusReport {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts) {
+        self.database = database
+        cloud = local.settings.cloud
+        self.zone = local.settings.zone
+        role = local.settings.role.rawValue
+        device = local.settings.device
+        journalMode = local.journalMode
+        version = local.applied?.number
+        newestVersion = zone.newest?.number
+        behind = (zone.newest?.number ?? 0) - (local.applied?.number ?? 0)
+        view = local.view
+        lastSuccess = local.lastSuccess?.description
+        lastSuccessAge = local.successAge
+        lastError = local.lastFailure.map(Failure.init)
+        lastExport = local.lastExport.map(Run.init)
+        lastImport = local.lastImport.map(Run.init)
+        interval = local.operators.interval
+        assetLimit = local.operators.assetLimit
+        datasets = zip(local.settings.datasets, local.changes).map { schema, changes in
+            let state = local.states.first { $0.name == schema.name }
+            return Dataset(
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
-                isTracked: isTracking && changes.isComplete)
+                isTracked: changes.isTracked, assetSize: zone.assetSize(of: schema.recordName))
         }
+        devices = zone.reports.map { OtherDevice($0, newest: zone.newest, now: local.now) }
+    }
+}
+
+extension StatusReport.Failure {
+    init(_ failure: RunFailure) {
+        self.init(at: failure.at.description, code: failure.code, step: failure.step, place: failure.place, reason: failure.reason, hint: failure.hint)
+    }
+}
+
+extension StatusReport.Run {
+    init(_ run: RunRecord) {
+        self.init(at: run.at.description, milliseconds: Int(run.microseconds / 1000))
     }
 }

@@ -1,11 +1,18 @@
-/// What an asset may be, as CloudKit limits it.
+/// What is said of an asset that comes close to its limit, or passes it.
 enum AssetLimits {
-    /// The size at which a warning is due: 80 % of CloudKit's 250 MB for one asset.
-    static let warningByteCount = 200_000_000
-
-    /// A warning for an asset that comes close to the limit.
-    static func warning(_ dataset: ExportedDataset) -> String? {
-        guard dataset.size >= warningByteCount else { return nil }
-        return "the asset of \(dataset.name) is \(dataset.size / 1_000_000) MB; CloudKit takes assets of at most 250 MB"
+    /// A warning for an asset that has 80 % of its limit or more.
+    static func warning(_ dataset: ExportedDataset, limit: Int) -> String? {
+        guard dataset.size >= limit / 5 * 4 else { return nil }
+        let share = Int((Double(dataset.size) / Double(limit) * 100).rounded(.down))
+        return "the asset of \(dataset.name) has \(dataset.size) bytes, \(share) % of the limit of \(limit); beyond that nothing is published: \(advice)"
     }
+
+    /// The refusal of an asset that is larger than its limit.
+    static func exceeded(_ dataset: String, limit: Int) -> SyncError {
+        SyncError(
+            .refused, step: .store, at: "dataset \(dataset)", "its asset would be larger than the limit of \(limit) bytes; nothing was published",
+            hint: "\(advice), or raise the limit where all devices can take it: snapsync export --asset-limit 500MB")
+    }
+
+    private static let advice = "delete what is no longer needed, or spread the table over several datasets"
 }

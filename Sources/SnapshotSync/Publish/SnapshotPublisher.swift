@@ -171,7 +171,7 @@ struct SnapshotPublisher: Sendable {
                     if isWritten { try transaction.settleChanges(of: one.schema, upTo: one.sequence) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
-                try transaction.setLastSuccess(device.now())
+                try device.noteSuccess(.export, in: transaction)
             }
         }
         await device.report(published)
@@ -179,14 +179,14 @@ struct SnapshotPublisher: Sendable {
         return ExportReport(
             published: true, version: published.number, written: exported.map(\.report),
             unchanged: device.settings.datasets.map(\.name).filter { !names.contains($0) },
-            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report) })
+            warnings: warnings + exported.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) })
     }
 
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
-                try transaction.setLastSuccess(device.now())
+                try device.noteSuccess(.export, in: transaction)
             }
         }
         return ExportReport(published: false, version: token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: warnings)

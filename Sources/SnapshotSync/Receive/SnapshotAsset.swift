@@ -20,7 +20,7 @@ struct SnapshotAsset: Sendable {
     init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
         guard let fields = SnapshotFields(record) else {
-            throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount", hint: "update snapsync, or have the writer publish again")
+            throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount, or its change assets do not follow one another", hint: "update snapsync, or have the writer publish again")
         }
         self.fields = fields
         syncTimestamp = fields.syncTimestamp

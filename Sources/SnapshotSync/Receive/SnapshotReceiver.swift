@@ -24,7 +24,7 @@ struct SnapshotReceiver: Sendable {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty {
-            try SyncError.at(.apply) { try device.database.write { try $0.setLastSuccess(device.now()) } }
+            try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: changes.commits)
@@ -80,7 +80,6 @@ struct SnapshotReceiver: Sendable {
                 return try await apply(incoming, local, token: newest, changes, view: nil, warnings: warnings)
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
                 // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
-                device.logger.notice("the change assets do not lead to the newest version; comparing with it block by block", metadata: ["error": "\(error)"])
                 warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
             }
         }
@@ -189,7 +188,7 @@ struct SnapshotReceiver: Sendable {
                 try transaction.setDatasetState(
                     DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
-            try transaction.setLastSuccess(device.now())
+            try device.noteSuccess(.import, in: transaction)
             try ledger.finish()
             return replaced
         }

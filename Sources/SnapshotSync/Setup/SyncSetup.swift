@@ -26,11 +26,15 @@ public struct SetupRequest: Sendable {
     public var adoptsOwnRows: Bool
     /// Whether the device's name may be one that another database has reported under: after a lost one.
     public var takesOver: Bool
+    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
+    public var assetLimit: Int?
+    /// What to do about the data here if the zone is deleted one day.
+    public var zoneDeletion = ZoneDeletionPolicy.keep
 
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        adoptsOwnRows: Bool = false, takesOver: Bool = false
+        adoptsOwnRows: Bool = false, takesOver: Bool = false, assetLimit: Int? = nil
     ) {
         self.database = database
         self.cloud = cloud
@@ -43,6 +47,7 @@ public struct SetupRequest: Sendable {
         self.replacesOwnRows = replacesOwnRows
         self.adoptsOwnRows = adoptsOwnRows
         self.takesOver = takesOver
+        self.assetLimit = assetLimit
     }
 }
 
@@ -90,6 +95,8 @@ enum SyncSetup {
                 try database.write {
                     try $0.initialize(settings)
                     try claim.note(madeZone: request.role.publishes && !wasThere, in: $0)
+                    if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
+                    try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     _ = try $0.track(datasets)
                 }
                 return try database.journalMode()
@@ -162,8 +169,13 @@ enum SyncSetup {
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
     private static func defaultDeviceName() -> String {
+        machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+
+    /// The machine's name, made fit for a file name.
+    static func machineName() -> String {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
         let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
-        return (host.isEmpty ? "device" : host) + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+        return host.isEmpty ? "device" : host
     }
 }

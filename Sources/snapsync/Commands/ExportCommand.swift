@@ -14,6 +14,7 @@ struct ExportCommand: AsyncParsableCommand {
               snapsync export --db phone.db --level 6 --json
               snapsync export --db phone.db --full
               snapsync export --db phone.db --allow-shrink notifications
+              snapsync export --db phone.db --asset-limit 500MB
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -21,6 +22,8 @@ struct ExportCommand: AsyncParsableCommand {
     var level = 1
     @Flag(name: .long, help: "Write every dataset whole and anew, changed or not: where an asset in the cloud is damaged or gone.")
     var full = false
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be, from now on, instead of what init said.", valueName: "size"))
+    var assetLimit: ByteCount?
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
@@ -33,6 +36,7 @@ struct ExportCommand: AsyncParsableCommand {
         let progress = ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
+            if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
             let report = try await engine.export(level: level, isFull: full, allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
             try output.printer.print(report, report.lines)

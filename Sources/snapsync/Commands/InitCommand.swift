@@ -40,10 +40,18 @@ struct InitCommand: AsyncParsableCommand {
     var adopt = false
     @Flag(name: .long, help: "Take over a device's name: after a lost or copied database. In a database that is set up, nothing else is changed.")
     var takeOver = false
+    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    var assetLimit: ByteCount = ByteCount(250_000_000)
+    @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
+    var onZoneDeletion = OnZoneDeletion.keep
     @OptionGroup var output: OutputOptions
 
     enum Role: String, ExpressibleByArgument, CaseIterable {
         case writer, reader
+    }
+
+    enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
+        case keep, erase
     }
 
     func validate() throws {
@@ -58,10 +66,12 @@ struct InitCommand: AsyncParsableCommand {
         let db = try database.path()
         guard let role else { return try await takeOver(db) }
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
-        let request = SetupRequest(
+        var request = SetupRequest(
             database: db, cloud: cloud, role: role == .writer ? .writer : .reader, device: device, zone: zone, container: container,
-            datasets: datasets, createsTables: create, replacesOwnRows: replace, adoptsOwnRows: adopt, takesOver: takeOver)
-        try await output.printer.run {
+            datasets: datasets, createsTables: create, replacesOwnRows: replace, adoptsOwnRows: adopt, takesOver: takeOver,
+            assetLimit: assetLimit.value)
+        request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
+        try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))
         }

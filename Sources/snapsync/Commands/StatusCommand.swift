@@ -7,13 +7,31 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Says what this database has, what the zone has, and how far they are apart.",
         discussion: """
+            With --strict it ends with 75 if the last success is too old: for a monitor. With --prometheus it writes the same facts
+            for node_exporter's textfile collector, and prints nothing; the file is written even if the cloud is away.
+
             EXAMPLES
               snapsync status --db phone.db
+              snapsync status --db phone.db --strict --max-age 45m
+              snapsync status --db phone.db --prometheus /var/lib/node_exporter/phone.prom
               snapsync status --cloud /mnt/share/cloud --json
             """)
 
     @OptionGroup var look: LookOptions
+    @Flag(name: .long, help: "End with 75 if the last success is older than three intervals of schedule, or than --max-age.")
+    var strict = false
+    @Option(name: .long, help: ArgumentHelp("With --strict: how old the last success may be: 90s, 45m, 2h, 1d.", valueName: "time"))
+    var maxAge: TimeSpan?
+    @Option(name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"))
+    var prometheus: String?
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard maxAge == nil || strict else { throw ValidationError("--max-age belongs to --strict.") }
+        guard !look.isCloudAlone || (!strict && prometheus == nil) else {
+            throw ValidationError("--strict and --prometheus tell of a database: --db FILE, or set SNAPSYNC_DB.")
+        }
+    }
 
     func run() async throws {
         try await output.printer.run {
@@ -21,8 +39,12 @@ struct StatusCommand: AsyncParsableCommand {
                 let report = try await look.inspector().zoneStatus()
                 try output.printer.print(report, lines(report))
             } else {
-                let report = try await look.database.engine().status()
-                try output.printer.print(report, lines(report))
+                let engine = try look.database.engine()
+                if let prometheus { try await engine.writeMetrics(to: prometheus) }
+                guard prometheus == nil || strict else { return }
+                let report = try await engine.status()
+                if prometheus == nil { try output.printer.print(report, lines(report)) }
+                if strict { try report.verifyFresh(within: maxAge?.duration) }
             }
         }
     }
@@ -33,11 +55,16 @@ struct StatusCommand: AsyncParsableCommand {
         let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
         lines.append("  \(here), \(there)" + (report.behind > 0 ? ", \(report.behind) behind" : ""))
         if let view = report.view { lines.append("  showing \(view); snapsync import goes back to the newest") }
-        lines.append("  last success: \(report.lastSuccess ?? "never"); journal mode \(report.journalMode)")
+        let age = report.lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
+        lines.append("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")
+        if let error = report.lastError {
+            lines.append("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)")
+        }
         lines += report.datasets.map { dataset in
             let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
-            return "  \(dataset.name): \(version), \(changes)"
+            let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
+            return "  \(dataset.name): \(version), \(changes)\(size)"
         }
         lines += report.devices.map(line)
         return lines
@@ -51,6 +78,13 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func line(_ device: StatusReport.OtherDevice) -> String {
-        "  device \(device.device) (\(device.role)): \(device.version.map { "version \($0)" } ?? "no version yet"), as of \(device.reportedAt)"
+        let version = device.version.map { "version \($0)" } ?? "no version yet"
+        let lag = device.behind > 0 ? ", \(device.behind) behind" : ""
+        return "  device \(device.device) (\(device.role)): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago"
+    }
+
+    private func share(_ size: Int, of limit: Int) -> String {
+        let share = Double(size) / Double(limit) * 100
+        return share < 1 ? "under 1 %" : "\(Int(share)) %"
     }
 }

@@ -42,24 +42,25 @@ struct Printer {
         default: false
         }
     }
+}
 
-    private struct ErrorDocument: Encodable {
-        struct Body: Encodable {
-            let code: String
-            let step: String?
-            let place: String
-            let reason: String
-            let hint: String?
-            let isRetryable: Bool
-            let exitCode: Int32
-        }
-        let error: Body
+/// An error as programs get it.
+struct ErrorDocument: Encodable {
+    struct Body: Encodable {
+        let code: String
+        let step: String?
+        let place: String
+        let reason: String
+        let hint: String?
+        let isRetryable: Bool
+        let exitCode: Int32
+    }
+    let error: Body
 
-        init(_ error: SyncError) {
-            self.error = Body(
-                code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint,
-                isRetryable: error.isRetryable, exitCode: error.exitStatus)
-        }
+    init(_ error: SyncError) {
+        self.error = Body(
+            code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint,
+            isRetryable: error.isRetryable, exitCode: error.exitStatus)
     }
 }
 

@@ -58,6 +58,40 @@ import Testing
         #expect(none.commits.isEmpty && none.token == tokens[5])
     }
 
+    /// What was verified is not decoded again, but it is looked at: each time anew.
+    @Test(arguments: Backend.allCases)
+    func aCommitThatChangesAfterItWasVerifiedIsRefusedAtTheNextLook(_ backend: Backend) async throws {
+        let test = try backend.make()
+        try await test.zone()
+        let tokens = try await test.history(of: 3)
+        for _ in 1...2 { #expect(try await test.cloud.changes(since: tokens[2], in: .standard).commits.isEmpty) }
+        var bytes: [UInt8]?
+        try test.damageCommit(3) { commit in
+            bytes = commit
+            commit?[40] ^= 1
+        }
+        await expectCloudError(.damaged) { try await test.cloud.changes(since: tokens[2], in: .standard) }
+        try test.damageCommit(3) { $0 = nil }
+        await expectCloudError(.rolledBack) { try await test.cloud.changes(since: tokens[2], in: .standard) }
+        try test.damageCommit(3) { $0 = bytes }
+        #expect(try await test.cloud.changes(since: tokens[2], in: .standard).token == tokens[2])
+        // The same number and another hash is another history, whatever was verified.
+        let other = ChangeToken(number: 3, hash: tokens[1].hash)
+        await expectCloudError(.rolledBack) { try await test.cloud.changes(since: other, in: .standard) }
+        #expect(try await test.save(4, after: tokens[2]).number == 4)
+    }
+
+    @Test(arguments: Backend.allCases)
+    func aDeletedZoneStaysDeletedForATokenThatHasSeenIt(_ backend: Backend) async throws {
+        let test = try backend.make()
+        try await test.zone()
+        _ = try await test.history(of: 2)
+        try await test.cloud.deleteZone(.standard, reason: .purged, by: "writer")
+        let end = try #require(try await test.cloud.history(in: .standard).last?.token)
+        for _ in 1...3 { await expectCloudError(.userDeletedZone) { try await test.cloud.changes(since: end, in: .standard) } }
+        await expectCloudError(.userDeletedZone) { try await test.save(9, after: end) }
+    }
+
     @Test(arguments: Backend.allCases)
     func aStaleTokenIsRefused(_ backend: Backend) async throws {
         let test = try backend.make()

@@ -31,6 +31,29 @@ struct QueryTests {
         #expect(!RecordPredicate.compare("value", .atLeast, .double(.nan)).matches(record("r", .double(1))))
     }
 
+    /// However a page is picked, small by insertion or large by sorting, pages make up the whole order.
+    @Test(arguments: [1, 7, 499, 500, 501, 1200])
+    func pagesOfAnySizeMakeUpTheWholeOrder(size: Int) async throws {
+        // Few values, so that many records are equal but for their names.
+        let records = (0..<1100).map { record("r\($0 * 7919 % 1100)", .integer(Int64($0 * 31 % 9))) }
+        let zone = try await zone(records)
+        for isAscending in [true, false] {
+            let query = RecordQuery("Item", where: .compare("value", .notEqual, .integer(4)), sortedBy: [RecordSort("value", ascending: isAscending)])
+            let expected = records.filter { $0.fields["value"] != .integer(4) }.sorted { left, right in
+                guard case .integer(let one) = left.fields["value"], case .integer(let two) = right.fields["value"] else { return false }
+                return one == two ? left.name < right.name : (one < two) == isAscending
+            }.map(\.name)
+            var page = try await zone.records(matching: query, limit: size)
+            var found = page.records.map(\.name)
+            #expect(page.records.count == min(size, expected.count))
+            while let cursor = page.cursor, found.count < 1500 {
+                page = try await zone.records(continuing: cursor, limit: size == 1 ? 300 : size)
+                found += page.records.map(\.name)
+            }
+            #expect(found == expected)
+        }
+    }
+
     @Test func stringsCompareByTheirBytes() {
         let composed = record("r", .string("\u{e9}"))
         #expect(!RecordPredicate.compare("value", .equal, .string("e\u{301}")).matches(composed))

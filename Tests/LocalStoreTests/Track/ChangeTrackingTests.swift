@@ -46,7 +46,7 @@ import Testing
     private func touched() throws -> Set<String> {
         try application.read { db in
             try Set(String.fetchAll(db, sql: """
-                SELECT key FROM snapsync_log l WHERE dataset > 0 AND (kind = 0 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
+                SELECT key FROM snapsync_log l WHERE dataset > 0 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
                 UNION SELECT key FROM snapsync_changes
                 """))
         }

@@ -13,6 +13,15 @@ enum Value: Hashable {
     static func json(_ text: String) -> Value { .json(Array(text.utf8)) }
     static func real(_ value: Double) -> Value { .real(value.bitPattern) }
 
+    /// The value as a key; nil if it can be none.
+    var key: EntityKey? {
+        switch self {
+        case .text(let bytes): .text(bytes)
+        case .integer(let value): .integer(value)
+        default: nil
+        }
+    }
+
     init(_ value: ColumnValue) {
         switch value {
         case .null: self = .null

@@ -157,7 +157,7 @@ import Testing
         #expect(try await refused(scene).code == .refused)
     }
 
-    @Test func changeAssetsAreForANewerProgram() async throws {
+    @Test func changeAssetsThatDoNotFollowOneAnotherAreRefused() async throws {
         let scene = try await scene()
         try await scene.export()
         let asset = try await scene.asset()
@@ -166,8 +166,23 @@ import Testing
         let draft = CommitDraft(device: "desk", saving: [fields.record(of: scene.datasets[0])], clock: scene.clock.now())
         _ = try await scene.cloud.publish(scene.cloud.prepare(draft, after: token, in: scene.zone))
         let error = try await refused(scene)
-        #expect(error.code == .refused)
-        #expect(error.hint == "update snapsync")
+        #expect(error.code == .dataRefused)
+        #expect(error.reason.contains("change assets"))
+    }
+
+    @Test func ofTwoChangeAssetsThatClaimOneParentNoneIsTaken() throws {
+        func asset(_ name: String) -> CloudAsset { CloudAsset(path: "assets/things_data/\(name)", byteCount: 90, rawByteCount: 90, sha256: "", index: nil) }
+        let whole = asset("00000000000000000007-0a1b2c3d.json.gz")
+        func fields(_ names: String...) throws -> SnapshotFields? {
+            SnapshotFields(SnapshotFields(dataFile: whole, changeFiles: names.map(asset), syncTimestamp: .now, recordCount: 1).record(of: try .everyKind()))
+        }
+        let (eighth, other) = ("00000000000000000008-0a1b2c3d.changes.json.gz", "00000000000000000008-11111111.changes.json.gz")
+        #expect(try fields(eighth, "00000000000000000011-0a1b2c3d.changes.json.gz") != nil)
+        #expect(try fields(eighth, other) == nil)
+        #expect(try fields("00000000000000000007-0a1b2c3d.changes.json.gz") == nil)
+        #expect(try fields("00000000000000000008-0a1b2c3d.json.gz") == nil)
+        #expect(try fields("00000000000000000009-0a1b2c3d.changes.json.gz", eighth) == nil)
+        #expect(try fields("elsewhere") == nil)
     }
 
     @Test(arguments: [

@@ -1,0 +1,46 @@
+/// Picks the first so many positions of a query's order from all that come, without sorting the rest.
+///
+///     var page = PageSelection(query, limit: 50)
+///     for record in records { page.take(query.position(of: record)) }
+///     page.positions, page.isWhole
+struct PageSelection {
+    private let query: RecordQuery
+    private let limit: Int
+    private var kept: [RecordQuery.Position] = []
+    private var isSorted = true
+    private var count = 0
+
+    /// Up to so many an insertion costs less than sorting all; beyond, everything is kept and sorted once.
+    private static let insertionLimit = 500
+
+    init(_ query: RecordQuery, limit: Int?) {
+        self.query = query
+        self.limit = limit ?? .max
+    }
+
+    /// Whether nothing was left out.
+    var isWhole: Bool { count <= limit }
+
+    /// The positions of the page, in order.
+    var positions: [RecordQuery.Position] {
+        Array((isSorted ? kept : kept.sorted(by: query.precedes)).prefix(limit))
+    }
+
+    /// Takes one position, in whatever order they come.
+    mutating func take(_ position: RecordQuery.Position) {
+        count += 1
+        guard limit <= Self.insertionLimit else {
+            kept.append(position)
+            isSorted = false
+            return
+        }
+        if kept.count == limit, let last = kept.last, !query.precedes(position, last) { return }
+        var low = 0, high = kept.count
+        while low < high {
+            let middle = (low + high) / 2
+            if query.precedes(kept[middle], position) { low = middle + 1 } else { high = middle }
+        }
+        kept.insert(position, at: low)
+        if kept.count > limit { kept.removeLast() }
+    }
+}

@@ -1,0 +1,62 @@
+import GRDB
+package import StrictText
+
+/// What went wrong in the last run, for people who look later.
+package struct RunFailure: Hashable, Sendable, Codable {
+    package let at: Instant
+    /// The engine's name for the kind of error.
+    package let code: String
+    package let step: String?
+    package let place: String
+    package let reason: String
+    package let hint: String?
+
+    package init(at: Instant, code: String, step: String?, place: String, reason: String, hint: String?) {
+        self.at = at
+        self.code = code
+        self.step = step
+        self.place = place
+        self.reason = reason
+        self.hint = hint
+    }
+}
+
+/// The directions of a run.
+package enum RunKind: String, Sendable {
+    case export = "lastExport"
+    case `import` = "lastImport"
+}
+
+/// When a run ended well, and how long it took.
+package struct RunRecord: Hashable, Sendable, Codable {
+    package let at: Instant
+    package let microseconds: Int64
+
+    package init(at: Instant, microseconds: Int64) {
+        self.at = at
+        self.microseconds = microseconds
+    }
+}
+
+extension LocalTransaction {
+    /// What went wrong in the last run; nil if it ended well.
+    package func lastFailure() throws -> RunFailure? { try state("lastFailure") }
+
+    /// Records, or forgets, what went wrong.
+    package func setLastFailure(_ failure: RunFailure?) throws { try setState("lastFailure", failure) }
+
+    /// The last run of a kind that ended well; nil before the first.
+    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try state(kind.rawValue) }
+
+    /// Records a run that ended well.
+    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setState(kind.rawValue, run) }
+}
+
+extension LocalDatabase {
+    /// Records what went wrong, unless another program holds the database: a failure is not worth a wait of ten seconds more.
+    ///
+    /// - Throws: ``LocalStoreError`` if it could not be written.
+    package func note(_ failure: RunFailure) throws {
+        try withoutWaiting { try $0.setLastFailure(failure) }
+    }
+}

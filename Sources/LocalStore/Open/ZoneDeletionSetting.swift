@@ -1,0 +1,46 @@
+import GRDB
+package import SnapshotModel
+
+extension LocalTransaction {
+    /// What is to be done when the zone was deleted; `keep` in a database whose settings do not say.
+    package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
+        guard let text = try String.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = 'zoneDeletion'") else { return .keep }
+        guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
+        return policy
+    }
+
+    /// Writes it into the settings.
+    package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
+        try db.execute(sql: "INSERT OR REPLACE INTO snapsync_settings VALUES('zoneDeletion', ?)", arguments: [policy.rawValue])
+    }
+
+    /// Deletes the entities of datasets that came from the zone. Those that were touched here since the applied version stay, and stay tracked.
+    ///
+    /// The notes must have been folded. Foreign keys of tables that are not ours are kept as in an import.
+    ///
+    /// - Returns: how many entities went.
+    package func eraseApplied(of schemas: [DatasetSchema]) throws -> Int {
+        let keeper = try ForeignKeyKeeper(self, datasets: schemas)
+        let count = try importing {
+            var count = 0
+            for schema in schemas {
+                let whole = KeyRange(number: 0, first: nil, next: nil)
+                for change in try trackedChanges(of: schema, in: whole) where !change.isDeletion { try keepChange(of: change.key, in: schema) }
+                let before = try entityCount(of: schema)
+                try deleteEntities(of: schema, in: whole, sparingKept: true)
+                count += before - (try entityCount(of: schema))
+                try clearTail(of: schema)
+                try endMerge(of: schema)
+            }
+            try keeper.settle()
+            return count
+        }
+        // The tables are no longer the applied version and what is tracked: should the zone come back, all rows are compared.
+        for schema in schemas { try forgetCompleteness(of: schema) }
+        return count
+    }
+
+    private func entityCount(of schema: DatasetSchema) throws -> Int {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0
+    }
+}

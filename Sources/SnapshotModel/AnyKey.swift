@@ -1,0 +1,17 @@
+/// Any key of a JSON object, for files in which an unknown one is refused: a misspelt key must not be ignored.
+struct AnyKey: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+
+    /// Refuses an object that has other keys than these.
+    ///
+    /// - Throws: `DecodingError`, naming the key and those that are known.
+    static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
+        for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
+        }
+    }
+}

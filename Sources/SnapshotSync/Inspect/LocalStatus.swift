@@ -1,0 +1,52 @@
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What a database says of itself, without any cloud.
+struct LocalStatus: Sendable {
+    let settings: SyncSettings
+    let operators: OperatorSettings
+    let journalMode: String
+    let applied: AppliedVersion?
+    let view: String?
+    let lastSuccess: Instant?
+    let lastFailure: RunFailure?
+    let lastExport: RunRecord?
+    let lastImport: RunRecord?
+    let states: [DatasetState]
+    /// The tracked changes of each dataset, in the order of the settings.
+    let changes: [Changes]
+    /// When it was looked at.
+    let now: Instant
+
+    /// What was changed here since the applied version.
+    struct Changes: Sendable {
+        let count: Int
+        /// Whether every change is noted.
+        let isTracked: Bool
+    }
+
+    init(_ database: LocalDatabase, now: Instant) throws {
+        self.now = now
+        journalMode = try database.journalMode()
+        (settings, operators, applied, view, lastSuccess, lastFailure, lastExport, lastImport, states, changes) = try database.read { transaction in
+            let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
+            let changes = try settings.datasets.map { schema in
+                let found = try transaction.trackedChanges(of: schema)
+                return Changes(count: found.count, isTracked: isTracking && found.isComplete)
+            }
+            return (
+                settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(), try transaction.lastSuccess(),
+                try transaction.lastFailure(), try transaction.lastRun(.export), try transaction.lastRun(.import), try transaction.datasetStates(), changes
+            )
+        }
+    }
+
+    /// How old the last success is, in seconds; nil if there was none.
+    var successAge: Int? { lastSuccess?.age(at: now) }
+}
+
+extension Instant {
+    /// How many seconds ago this was; 0 where a clock was set back since.
+    func age(at now: Instant) -> Int { max(0, Int((now.microseconds - microseconds) / 1_000_000)) }
+}

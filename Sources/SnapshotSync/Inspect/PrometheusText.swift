@@ -1,0 +1,71 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Figures in Prometheus' text format, as node_exporter's textfile collector reads it.
+///
+/// Source: "Text-based format", version 0.0.4. Every sample names its database, so that the files of several can lie side by side.
+struct PrometheusText {
+    private(set) var text = ""
+    private let database: String
+
+    init(database: String) { self.database = database }
+
+    /// One sample: its labels beside the database's, and its value.
+    typealias Sample = (labels: [(name: String, value: String)], value: Double)
+
+    /// Adds a gauge; one without samples is left out.
+    mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
+        guard !samples.isEmpty else { return }
+        text += "# HELP snapsync_\(name) \(Self.escape(help, quotes: false))\n# TYPE snapsync_\(name) gauge\n"
+        for sample in samples {
+            let labels = ([("database", database)] + sample.labels).map { "\($0.0)=\"\(Self.escape($0.1, quotes: true))\"" }.joined(separator: ",")
+            text += "snapsync_\(name){\(labels)} \(Self.number(sample.value))\n"
+        }
+    }
+
+    /// Adds a gauge of one sample; none if there is no value.
+    mutating func add(_ name: String, _ help: String, _ value: Double?) {
+        add(name, help, value.map { [([], $0)] } ?? [])
+    }
+
+    private static func escape(_ text: String, quotes: Bool) -> String {
+        let escaped = text.replacing("\\", with: "\\\\").replacing("\n", with: "\\n")
+        return quotes ? escaped.replacing("\"", with: "\\\"") : escaped
+    }
+
+    /// Whole numbers as such: a time in seconds must not be rounded to six digits.
+    private static func number(_ value: Double) -> String {
+        Int64(exactly: value).map(String.init) ?? "\(value)"
+    }
+}
+
+extension PrometheusText {
+    /// The facts of a database, and of its zone where that could be read.
+    init(_ path: String, _ local: LocalStatus, _ zone: ZoneFacts?) {
+        self.init(database: path)
+        func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
+        let settings = local.settings
+        add("info", "The database's part in its zone; always 1.", [([("zone", settings.zone), ("role", settings.role.rawValue), ("device", settings.device)], 1)])
+        add("cloud_up", "Whether the cloud could be read just now.", zone == nil ? 0 : 1)
+        add("last_success_timestamp_seconds", "When the last run ended well.", local.lastSuccess.map(seconds))
+        add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", local.lastFailure.map { [([("code", $0.code)], seconds($0.at))] } ?? [])
+        add("interval_seconds", "How often a scheduler runs a sync.", local.operators.interval.map(Double.init))
+        add("last_run_duration_seconds", "How long the last run that ended well took.", [("export", local.lastExport), ("import", local.lastImport)].compactMap { name, run in
+            run.map { ([("direction", name)], Double($0.microseconds) / 1_000_000) }
+        })
+        add("version", "The version that was applied or published last here.", Double(local.applied?.number ?? 0))
+        add("pending_changes", "Entities that were changed here since.", zip(settings.datasets, local.changes).map { ([("dataset", $0.name)], Double($1.count)) })
+        add("entities", "Entities of the version here.", local.states.map { ([("dataset", $0.name)], Double($0.recordCount)) })
+        add("asset_limit_bytes", "How large an asset may be.", Double(local.operators.assetLimit))
+        guard let zone else { return }
+        add("newest_version", "The zone's newest version.", Double(zone.newest?.number ?? 0))
+        add("asset_bytes", "The size of the newest snapshot asset.", settings.datasets.compactMap { schema in
+            zone.assetSize(of: schema.recordName).map { ([("dataset", schema.name)], Double($0)) }
+        })
+        let devices = zone.reports.map { StatusReport.OtherDevice($0, newest: zone.newest, now: local.now) }
+        add("device_lag_versions", "How many versions a device was behind when it reported.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
+        add("device_report_age_seconds", "How old a device's report is.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
+    }
+}

@@ -1,0 +1,20 @@
+/// What runs a sync again and again.
+public enum Scheduler: String, Sendable {
+    case cron, systemd
+}
+
+/// What to install for a scheduler.
+public struct ScheduleReport: Sendable, Encodable {
+    public struct Unit: Sendable, Encodable {
+        /// The file's name.
+        public let name: String
+        public let text: String
+    }
+
+    /// How often a sync runs, in seconds.
+    public let interval: Int
+    /// The line for the crontab; nil for systemd.
+    public let crontab: String?
+    /// The files for systemd; nil for cron.
+    public let units: [Unit]?
+}

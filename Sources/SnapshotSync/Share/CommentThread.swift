@@ -1,0 +1,76 @@
+public import CloudStore
+import StrictText
+
+/// The comments on one project as a screen shows them.
+///
+///     let thread = CommentThread(on: "garden", in: sharing)
+///     await thread.load()
+///     do { try await thread.post(field.text, by: name); field.text = "" }
+///     catch { field.text = error.text; alert = PresentableError(error.cause) }
+public actor CommentThread {
+    /// What a screen shows.
+    public struct Shown: Sendable {
+        public internal(set) var state = LoadState.inactive
+        /// In the order in which they were posted.
+        public internal(set) var comments: [ProjectComment] = []
+        /// Why the last load failed; nil if it did not.
+        public internal(set) var failure: PresentableError?
+    }
+
+    /// The project's id.
+    public nonisolated let project: String
+    private let sharing: ProjectSharing
+    private let observed = ObservedValue(Shown())
+
+    /// The comments on a project; loaded when ``load()`` is called.
+    public init(on project: String, in sharing: ProjectSharing) {
+        self.project = project
+        self.sharing = sharing
+    }
+
+    /// What is shown now.
+    public nonisolated var shown: Shown { observed.current }
+
+    /// What is shown now and each time it changes.
+    public nonisolated var values: AsyncStream<Shown> { observed.values() }
+
+    /// Loads the comments, unless they were loaded already or are on their way.
+    public func load() async {
+        guard shown.state == .inactive else { return }
+        await reload()
+    }
+
+    /// Loads the comments anew.
+    public func reload() async {
+        let before = shown.state
+        guard before != .loading else { return }
+        observed.change { $0.state = .loading }
+        do {
+            let comments = try await sharing.comments(on: project)
+            observed.change { shown in
+                // One of ours that was posted after the others were read is among those shown already.
+                let last = comments.last?.postedAt ?? .distantPast
+                shown.comments = comments + shown.comments.filter { ($0.postedAt ?? .distantPast) > last }
+                shown.state = shown.comments.isEmpty ? .noResults : .success
+                shown.failure = nil
+            }
+        } catch {
+            observed.change { shown in
+                shown.state = before
+                shown.failure = PresentableError(error)
+            }
+        }
+    }
+
+    /// Posts a comment and shows it at once.
+    ///
+    /// - Throws: ``CommentNotSent`` with the text, as ``ProjectSharing/post(_:by:on:)``.
+    public func post(_ text: String, by name: String) async throws(CommentNotSent) {
+        let comment = try await sharing.post(text, by: name, on: project)
+        observed.change { shown in
+            guard !shown.comments.contains(where: { $0.id == comment.id }) else { return }
+            shown.comments.append(comment)
+            if shown.state == .noResults { shown.state = .success }
+        }
+    }
+}

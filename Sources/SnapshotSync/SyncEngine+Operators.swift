@@ -1,0 +1,45 @@
+import Foundation
+import LocalStore
+
+extension SyncEngine {
+    /// Sets how large an asset may be, in bytes, from now on.
+    public func setAssetLimit(_ byteCount: Int) throws {
+        try SyncError.at(.open) {
+            try database.write { transaction in
+                _ = try transaction.settings()
+                try transaction.setAssetLimit(byteCount)
+            }
+        }
+    }
+
+    /// Writes what is known here as a Prometheus text file, replaced whole.
+    ///
+    /// The file is written even if the cloud cannot be read, and says so (`snapsync_cloud_up 0`).
+    ///
+    /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; then why the cloud could not be read.
+    public func writeMetrics(to path: String) async throws {
+        let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
+        let zone: Result<ZoneFacts, SyncError>
+        do { zone = .success(try await ZoneFacts(device(), applied: local.applied)) } catch { zone = .failure(SyncError(error, step: .fetch)) }
+        let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
+        try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
+        _ = try zone.get()
+    }
+
+    /// What a scheduler needs to sync this database every so often; the interval is kept, so that `status` knows what is too old.
+    ///
+    /// - Parameters:
+    ///   - interval: whole seconds.
+    ///   - program: the absolute path of the command.
+    /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
+    public func schedule(every interval: Duration, with scheduler: Scheduler, program: String) throws -> ScheduleReport {
+        let seconds = Int(interval.components.seconds)
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let plan = SchedulePlan(
+            program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
+            seconds: seconds)
+        let report = try plan.report(for: scheduler)
+        try SyncError.at(.open) { try database.write { try $0.setInterval(seconds) } }
+        return report
+    }
+}

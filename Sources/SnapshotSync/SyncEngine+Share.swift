@@ -1,0 +1,59 @@
+import CloudStore
+public import Foundation
+import LocalStore
+public import SnapshotModel
+import StrictText
+
+extension SyncEngine {
+    /// Shares projects through the cloud that the database's settings name, in the name of its device.
+    ///
+    /// - Parameters:
+    ///   - device: another name than the settings'.
+    ///   - zone: the zone of the public scope.
+    public func sharing(device name: String? = nil, zone: String = ProjectSharing.standardZone) throws -> ProjectSharing {
+        let device = try device()
+        return ProjectSharing(device.cloud, device: name ?? device.settings.device, zone: zone, now: now)
+    }
+
+    /// Reads a project and its items from the database's tables; it need not be set up for syncing.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` for an id that is not there, `.refused` for tables and columns that are not there,
+    ///   `.dataRefused` for a value that cannot travel.
+    public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
+        try SyncError.at(.read) { try database.read { try $0.project(id, from: tables) } }
+    }
+
+    /// Whether ``setUp(_:)`` has been here, so that the database names a cloud.
+    public func isSetUp() throws -> Bool {
+        try SyncError.at(.open) { try database.read { try $0.isInitialized() } }
+    }
+}
+
+extension ProjectSharing {
+    /// The name of a device that has no other: the machine's, made fit for a file name.
+    package static var machineName: String { SyncSetup.machineName() }
+}
+
+extension ProjectDraft {
+    /// Reads a project from a JSON file.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if there is no such file, `.dataRefused` if it is not a project's.
+    public init(file path: String) throws {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            throw SyncError(.nothingThere, step: .read, at: path, "the project's file cannot be read", hint: "check the path given with --file")
+        }
+        try self.init(json: data, named: path)
+    }
+
+    /// Reads a project from JSON.
+    ///
+    /// - Parameter name: what messages call it.
+    /// - Throws: ``SyncError`` with `.dataRefused`.
+    public init(json data: Data, named name: String) throws {
+        do {
+            self = try StrictJSON.decode(ProjectDraft.self, from: data)
+        } catch {
+            throw SyncError(.dataRefused, step: .decode, at: name, DatasetFile.explain(error), hint: "docs/sharing.md describes a project's file")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import CloudStore
+import LocalStore
+public import SnapshotModel
+
+extension SyncEngine {
+    /// What this device does about its own data when the zone was deleted.
+    public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
+        try SyncError.at(.open) { try database.read { transaction in
+            _ = try transaction.settings()
+            return try transaction.zoneDeletionPolicy()
+        } }
+    }
+
+    /// Changes it, for every later run.
+    public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
+        try SyncError.at(.open) { try database.write { transaction in
+            _ = try transaction.settings()
+            try transaction.setZoneDeletionPolicy(policy)
+        } }
+    }
+
+    /// Runs `body`; if the zone turns out to be deleted, does what the policy says and says so in the error.
+    ///
+    /// - Throws: what `body` throws; for a deleted zone ``SyncError`` with `.refused`, the reason, and what became of the data here.
+    func meetingZoneDeletion<T>(_ body: () async throws -> T) async throws -> T {
+        do {
+            return try await body()
+        } catch let error as SyncError {
+            guard let deletion = error.zoneDeletion else { throw error }
+            let outcome = try SyncError.at(.apply) { try database.write { try settle(deletion, in: $0) } }
+            throw SyncError(
+                error.code, step: error.step, at: error.place, "\(error.reason); \(outcome)",
+                hint: "join another zone (snapsync detach, then snapsync init), or have the device that publishes make the zone anew")
+        }
+    }
+
+    /// Does what the policy says, and says what that was.
+    private func settle(_ deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
+        guard try transaction.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
+        guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
+        guard try transaction.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
+        let datasets = try transaction.settings().datasets
+        // Where a change may have gone unnoticed, nobody can tell what came from the zone.
+        let known = try datasets.filter { try transaction.trackedChanges(of: $0).isComplete }
+        try transaction.foldNotes(of: datasets)
+        let count = try transaction.eraseApplied(of: known)
+        var words = "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
+        let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.hasRows(dataset) }
+        if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
+        return words
+    }
+}

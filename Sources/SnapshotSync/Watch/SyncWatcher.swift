@@ -1,0 +1,105 @@
+import CloudStore
+import Foundation
+import LocalStore
+public import Logging
+public import StrictText
+
+/// Syncs a database again and again: whenever it or the cloud changes, and at a poll behind that.
+///
+///     let watcher = SyncWatcher(database: "app.db")
+///     try await watcher.run { event in print(event) }      // until the task is cancelled
+///
+/// Events of the file system only wake; what is to be done is read anew by each ``SyncEngine/sync(level:progress:)``. Between runs
+/// nothing is locked, and other runs on the same database do no harm. Errors do not end a watch: they are told once and tried again.
+public final class SyncWatcher: Sendable {
+    private let database: String
+    private let cloud: String?
+    private let options: WatchOptions
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let now: @Sendable () -> Instant
+
+    /// A watch of a database that was set up.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file.
+    ///   - cloud: the cloud directory, if it now has another path than at `init`.
+    ///   - now: the time, for tests.
+    public init(
+        database: String, cloud: String? = nil, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) {
+        self.database = database
+        self.cloud = cloud
+        self.options = options
+        self.clock = clock
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Watches until the task is cancelled; then a run under way is finished, and the call returns.
+    ///
+    /// - Throws: ``SyncError`` if the database cannot be opened, or was not set up, when the watch begins. Later errors are events.
+    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
+        let start = ContinuousClock.now
+        let time: @Sendable () -> Duration = { ContinuousClock.now - start }
+        let signal = WakeSignal()
+        var schedule = WatchSchedule(options)
+        var news = WatchNews()
+        var device = try await WatchedDevice.open(database, cloud: cloud, logger: logger, now: now)
+        let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
+        let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
+        var told: Set<String> = []
+        tell(.started(database: database, poll: options.poll))
+
+        while !Task.isCancelled {
+            note(signal.take(), device, in: &schedule, at: time())
+            switch schedule.step(at: time()) {
+            case .wait(let until):
+                await signal.wait(for: until - time(), on: clock)
+            case .look:
+                schedule.looked(found: await device.hasChanges(), at: time())
+            case .sync(let cause):
+                for reason in [databaseEvents.arm(), zoneEvents.arm()].compactMap({ $0 }) where told.insert(reason).inserted { tell(.polling(reason: reason)) }
+                schedule.begins()
+                let began = time()
+                switch await device.sync() {
+                case .success(let report):
+                    schedule.succeeded(at: time(), jitter: .random(in: 0...1))
+                    if let event = news.succeeded() { tell(event) }
+                    tell(.synced(report, cause: cause, took: time() - began))
+                case .failure(let error):
+                    schedule.failed(retrying: error.isWorthRetrying, at: time(), jitter: .random(in: 0...1))
+                    if let event = news.failed(error, at: time()) { tell(event) }
+                }
+            }
+        }
+    }
+
+    /// Tells the schedule what has happened, and leaves out what this device did itself or has already.
+    private func note(_ wakes: Set<WakeSignal.Wake>, _ device: WatchedDevice, in schedule: inout WatchSchedule, at now: Duration) {
+        for wake in wakes {
+            switch wake {
+            case .database: schedule.databaseWritten(at: now)
+            case .commit(let number): if number > device.knownVersion { schedule.cloudChanged() }
+            case .message(let sender): if device.reads(messagesFrom: sender) { schedule.cloudChanged() }
+            case .directory: schedule.cloudMoved(at: now)
+            }
+        }
+    }
+}
+
+extension WakeSignal.Wake {
+    init(_ hint: ZoneEvents.Hint) {
+        switch hint {
+        case .commit(let number): self = .commit(number)
+        case .message(let sender): self = .message(from: sender)
+        case .directory: self = .directory
+        }
+    }
+}
+
+extension SyncError {
+    /// Whether a watch tries again soon: also where the cloud is away or a disk failed, for that may pass without anybody's doing.
+    var isWorthRetrying: Bool { isRetryable || code == .cloudUnavailable || code == .inputOutput }
+}

@@ -1,0 +1,50 @@
+import ArgumentParser
+import Foundation
+import SnapshotSync
+
+/// `snapsync share comment`: says something about a shared project.
+struct ShareCommentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "comment",
+        abstract: "Posts a comment on a shared project.",
+        discussion: """
+            With --text - the text is read from standard input; if it cannot be sent, it is given back on standard output.
+
+            EXAMPLES
+              snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
+              snapsync share comment --db tracker.db --project garden --name Ben --text - < note.txt
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var project: ShareProjectOptions
+    @Option(name: .long, help: ArgumentHelp("Who says it.", valueName: "name"))
+    var name: String
+    @Option(name: .long, help: ArgumentHelp("What is said; - is standard input.", valueName: "text"))
+    var text: String
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !ShareLimits.isBlank(name), !ShareLimits.isBlank(text) else { throw ValidationError("A comment needs a text and a name.") }
+    }
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            guard text == "-" else { return try await post(text) }
+            let typed = String(decoding: try FileHandle.standardInput.readToEnd() ?? Data(), as: UTF8.self)
+            do {
+                // The line feed that ends a file is no part of what is said.
+                try await post(typed.hasSuffix("\n") ? String(typed.dropLast()) : typed)
+            } catch {
+                try StandardStream.output.write(typed)
+                throw error
+            }
+        }
+    }
+
+    private func post(_ text: String) async throws {
+        let comment = try await share.sharing(as: device.device).post(text, by: name, on: project.project)
+        try output.printer.print(
+            ShareCommentReport(project: project.project, comment: ShareCommentLine(comment)), ["posted on \(project.project) as \(comment.name)"])
+    }
+}

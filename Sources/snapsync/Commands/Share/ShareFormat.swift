@@ -1,0 +1,19 @@
+import StrictText
+
+/// How shared projects look to people.
+enum ShareFormat {
+    /// One project in a line.
+    static func line(_ project: ShareProjectReport) -> String {
+        "\(project.id)  \"\(project.title)\" by \(project.owner), \(items(project.items))\(project.closed ? ", closed" : ""), shared \(project.sharedAt?.description ?? "at an unknown time")"
+    }
+
+    /// The lines of a text of somebody's, indented; none if it is empty.
+    static func text(_ text: String, indent: Int = 2) -> [String] {
+        guard !text.isEmpty else { return [] }
+        return text.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }
+    }
+
+    static func items(_ count: Int) -> String { "\(Format.count(count)) \(count == 1 ? "item" : "items")" }
+
+    static func comments(_ count: Int) -> String { "\(Format.count(count)) \(count == 1 ? "comment" : "comments")" }
+}

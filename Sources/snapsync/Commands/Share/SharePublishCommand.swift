@@ -1,0 +1,85 @@
+import ArgumentParser
+import Foundation
+import SnapshotModel
+import SnapshotSync
+
+/// `snapsync share publish`: a project with its items, for everybody to see.
+struct SharePublishCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "publish",
+        abstract: "Shares a project with its items under an owner's name, in the place of what was shared before.",
+        discussion: """
+            The project comes from a JSON file, or from two tables of a database. Others see the old project or the new one, whole.
+
+            EXAMPLES
+              snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
+              snapsync share publish --db tracker.db --project garden --owner Anna
+              snapsync share publish --db tracker.db --project 7 --owner Anna --item-table tasks --column item.title=name
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @Option(name: .long, help: ArgumentHelp("The name under which everybody sees the project.", valueName: "name"))
+    var owner: String
+    @Option(name: .long, help: ArgumentHelp("The project as a JSON file; - is standard input.", valueName: "file"))
+    var file: String?
+    @Option(name: .long, help: ArgumentHelp("The id of a project in the database's tables.", valueName: "id"))
+    var project: String?
+    @Option(name: .customLong("project-table"), help: ArgumentHelp("With --project: the table of the projects. Default: projects.", valueName: "table"))
+    var projectTable: String?
+    @Option(name: .customLong("item-table"), help: ArgumentHelp("With --project: the table of their items. Default: items.", valueName: "table"))
+    var itemTable: String?
+    @Option(name: .long, help: ArgumentHelp("With --project: what a column holds, where it has another name: project.title=name, item.project=project_id, … May be given several times.", valueName: "field=column"))
+    var column: [String] = []
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard (file == nil) != (project == nil) else { throw ValidationError("Say which project: either --file FILE, or --project ID of a database.") }
+        guard project != nil || (projectTable == nil && itemTable == nil && column.isEmpty) else {
+            throw ValidationError("--project-table, --item-table and --column belong to --project.")
+        }
+        guard !ShareLimits.isBlank(owner) else { throw ValidationError("The owner's name is empty.") }
+        _ = try tables()
+    }
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            let draft = try draft()
+            let sharing = try share.sharing(as: device.device)
+            let publication = try await sharing.publish(draft, owner: owner)
+            try output.printer.print(
+                SharePublishReport(
+                    project: draft.id, owner: owner, device: sharing.device, zone: share.zone, outcome: publication.outcome.rawValue,
+                    items: publication.itemCount),
+                [line(draft, publication)])
+        }
+    }
+
+    private func draft() throws -> ProjectDraft {
+        if file == "-" { return try ProjectDraft(json: FileHandle.standardInput.readToEnd() ?? Data(), named: "standard input") }
+        if let file { return try ProjectDraft(file: file) }
+        guard let project, share.database.file.pathIfAny != nil else { throw ValidationError("--project needs a database: --db FILE, or set SNAPSYNC_DB.") }
+        return try share.database.engine().project(project, from: tables())
+    }
+
+    private func tables() throws -> ProjectTables {
+        var tables = ProjectTables(projects: projectTable ?? "projects", items: itemTable ?? "items")
+        for text in column {
+            let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2, let field = ProjectTables.Field(rawValue: parts[0]) else {
+                throw ValidationError("--column takes FIELD=COLUMN, with one of \(ProjectTables.Field.allCases.map(\.rawValue).joined(separator: ", ")).")
+            }
+            tables.columns[field] = parts[1]
+        }
+        return tables
+    }
+
+    private func line(_ draft: ProjectDraft, _ publication: SharePublication) -> String {
+        let items = ShareFormat.items(publication.itemCount)
+        return switch publication.outcome {
+        case .created: "shared \"\(draft.title)\" under the name \(owner): \(items)"
+        case .replaced: "replaced \"\(draft.title)\", shared under the name \(owner): \(items)"
+        case .unchanged: "nothing new: \"\(draft.title)\" is shared just so, \(items)"
+        }
+    }
+}

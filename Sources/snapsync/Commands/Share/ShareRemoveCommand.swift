@@ -1,0 +1,29 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync share remove`: a project, its items and its comments out of the cloud.
+struct ShareRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Removes a shared project with all its items and comments.",
+        discussion: """
+            Only on the device that shared it. The database stays as it is.
+
+            EXAMPLES
+              snapsync share remove --cloud /mnt/share/cloud --project garden
+              snapsync share remove --db tracker.db --project garden --json
+            """)
+
+    @OptionGroup var share: ShareOptions
+    @OptionGroup var device: ShareDeviceOptions
+    @OptionGroup var project: ShareProjectOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run(.announce) {
+            let removal = try await share.sharing(as: device.device).remove(project.project)
+            let report = ShareRemoveReport(project: project.project, zone: share.zone, items: removal.itemCount, comments: removal.commentCount)
+            try output.printer.print(report, ["removed \(project.project): \(ShareFormat.items(report.items)), \(ShareFormat.comments(report.comments))"])
+        }
+    }
+}

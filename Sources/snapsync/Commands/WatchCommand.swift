@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import Logging
+import ServiceLifecycle
+import SnapshotSync
+import UnixSignals
+
+/// `snapsync watch`: sync whenever there is something to sync, until a signal ends it.
+struct WatchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch",
+        abstract: "Syncs whenever the database or the cloud changes, until SIGTERM or SIGINT.",
+        discussion: """
+            Changes wake it through the file system's events, and a poll stands behind them for what they do not tell (NFS, other
+            machines). Each run is one snapsync sync: cron runs beside it are fine. Errors do not end it: each is told once, and
+            tried again. At the end a run under way is finished, and the exit code is 0.
+
+            EXAMPLES
+              snapsync watch --db phone.db
+              snapsync watch --db watch.db --poll 5s --json
+            """)
+
+    @OptionGroup var database: DatabaseOptions
+    @Option(name: .long, help: ArgumentHelp("How often to look although no event came.", valueName: "time"))
+    var poll = TimeSpan(.seconds(30), "30s")
+    @Option(name: .long, help: ArgumentHelp("How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
+    var debounce = TimeSpan(.milliseconds(20), "20ms")
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard poll.duration >= .milliseconds(100) else { throw ValidationError("The poll must be at least 100ms.") }
+        guard debounce.duration <= .seconds(60) else { throw ValidationError("The debounce must be at most 60s.") }
+    }
+
+    func run() async throws {
+        let path = try database.file.path()
+        let options = WatchOptions(poll: poll.duration, debounce: debounce.duration, maximumDelay: max(.seconds(1), debounce.duration))
+        let watcher = SyncWatcher(database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), options: options)
+        let service = WatchService(watcher: watcher, printer: WatchPrinter(printer: output.printer))
+        try await output.printer.run {
+            let group = ServiceGroup(
+                configuration: ServiceGroupConfiguration(
+                    services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)], gracefulShutdownSignals: [.sigterm, .sigint],
+                    logger: Logger(label: "snapsync.watch")))
+            try await group.run()
+        }
+    }
+}
+
+/// A watch as a service, which a graceful shutdown ends between two runs.
+private struct WatchService: Service {
+    let watcher: SyncWatcher
+    let printer: WatchPrinter
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown { try await watcher.run { printer.print($0) } }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import SnapshotSync
+import StrictText
+
+/// Prints what a watch has to say: one line a version and trouble for people, one JSON object a line for programs.
+struct WatchPrinter: Sendable {
+    let printer: Printer
+
+    /// Prints an event if it is worth a line.
+    func print(_ event: WatchEvent) {
+        // Whoever reads the lines may be gone; the watch has other work.
+        try? printer.isJSON ? printLine(event) : printSentence(event)
+    }
+
+    private func printLine(_ event: WatchEvent) throws {
+        guard let line = WatchLine(event) else { return }
+        try StandardStream.output.write(String(decoding: StrictJSON.encode(line), as: UTF8.self) + "\n")
+    }
+
+    private func printSentence(_ event: WatchEvent) throws {
+        switch event {
+        case .started(let database, let poll): try say("watching \(database); a poll every \(AgeText.words(seconds: Int(poll.components.seconds))) stands behind the events")
+        case .synced(let report, _, _):
+            if let exported = report.exported, exported.published { try say("published version \(exported.version ?? 0): " + exported.written.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
+            if let imported = report.imported, imported.applied { try say("imported version \(imported.version ?? 0): " + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
+            for warning in report.warnings { try StandardStream.error.write(Printer.clean("snapsync: warning: \(warning)") + "\n") }
+        case .failing(let error): printer.print(error)
+        case .recovered: try say("all is well again")
+        case .polling(let reason): try StandardStream.error.write(Printer.clean("snapsync: notice: \(reason); the poll does it") + "\n")
+        }
+    }
+
+    private func say(_ text: String) throws {
+        try StandardStream.output.write(Printer.clean("\(Instant.now) \(text)") + "\n")
+    }
+}
+
+/// One line of `watch --json`.
+private struct WatchLine: Encodable {
+    let event: String
+    let at = Instant.now
+    var database: String?
+    var version: Int?
+    var datasets: [String]?
+    var cause: String?
+    var milliseconds: Int?
+    var warnings: [String]?
+    var reason: String?
+    var error: ErrorDocument.Body?
+
+    /// nil for a run that did nothing.
+    init?(_ event: WatchEvent) {
+        switch event {
+        case .started(let database, _):
+            self.event = "started"
+            self.database = database
+        case .synced(let report, let cause, let took):
+            if let exported = report.exported, exported.published {
+                self.event = "exported"
+                version = exported.version
+                datasets = exported.written.map(\.name)
+            } else if let imported = report.imported, imported.applied {
+                self.event = "imported"
+                version = imported.version
+                datasets = imported.datasets.map(\.name)
+            } else {
+                guard !report.warnings.isEmpty else { return nil }
+                self.event = "nothingNew"
+            }
+            self.cause = cause.rawValue
+            milliseconds = Int(took.components.seconds * 1000 + took.components.attoseconds / 1_000_000_000_000_000)
+            warnings = report.warnings
+        case .failing(let failure):
+            self.event = "failing"
+            error = ErrorDocument(failure).error
+        case .recovered: self.event = "recovered"
+        case .polling(let why):
+            self.event = "polling"
+            reason = why
+        }
+    }
+}
+
+extension SyncReport {
+    /// What deserves attention, of either direction.
+    fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+import Testing
+
+@Suite struct ChangeSetTests {
+    /// A change asset's bytes and what its commit says of them.
+    private func make(_ schema: DatasetSchema, _ rows: [[Value]], deletions: [EntityKey] = [], instants: [EntityKey] = []) throws -> (Data, MemberEntry) {
+        let encoder = ChangeEncoder(schema: schema, syncTimestamp: Asset.timestamp)
+        for row in rows { try give(row, to: encoder) }
+        var tail = SnapshotTailBuilder()
+        for key in deletions { tail.addDeletion(of: key, at: Asset.timestamp) }
+        for key in instants { tail.addInstant(Asset.timestamp, of: key) }
+        let text = try encoder.end(tail)
+        let member = try text.withBytes { try MemberCompressor().compress($0) }
+        let bytes = Data(member.bytes)
+        return (bytes, entry(bytes, rawLength: text.count))
+    }
+
+    private func read(_ bytes: Data, _ entry: MemberEntry, _ schema: DatasetSchema) throws -> ChangeSet {
+        try bytes.withUnsafeBytes { try ChangeSet($0, entry: entry, schema: schema, name: "changes") }
+    }
+
+    /// The entry that a commit would have if it vouched for these bytes.
+    private func entry(_ bytes: Data, rawLength: Int) -> MemberEntry {
+        let hash = bytes.withUnsafeBytes { ContentHash(of: $0) }
+        return MemberEntry(offset: 0, length: bytes.count, rawLength: rawLength, sha256: hash, rawSHA256: hash)
+    }
+
+    @Test(arguments: [ColumnKind.text, .integer], 1...8) func randomChangesComeBackAsTheyWere(key: ColumnKind, seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let schema = try Samples.everyKind(key: key)
+        let rows = Samples.everyKindRows(random.below(60), key: key, random: &random)
+        let gone: [EntityKey] = key == .integer ? [.integer(7_777_777)] : [EntityKey("\u{10FFFF}gone")]
+        let (bytes, entry) = try make(schema, rows, deletions: gone)
+        let set = try read(bytes, entry, schema)
+        let sink = CollectingSink()
+        try set.entities.give(to: sink)
+        #expect(sink.rows == rows, "seed \(seed)")
+        #expect(set.deletions.map(\.key) == gone)
+        #expect(set.syncTimestamp == Asset.timestamp)
+        let count = try Tool.run("python3", ["-c", "import json, sys; print(len(json.load(sys.stdin)['things']))"], input: try Tool.run("zcat", [], input: bytes))
+        #expect(String(decoding: count, as: UTF8.self) == "\(rows.count)\n")
+    }
+
+    @Test func everyFlippedBitAndEveryCutIsFound() throws {
+        let schema = try Samples.notes()
+        let rows = Samples.noteRows(9, seed: 4)
+        let (bytes, entry) = try make(schema, rows, deletions: [EntityKey("zz")])
+        _ = try read(bytes, entry, schema)
+        for position in 0..<bytes.count {
+            for bit in 0..<8 {
+                var damaged = bytes
+                damaged[position] ^= 1 << UInt8(bit)
+                #expect(throws: FormatError.self) { try read(damaged, entry, schema) }
+            }
+            #expect(throws: FormatError.self) { try read(bytes.prefix(position), entry, schema) }
+        }
+    }
+
+    /// What a commit vouches for is checked all the same: order, keys, brackets, the declared length.
+    @Test func whatDoesNotFollowTheFormatIsRefused() throws {
+        let schema = try Samples.notes()
+        let (good, entry) = try make(schema, Samples.noteRows(3, seed: 5), deletions: [EntityKey("zz")])
+        let text = String(decoding: try Tool.run("zcat", [], input: good), as: UTF8.self)
+        func refuse(_ text: String, _ why: String) throws {
+            let member = try Array(text.utf8).withUnsafeBytes { try MemberCompressor().compress($0) }
+            let bytes = Data(member.bytes)
+            #expect(throws: FormatError.self, "\(why)") { try read(bytes, self.entry(bytes, rawLength: text.utf8.count), schema) }
+        }
+        guard case .text(let key) = Samples.noteRows(3, seed: 5)[0][0] else { return }
+        let first = String(decoding: key, as: UTF8.self)
+        let lines = text.split(separator: "\n").map(String.init)
+        try refuse(([lines[0], lines[2], lines[1]] + lines[3...]).joined(separator: "\n") + "\n", "two entities swapped")
+        try refuse(text + " ", "something after the end")
+        try refuse(String(text.dropLast(2)), "no end")
+        try refuse(text.replacing("\"notes\"", with: "\"other\""), "another dataset")
+        try refuse(text.replacing("\"id\":\"zz\"", with: "\"id\":\"\(first)\""), "both there and deleted")
+        try refuse(text.replacing(",\"deletions\"", with: ",\"instants\":[{\"id\":\"zz\",\"at\":\"2026-01-01T00:00:00.000Z\"}],\"deletions\""), "lists in another order")
+        try refuse(text.replacing("},\n{", with: "}\n{"), "a comma missing")
+        try refuse(text.replacing("},\n{", with: "},,\n{"), "a comma too many")
+        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: entry.rawLength - 1), schema) }
+        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: entry.rawLength + 1), schema) }
+        #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: FormatLimits.changeRawBytes + 1), schema) }
+    }
+
+    @Test func laterChangesCountAndBlocksKeepTheirOrder() throws {
+        let schema = try Samples.notes()
+        let rows = Samples.noteRows(40, seed: 6)
+        let asset = try Asset.make(schema, rows, blockEntities: 6)
+        func changed(_ row: [Value], _ title: String) -> [Value] { [row[0], .text(title)] + row[2...] }
+        let first = try make(schema, [changed(rows[3], "first"), changed(rows[20], "first")], deletions: [try #require(rows[7][0].key)])
+        let second = try make(schema, [changed(rows[7], "back"), changed(rows[20], "second")], deletions: [try #require(rows[39][0].key)])
+        var overlay = ChangeOverlay(schema: schema)
+        for (bytes, entry) in [first, second] { overlay.add(try read(bytes, entry, schema)) }
+
+        var expected = rows
+        expected[3] = changed(rows[3], "first")
+        expected[7] = changed(rows[7], "back")
+        expected[20] = changed(rows[20], "second")
+        expected.remove(at: 39)
+        let sink = CollectingSink(), reader = try asset.reader(schema: schema)
+        var number = 0
+        while let block = try reader.next() {
+            let blocks = asset.index.blocks
+            try overlay.give(block, from: number == 0 ? nil : blocks[number].firstKey, upTo: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil, to: sink)
+            number += 1
+        }
+        #expect(sink.rows == expected)
+    }
+}

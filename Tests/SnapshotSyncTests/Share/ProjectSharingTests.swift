@@ -1,0 +1,233 @@
+import CloudStore
+import Foundation
+import SnapshotModel
+@testable import SnapshotSync
+import Synchronization
+import Testing
+
+/// Projects in the public scope: whole or not at all, and their owner's alone.
+@Suite struct ProjectSharingTests {
+    private func draft(_ id: String = "garden", title: String = "Garden", items count: Int = 3, salt: String = "") -> ProjectDraft {
+        ProjectDraft(
+            id: id, title: title, detail: "Before the frost",
+            items: (0..<count).map { SharedItem(id: "item \($0)", title: "Item \($0)\(salt)", detail: "d\($0)", isCompleted: $0 % 2 == 1) })
+    }
+
+    @Test func publishedProjectIsSeenWholeByAnotherDevice() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        #expect(try await ben.status(of: "garden") == .absent)
+        #expect(try await anna.publish(draft(), owner: "Anna").outcome == .created)
+        #expect(try await ben.status(of: "garden") == .exists)
+        let seen = try await ben.contents(of: "garden")
+        #expect(seen.items == draft().items)
+        #expect(seen.project.title == "Garden" && seen.project.detail == "Before the frost" && seen.project.owner == "Anna" && seen.project.device == "anna")
+        #expect(seen.project.sharedAt != nil && seen.project.itemCount == 3 && !seen.project.isClosed)
+        #expect(try await cloud.commitCount() == 1)
+    }
+
+    @Test func replacingRemovesWhatIsNoLongerInIt() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna")
+        try await anna.publish(draft(items: 5), owner: "Anna")
+        try await anna.post("first", by: "Ben", on: "garden")
+        var next = draft(title: "The garden", items: 2, salt: "!")
+        next.isClosed = true
+        #expect(try await anna.publish(next, owner: "Anna B.").outcome == .replaced)
+        let seen = try await anna.contents(of: "garden")
+        #expect(seen.items == next.items && seen.project.isClosed && seen.project.owner == "Anna B." && seen.project.title == "The garden")
+        #expect(try await cloud.names()["Item"]?.count == 2)
+        #expect(try await anna.comments(on: "garden").map(\.text) == ["first"])
+        #expect(try await cloud.commitCount() == 3)
+    }
+
+    @Test func publishingTheSameAgainMakesNoCommit() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna")
+        try await anna.publish(draft(), owner: "Anna")
+        #expect(try await anna.publish(draft(), owner: "Anna").outcome == .unchanged)
+        #expect(try await cloud.commitCount() == 1)
+        var other = draft()
+        other.items.swapAt(0, 1)
+        #expect(try await anna.publish(other, owner: "Anna").outcome == .replaced)
+        #expect(try await anna.contents(of: "garden").items.map(\.id) == ["item 1", "item 0", "item 2"])
+    }
+
+    /// Beyond the cloud's limit a project takes several commits; whoever looks between them sees the old one or the new one.
+    @Test func bigProjectIsNeverSeenHalf() async throws {
+        let cloud = SharingCloud(itemsPerRequest: 10)
+        let anna = ProjectSharing(cloud, device: "anna")
+        let seen = Mutex<[[String]]>([])
+        let look: @Sendable (Int) async throws -> Void = { _ in
+            let ben = ProjectSharing(cloud.wrapped, device: "ben")
+            let titles = try await ben.status(of: "garden") == .absent ? [] : try await ben.contents(of: "garden").items.map(\.title)
+            seen.withLock { $0.append(titles) }
+        }
+        cloud.beforeEachPublish(look)
+        let first = draft(items: 45), second = draft(items: 62, salt: " again")
+        try await anna.publish(first, owner: "Anna")
+        let afterFirst = seen.withLock { found in
+            defer { found = [] }
+            return found
+        }
+        #expect(afterFirst.count > 5 && afterFirst.allSatisfy(\.isEmpty))
+        try await anna.publish(second, owner: "Anna")
+        let afterSecond = seen.withLock(\.self)
+        #expect(Set(afterSecond) == [first.items.map(\.title), second.items.map(\.title)])
+        #expect(try await anna.contents(of: "garden").items == second.items)
+        #expect(try await cloud.names()["Item"]?.count == 62)
+
+        try await anna.post("a", by: "Ben", on: "garden")
+        let removal = try await anna.remove("garden")
+        #expect(removal.itemCount == 62 && removal.commentCount == 1)
+        #expect(try await cloud.names() == [:])
+    }
+
+    @Test(arguments: 1...7)
+    func interruptedPublicationShowsTheOldProjectAndTheNextOneClearsItsRemains(failingAt number: Int) async throws {
+        struct Crash: Error {}
+        let cloud = SharingCloud(itemsPerRequest: 10)
+        let anna = ProjectSharing(cloud, device: "anna")
+        let old = draft(items: 15), new = draft(items: 25, salt: " again")
+        try await anna.publish(old, owner: "Anna")
+        // Nothing works from there on, as if the process had ended.
+        cloud.beforeEachPublish { if $0 >= number { throw Crash() } }
+        await #expect(throws: Crash.self) { try await anna.publish(new, owner: "Anna") }
+        let shown = try await ProjectSharing(cloud.wrapped, device: "ben").contents(of: "garden").items
+        #expect(shown == old.items || shown == new.items)
+        cloud.beforeEachPublish(nil)
+        try await ProjectSharing(cloud, device: "anna").publish(new, owner: "Anna")
+        #expect(try await anna.contents(of: "garden").items == new.items)
+        #expect(try await cloud.names()["Item"]?.count == 25)
+    }
+
+    @Test func remainsOfAnInterruptedFirstPublicationCanBeRemoved() async throws {
+        struct Crash: Error {}
+        let cloud = SharingCloud(itemsPerRequest: 10)
+        let anna = ProjectSharing(cloud, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        cloud.beforeEachPublish { if $0 >= 3 { throw Crash() } }
+        await #expect(throws: Crash.self) { try await anna.publish(draft(items: 25), owner: "Anna") }
+        cloud.beforeEachPublish(nil)
+        #expect(try await ben.status(of: "garden") == .absent)
+        #expect(try await ben.projects().projects.isEmpty)
+        await #expect { try await ben.remove("garden") } throws: { ($0 as? CloudError)?.code == .unknownItem }
+        #expect(try await anna.remove("garden").itemCount > 0)
+        #expect(try await cloud.names() == [:])
+    }
+
+    @Test func onlyTheOwnersDeviceReplacesOrRemoves() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        try await anna.publish(draft(), owner: "Anna")
+        for act in [{ @Sendable in _ = try await ben.publish(draft(title: "Mine"), owner: "Anna") }, { _ = try await ben.remove("garden") }] {
+            await #expect { try await act() } throws: { error in
+                guard let error = error as? CloudError else { return false }
+                return error.code == .permissionFailure && error.reason.contains("device anna") && PresentableError(error).title == "You may not do this."
+            }
+        }
+        #expect(try await ben.contents(of: "garden").items == draft().items)
+        // Replacing does not make the last one who did it the owner's device: that is who shared it first.
+        try await anna.publish(draft(items: 1), owner: "Anna")
+        #expect(try await ben.projects().projects.first?.device == "anna")
+    }
+
+    @Test func ofTwoDevicesThatShareOneIDAtOnceOneIsRefused() async throws {
+        let cloud = SharingCloud()
+        let gate = Gate()
+        let anna = ProjectSharing(cloud, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        try await anna.publish(draft("other"), owner: "Anna")
+        // Ben has looked and found the id free when Anna shares it.
+        let first = Mutex(true)
+        cloud.beforeEachPublish { _ in
+            guard first.withLock({ isFirst in defer { isFirst = false }; return isFirst }) else { return }
+            await gate.wait()
+        }
+        let late = Task { try await ben.publish(self.draft(), owner: "Ben") }
+        // Ben's own first commit waits; Anna's goes by.
+        while first.withLock(\.self) { await Task.yield() }
+        try await anna.publish(draft(), owner: "Anna")
+        gate.open()
+        await #expect { try await late.value } throws: { ($0 as? CloudError)?.code == .permissionFailure }
+        #expect(try await ben.contents(of: "garden").project.owner == "Anna")
+        #expect(try await cloud.names()["Item"]?.count == 6)
+    }
+
+    @Test func readerFollowsAProjectThatIsReplacedWhileItReads() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud.wrapped, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        try await anna.publish(draft(items: 3), owner: "Anna")
+        let reads = Mutex(0)
+        let next = draft(items: 5, salt: "!")
+        // The record has been read, the items have not.
+        cloud.beforeEachRead {
+            if reads.withLock({ $0 += 1; return $0 }) == 2 { try await anna.publish(next, owner: "Anna") }
+        }
+        #expect(try await ben.contents(of: "garden").items == next.items)
+        #expect(reads.withLock(\.self) > 3)
+    }
+
+    @Test func projectWhoseItemsWereTakenAwayIsDamageNotHalf() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna")
+        try await anna.publish(draft(), owner: "Anna")
+        let item = try #require(try await cloud.names()["Item"]?.first)
+        try await CloudZone(ZoneID("Shared", scope: .public), of: cloud, as: "ben").delete(item)
+        await #expect { try await anna.contents(of: "garden") } throws: { ($0 as? CloudError)?.code == .damaged }
+        #expect(try await anna.publish(draft(), owner: "Anna").outcome == .replaced)
+        #expect(try await anna.contents(of: "garden").items == draft().items)
+    }
+
+    @Test func listIsNewestFirstInPages() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna"), ben = ProjectSharing(cloud, device: "ben")
+        #expect(try await ben.projects().projects.isEmpty)
+        for number in 1...7 { try await (number % 2 == 0 ? ben : anna).publish(draft("p\(number)", items: 1), owner: "O") }
+        // A replaced one keeps its place.
+        try await anna.publish(draft("p3", items: 2), owner: "O")
+        var page = try await ben.projects(limit: 3)
+        var pages = [page.projects.map(\.id)]
+        while let cursor = page.cursor {
+            page = try await ben.projects(continuing: cursor, limit: 3)
+            pages.append(page.projects.map(\.id))
+        }
+        #expect(pages == [["p7", "p6", "p5"], ["p4", "p3", "p2"], ["p1"]])
+    }
+
+    /// Ids and texts of any kind stay in fields; none becomes part of a name.
+    @Test(arguments: [
+        "../../etc/passwd", "a/b", ".hidden", "naïve ☃ 🛰️", "line\nfeed", "nul\u{0}byte", "'; DROP TABLE items; --", String(repeating: "x", count: 200), "é", "e\u{301}", "\u{202e}rtl",
+    ])
+    func awkwardTextsTravel(text: String) async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna")
+        let draft = ProjectDraft(id: text, title: text, detail: text, items: [SharedItem(id: text, title: text, detail: text)])
+        try await anna.publish(draft, owner: text)
+        let comment = try await anna.post(text, by: text, on: text)
+        let seen = try await ProjectSharing(cloud, device: "ben").contents(of: text)
+        #expect(Array(seen.project.id.utf8) == Array(text.utf8) && Array(seen.items[0].detail.utf8) == Array(text.utf8))
+        #expect(Array(seen.project.owner.utf8) == Array(text.utf8) && Array(comment.text.utf8) == Array(text.utf8))
+        for name in try await cloud.names().values.joined() { #expect(name.range(of: "^(p-|px-|i-|c-)[A-Za-z0-9_.-]{1,61}$", options: .regularExpression) != nil, "\(name)") }
+        try await anna.remove(text)
+        #expect(try await cloud.names() == [:])
+    }
+
+    @Test func whatCannotBeShownIsRefusedBeforeAnythingIsWritten() async throws {
+        let cloud = SharingCloud()
+        let anna = ProjectSharing(cloud, device: "anna")
+        let long = { (count: Int) in String(repeating: "é", count: count / 2 + 1) }
+        var drafts: [(ProjectDraft, String)] = ["", " \t\n", "\u{3000}", long(ShareLimits.nameByteCount)].map { (draft(), $0) }
+        drafts += [draft(""), draft(" "), draft(long(200)), draft(title: ""), draft(title: long(1000)), draft(items: 10_001)].map { ($0, "Anna") }
+        var wrong = draft()
+        wrong.items[2].id = wrong.items[0].id
+        drafts.append((wrong, "Anna"))
+        wrong.items[2].id = ""
+        drafts.append((wrong, "Anna"))
+        wrong = draft()
+        wrong.detail = long(20_000)
+        drafts.append((wrong, "Anna"))
+        for (draft, owner) in drafts {
+            await #expect { try await anna.publish(draft, owner: owner) } throws: { ($0 as? CloudError)?.code == .invalidArguments }
+        }
+        #expect(try await cloud.zones().isEmpty)
+    }
+}

@@ -1,0 +1,149 @@
+@testable import SnapshotSync
+import Testing
+
+/// The rules of a watch on a made-up clock.
+@Suite struct WatchScheduleTests {
+    private let options = WatchOptions(poll: .seconds(30), debounce: .milliseconds(20), maximumDelay: .seconds(1))
+
+    /// A schedule whose first run has ended well at time 0.
+    private func settled() -> WatchSchedule {
+        var schedule = WatchSchedule(options)
+        schedule.begins()
+        schedule.succeeded(at: .zero, jitter: 0.5)
+        return schedule
+    }
+
+    @Test func beginsWithASyncAndThenWaitsForThePoll() {
+        #expect(WatchSchedule(options).step(at: .zero) == .sync(.start))
+        let schedule = settled()
+        #expect(schedule.step(at: .seconds(1)) == .wait(until: .seconds(30)))
+        #expect(schedule.step(at: .seconds(30)) == .sync(.poll))
+    }
+
+    @Test func pollsOfDevicesThatBeganTogetherDrift() {
+        var early = settled(), late = settled()
+        early.succeeded(at: .zero, jitter: 0)
+        late.succeeded(at: .zero, jitter: 1)
+        #expect(early.step(at: .milliseconds(26_999)) != .sync(.poll) && early.step(at: .milliseconds(27_001)) == .sync(.poll))
+        #expect(late.step(at: .milliseconds(32_999)) != .sync(.poll) && late.step(at: .milliseconds(33_001)) == .sync(.poll))
+    }
+
+    @Test func burstOfWritesIsOneLook() {
+        var schedule = settled()
+        for time in [100, 110, 125, 130] { schedule.databaseWritten(at: .milliseconds(time)) }
+        #expect(schedule.step(at: .milliseconds(131)) == .wait(until: .milliseconds(150)))
+        #expect(schedule.step(at: .milliseconds(150)) == .look)
+        schedule.looked(found: true, at: .milliseconds(150))
+        #expect(schedule.step(at: .milliseconds(150)) == .sync(.database))
+    }
+
+    @Test func steadyStreamOfWritesDoesNotPutTheSyncOffForEver() {
+        var schedule = settled()
+        var time = Duration.milliseconds(500)
+        while time < .seconds(10), schedule.step(at: time) != .look {
+            schedule.databaseWritten(at: time)
+            time += .milliseconds(5)
+        }
+        #expect(time == .milliseconds(1500))
+    }
+
+    @Test func commitThatBecomesVisibleLateIsFoundByLookingAgain() {
+        var schedule = settled()
+        schedule.databaseWritten(at: .zero)
+        var time = Duration.milliseconds(20), looks: [Duration] = []
+        while true {
+            switch schedule.step(at: time) {
+            case .look:
+                looks.append(time)
+                schedule.looked(found: false, at: time)
+            case .wait(let until): time = until
+            case .sync(let cause):
+                #expect(cause == .poll)
+                #expect(looks.count == 9 && looks.prefix(4) == [.milliseconds(20), .milliseconds(40), .milliseconds(80), .milliseconds(160)])
+                #expect(looks.last.map { $0 > .seconds(5) } == true, "looked last at \(looks.last ?? .zero)")
+                return
+            }
+        }
+    }
+
+    @Test func commitOfAnotherDeviceIsTakenAtOnce() {
+        var schedule = settled()
+        schedule.cloudChanged()
+        #expect(schedule.step(at: .seconds(2)) == .sync(.cloud))
+        schedule.begins()
+        schedule.succeeded(at: .seconds(2), jitter: 0.5)
+        #expect(schedule.step(at: .seconds(2)) == .wait(until: .seconds(32)))
+    }
+
+    @Test func whatHappensDuringARunIsNotForgotten() {
+        var schedule = settled()
+        schedule.cloudChanged()
+        schedule.begins()
+        schedule.cloudChanged()
+        schedule.databaseWritten(at: .seconds(1))
+        schedule.succeeded(at: .seconds(2), jitter: 0.5)
+        #expect(schedule.step(at: .seconds(2)) == .sync(.cloud))
+    }
+
+    @Test func retriesSlowDownUpToThePoll() {
+        var schedule = settled(), time = Duration.zero, pauses: [Duration] = []
+        for _ in 0..<12 {
+            schedule.begins()
+            schedule.failed(retrying: true, at: time, jitter: 1)
+            guard case .wait(let until) = schedule.step(at: time) else { return #expect(Bool(false), "no wait") }
+            pauses.append(until - time)
+            time = until
+            #expect(schedule.step(at: time) == .sync(.retry))
+        }
+        #expect(pauses.prefix(4) == [.milliseconds(100), .milliseconds(200), .milliseconds(400), .milliseconds(800)])
+        #expect(pauses.last == .seconds(30))
+        schedule.failed(retrying: true, at: time, jitter: 0)
+        #expect(schedule.step(at: time) == .wait(until: time + .seconds(15)))
+    }
+
+    @Test func writesDoNotHurryARunThatFails() {
+        var schedule = settled()
+        schedule.begins()
+        schedule.failed(retrying: false, at: .zero, jitter: 1)
+        schedule.databaseWritten(at: .seconds(1))
+        schedule.cloudChanged()
+        #expect(schedule.step(at: .seconds(29)) == .wait(until: .seconds(30)))
+        #expect(schedule.step(at: .seconds(30)) == .sync(.cloud))
+    }
+
+    @Test func directoryThatComesBackEndsTheWaiting() {
+        var schedule = settled()
+        for _ in 0..<10 {
+            schedule.begins()
+            schedule.failed(retrying: true, at: .zero, jitter: 1)
+        }
+        schedule.cloudMoved(at: .seconds(3))
+        #expect(schedule.step(at: .seconds(4)) == .sync(.cloud))
+    }
+}
+
+/// What of a watch's failures is told.
+@Suite struct WatchNewsTests {
+    private func error(_ code: SyncError.Code, _ reason: String = "reason") -> SyncError { SyncError(code, at: "place", reason) }
+    private func isTold(_ event: WatchEvent?) -> Bool { event != nil }
+
+    @Test func errorIsToldOnceAndItsEndToo() {
+        var news = WatchNews()
+        #expect(isTold(news.failed(error(.cloudUnavailable), at: .seconds(1))))
+        #expect(!isTold(news.failed(error(.cloudUnavailable), at: .seconds(2))))
+        #expect(isTold(news.failed(error(.refused), at: .seconds(3))))
+        #expect(isTold(news.failed(error(.refused, "another"), at: .seconds(4))))
+        #expect(isTold(news.succeeded()))
+        #expect(!isTold(news.succeeded()))
+        #expect(isTold(news.failed(error(.refused, "another"), at: .seconds(5))))
+    }
+
+    @Test func runThatIsPutOffIsToldOnlyWhenItLasts() {
+        var news = WatchNews()
+        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(1))))
+        #expect(!isTold(news.succeeded()))
+        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(100))))
+        #expect(!isTold(news.failed(error(.tryAgainLater), at: .seconds(109))))
+        #expect(isTold(news.failed(error(.tryAgainLater), at: .seconds(111))))
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A dataset beyond a megabyte travels as what changed, and every version can still be had whole.
+@Suite struct ChangeAssetTests {
+    private static let assets = "\(Scene.zone)/assets/notifications_data"
+
+    /// Version 1 is large; versions 2 and 3 are changes: edits, deletions, additions.
+    private func scene() throws -> Scene {
+        try Scene.phoneAndWatch(notifications: 8000, buckets: 5)
+    }
+
+    private func change(_ scene: Scene, _ sql: String) throws {
+        try scene.database("phone.db").run("BEGIN; \(sql); COMMIT;")
+        try scene.succeed("export --db phone.db")
+    }
+
+    private static let edits = """
+        UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE rowid % 400 = 3;
+        DELETE FROM notifications WHERE rowid % 2000 = 5
+        """
+    private static let additions = """
+        INSERT INTO notifications SELECT 'new-' || id, title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction
+        FROM notifications WHERE rowid < 8;
+        UPDATE notifications SET title = 'twice' WHERE rowid % 800 = 3
+        """
+
+    private func files(_ scene: Scene) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path(Self.assets)).sorted()
+    }
+
+    private func same(_ scene: Scene) throws -> Bool {
+        try scene.database("phone.db").run("SELECT * FROM notifications ORDER BY id") == scene.database("watch.db").run("SELECT * FROM notifications ORDER BY id")
+    }
+
+    @Test func whatChangedIsWhatIsWrittenAndRead() throws {
+        let scene = try scene()
+        try scene.database("phone.db").run(Self.edits)
+        let exported = try scene.json("export --db phone.db")
+        let written = try #require((exported["written"] as? [[String: Any]])?.first)
+        #expect(written["kind"] as? String == "changes")
+        #expect(written["recordCount"] as? Int == 7996)
+        let changes = try #require(written["changes"] as? [String: Any])
+        #expect(changes["changed"] as? Int == 20)
+        #expect(changes["deleted"] as? Int == 4)
+        #expect(try files(scene).count == 3)
+
+        let imported = try scene.json("import --db watch.db")
+        let read = try #require((imported["datasets"] as? [[String: Any]])?.first)
+        #expect(read["changeFiles"] as? Int == 1)
+        #expect(read["blocks"] == nil)
+        #expect(read["size"] as? Int == changes["size"] as? Int)
+        #expect(try same(scene))
+        #expect(try scene.succeed("verify --db watch.db --all --local").hasSuffix("all is well\n"))
+    }
+
+    @Test func aVersionStoredAsChangesIsShownWhole() throws {
+        let scene = try scene()
+        try change(scene, Self.edits)
+        try change(scene, Self.additions)
+        let paths = try files(scene).filter { $0.hasSuffix(".gz") }.map { scene.scratch.path("\(Self.assets)/\($0)") }
+        #expect(paths.count == 3)
+        let shown = try scene.run("cat notifications --cloud cloud").output
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("IndependentReader/lay_changes.py").path
+        let laid = try ProgramRun("python3", ["-B", script] + paths)
+        #expect(laid.status == 0, "\(laid.errorText)")
+        let sorted = try ProgramRun("python3", ["-c", "import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))"], in: scene.scratch.path, input: shown)
+        #expect(sorted.text == laid.text)
+        // Version 2, which nobody has as one file, and then version 3 as a snapshot asset: the same bytes but for the time.
+        #expect(try scene.run("cat notifications --cloud cloud --version 2").output.count > 1_000_000)
+        try scene.succeed("export --db phone.db --full")
+        let whole = try Gzip.decompress(scene.scratch.path("\(Self.assets)/\(try #require(files(scene).last { $0.hasSuffix(".json.gz") && !$0.contains("changes") }))"))
+        #expect(whole.drop { $0 != UInt8(ascii: ",") } == shown.drop { $0 != UInt8(ascii: ",") })
+        try scene.succeed("import --db watch.db")
+        #expect(try same(scene))
+    }
+
+    @Test func aChangeAssetThatHasNotArrivedIsWaitedFor() throws {
+        let scene = try scene()
+        try change(scene, Self.edits)
+        try change(scene, Self.additions)
+        let missing = try #require(try files(scene).first { $0.contains("changes") })
+        let path = scene.scratch.path("\(Self.assets)/\(missing)")
+        try FileManager.default.moveItem(atPath: path, toPath: scene.scratch.path("aside"))
+        let before = try scene.database("watch.db").dump()
+        try scene.refuse("import --db watch.db", exit: 75, saying: [missing])
+        #expect(try scene.database("watch.db").dump() == before)
+        try FileManager.default.moveItem(atPath: scene.scratch.path("aside"), toPath: path)
+        try scene.succeed("import --db watch.db")
+        #expect(try same(scene))
+    }
+
+    @Test func aLostChangeAssetIsHealedByTheNextSnapshot() throws {
+        let scene = try scene()
+        try change(scene, Self.edits)
+        let lost = try #require(try files(scene).first { $0.contains("changes") })
+        try FileManager.default.removeItem(atPath: scene.scratch.path("\(Self.assets)/\(lost)"))
+        try scene.refuse("import --db watch.db", exit: 75, saying: [lost])
+        try scene.succeed("export --db phone.db --full")
+        let run = try scene.run("import --db watch.db")
+        #expect(run.status == 0)
+        #expect(run.text.contains("all rows were compared with version 3"), "\(run.text)")
+        #expect(try same(scene))
+    }
+
+    @Test func aDamagedChangeAssetChangesNothing() throws {
+        let scene = try scene()
+        try change(scene, Self.edits)
+        let name = try #require(try files(scene).first { $0.contains("changes") })
+        let good = try scene.scratch.read("\(Self.assets)/\(name)")
+        let before = try scene.database("watch.db").dump()
+        for position in [0, 40, good.count / 2, good.count - 1] {
+            var damaged = good
+            damaged[position] ^= 8
+            try scene.scratch.write(damaged, to: "\(Self.assets)/\(name)")
+            try scene.refuse("import --db watch.db", exit: 65, saying: ["notifications, changes 2"])
+            #expect(try scene.run("verify --cloud cloud").status == 65)
+        }
+        #expect(try scene.database("watch.db").dump() == before)
+    }
+
+    @Test func rowsThatWereAlteredBehindTheTrackingAreFoundAndHealed() throws {
+        let scene = try scene()
+        // A row that the next version deletes is gone already, and nobody noted it.
+        let gone = try scene.database("phone.db").run("SELECT id FROM notifications WHERE rowid = 2005").trimmingCharacters(in: .newlines)
+        try scene.database("watch.db").run("""
+            INSERT INTO snapsync_importing VALUES(1); DELETE FROM notifications WHERE id = '\(gone)';
+            UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;
+            """)
+        try change(scene, Self.edits)
+        let run = try scene.run("import --db watch.db")
+        #expect(run.status == 0)
+        #expect(run.text.contains("all rows were compared with version 2"), "\(run.text)")
+        #expect(try same(scene))
+    }
+
+    @Test func whatVerifyFindsTheNextSyncHeals() throws {
+        let scene = try scene()
+        try scene.database("watch.db").run("INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;")
+        try change(scene, Self.edits)
+        try scene.succeed("import --db watch.db")
+        #expect(try !same(scene))
+        #expect(try scene.run("verify --db watch.db --local").status == 65)
+        try scene.succeed("sync --db watch.db")
+        #expect(try same(scene))
+    }
+
+    @Test func manyChangeAssetsAreFollowedByASnapshot() throws {
+        let scene = try scene()
+        for round in 1...18 { try change(scene, "UPDATE notifications SET title = 'round \(round)' WHERE rowid = \(round * 31)") }
+        let names = try files(scene)
+        #expect(names.count { $0.contains("changes") } == 18)
+        #expect(names.count { $0.hasSuffix(".index.json") } == 2)
+        // The reader follows all of them, the one beside the snapshot among them.
+        let imported = try scene.json("import --db watch.db")
+        #expect((imported["datasets"] as? [[String: Any]])?.first?["changeFiles"] as? Int == 18)
+        #expect(try same(scene))
+    }
+}
