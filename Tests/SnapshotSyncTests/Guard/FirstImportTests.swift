@@ -141,9 +141,9 @@ import Testing
             .replace, cloud: "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z'), ('z', NULL, NULL, '2020-01-01T00:00:00Z')",
             own: "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z')", adopts: true)
         try scene.run("two", "CREATE TRIGGER no BEFORE INSERT ON settings WHEN NEW.id = 'z' BEGIN SELECT RAISE(ABORT, 'no'); END")
-        let before = try scene.run("two", ".dump")
+        let shell = SQLiteShell("two", in: scene.scratch.path), before = try shell.dump()
         await #expect(throws: SyncError.self) { try await scene.importNewest("two") }
-        #expect(try scene.run("two", ".dump") == before)
+        #expect(try shell.dump() == before)
         #expect(!scene.scratch.exists("two.snapsync-kept"))
     }
 }
