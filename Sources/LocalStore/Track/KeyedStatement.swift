@@ -58,6 +58,13 @@ struct KeyedStatement {
         return isNull(0) ? nil : integer(0)
     }
 
+    /// The first column of all rows as keys, without those that can be none.
+    func keys() throws -> [EntityKey] {
+        var keys: [EntityKey] = []
+        while try step() { if let key = key(0) { keys.append(key) } }
+        return keys
+    }
+
     /// Ends reading early.
     func end() { sqlite3_reset(handle) }
 
@@ -95,6 +102,7 @@ struct KeyedStatement {
         /// The value of a column of another statement's present row, as it is.
         case column(Int32, of: KeyedStatement)
 
+        static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
         static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
     }
 }
