@@ -74,11 +74,11 @@ struct KeyedStatement {
 
     func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
 
-    /// A column as a key; nil for what can be none.
+    /// A column as a key; nil for what can be none: another type, or text that is not UTF-8.
     func key(_ column: Int32) -> EntityKey? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
-        case SQLITE_TEXT: return text(column).map { .text(Array($0)) }
+        case SQLITE_TEXT: return text(column).flatMap { UTF8Check.firstFault(in: $0) == nil ? .text(Array($0)) : nil }
         default: return nil
         }
     }
