@@ -166,7 +166,6 @@ import Testing
         try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
         #expect(try scene.run("sync --db phone.db").status == 65)
         check(try scene.json("status --db phone.db"), "status --json")
-        check(try scene.json("detach --db watch.db"), "detach --json")
         for report in try scene.sharingReports() { check(report.object, report.heading) }
         try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
         check(try scene.json("enable --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
@@ -234,9 +233,9 @@ import Testing
         #expect(try shown("phone.db") == shown("watch.db") && !shown("watch.db").isEmpty)
         Scene.checkRefusal(try scene.run("demo --directory shown"), exit: 78, saying: ["shown", "cannot be made", "does not exist yet"])
         // A demo of its own leaves nothing behind, whatever the environment says.
-        let temporary = try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory()).filter { $0.hasPrefix("snapsync-demo") }
-        try scene.succeed("demo", environment: ["SNAPSYNC_DB": "none.db", "SNAPSYNC_CLOUD": "none"])
-        #expect(Set(try FileManager.default.contentsOfDirectory(atPath: NSTemporaryDirectory()).filter { $0.hasPrefix("snapsync-demo") }).isSubset(of: temporary))
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("temporary"), withIntermediateDirectories: false)
+        try scene.succeed("demo", environment: ["SNAPSYNC_DB": "none.db", "SNAPSYNC_CLOUD": "none", "TMPDIR": scene.scratch.path("temporary")])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("temporary")) == [])
         #expect(!scene.scratch.exists("none.db"))
     }
 }
