@@ -5,11 +5,14 @@ import SnapshotModel
 import StrictText
 
 extension SyncEngine {
-    /// Says what a sync would do, and changes nothing: no row, no file.
+    /// Says what a sync would do, and changes nothing: no row, no file. Where sync is turned off, what it would do once turned on.
     ///
     /// - Parameter limit: at most so many entities a dataset are named; all are counted.
     public func plan(limit: Int = 10) async throws -> SyncPlan {
-        try await SyncPlanner(device: device(), limit: limit).run()
+        await gate.askForEntitlement()
+        let device = try device(asIfWanted: true)
+        let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
+        return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
     }
 
     /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.

@@ -8,6 +8,8 @@ struct SyncPlanner: Sendable {
     let device: Device
     /// At most so many items a dataset are listed.
     let limit: Int
+    /// Why a sync would not even begin, in words.
+    var refusals: [String] = []
 
     private struct Incoming: Sendable {
         let schema: DatasetSchema
@@ -29,10 +31,10 @@ struct SyncPlanner: Sendable {
             }
             incoming.append(Incoming(schema: schema, version: version, isHere: isHere))
         }
-        var refusals: [String] = []
+        var refusals = refusals
         if let view, !settings.role.publishes { refusals.append("the database shows \(view); sync leaves it, snapsync import ends it") }
-        if settings.role == .writer, let newest = head.token, newest != applied?.token {
-            refusals.append("version \(newest.number) is not here yet, and a writer publishes only on top of it; run snapsync import first")
+        if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !device.isOneOfMany() {
+            refusals.append("version \(newest.number) is not here yet, and the zone's one publisher publishes only on top of it; run snapsync import first")
         }
         let (found, notes) = (incoming, refusals)
         let made = device.now()
