@@ -38,6 +38,8 @@ public protocol CloudDatabase: Sendable {
     /// The commits that lost their number to another and were kept under another name. A backend on which a number can be taken
     /// only once leaves this to the default: there are none.
     func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy]
+    /// Up to `count` commits that end with the token's, oldest first, each the parent of the next; fewer where earlier ones are pruned.
+    func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit]
 
     /// Makes the commit that would follow `token` (nil: the zone's first), without putting it in place.
     func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit
@@ -80,6 +82,8 @@ public protocol CloudDatabase: Sendable {
     func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox
     /// Removes a message, which its sender does once it was answered; harmless if it is gone.
     func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
+    /// The newest report under a device's name; nil if there is none.
+    func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport?
 }
 
 extension CloudDatabase {
@@ -89,6 +93,13 @@ extension CloudDatabase {
     }
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        Array(try await history(in: zone).filter { $0.token.number <= token.number }.suffix(count))
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try await deviceReports(in: zone).first { $0.device == device }
+    }
 }
 
 /// Takes the bytes of one new asset, in order. Synchronous: it may be called from any one thread at a time.

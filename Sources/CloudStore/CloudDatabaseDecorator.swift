@@ -37,6 +37,9 @@ extension CloudDatabaseDecorator {
     public func history(in zone: ZoneID) async throws -> [Commit] { try await wrapped.history(in: zone) }
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { try await wrapped.conflictCopies(in: zone) }
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await wrapped.commits(upTo: token, count: count, in: zone)
+    }
 
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await wrapped.prepare(draft, after: token, in: zone)
@@ -65,4 +68,7 @@ extension CloudDatabaseDecorator {
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await wrapped.mailbox(request, in: zone) }
 
     public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await wrapped.removeMessage(message, in: zone) }
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try await wrapped.deviceReport(of: device, in: zone)
+    }
 }

@@ -273,11 +273,14 @@ public struct DeviceReport: Hashable, Sendable, Codable {
     public let token: ChangeToken?
     /// The device's clock when it said so.
     public let clock: Instant
+    /// What the database that reported keeps, too: a copy of it, or a backup put back, keeps another. Absent in older reports.
+    public let nonce: String?
 
-    public init(device: String, role: String, token: ChangeToken?, clock: Instant) {
+    public init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
         self.device = device
         self.role = role
         self.token = token
         self.clock = clock
+        self.nonce = nonce
     }
 }

@@ -11,7 +11,7 @@ import StrictText
 ///                {"name": "value", "type": "real", "optional": true}]}]}
 /// ```
 ///
-/// `column` is the name in the table where it differs from `name`; `recordType` and `recordName` of a dataset are
+/// `column` is the name in the table where it differs from `name`; `recordType`, `recordName` and `merge` of a dataset are
 /// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
@@ -64,6 +64,7 @@ package enum DatasetFile {
         let timestamp: String?
         let recordType: String?
         let recordName: String?
+        let merge: MergePolicy?
         let columns: [Column]
 
         init(_ schema: DatasetSchema) {
@@ -73,11 +74,12 @@ package enum DatasetFile {
             timestamp = schema.timestampIndex.map { schema.columns[$0].name }
             recordType = schema.recordType
             recordName = schema.recordName
+            merge = schema.merge == .replace ? nil : schema.merge
             columns = schema.columns.map(Column.init)
         }
 
         init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "columns"])
+            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "columns"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
@@ -85,6 +87,7 @@ package enum DatasetFile {
             timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
             recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
+            merge = try container.decodeIfPresent(MergePolicy.self, forKey: .merge)
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
@@ -92,7 +95,7 @@ package enum DatasetFile {
             try DatasetSchema(
                 name: name, table: table, key: key, timestamp: timestamp,
                 columns: columns.map { DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false) },
-                recordType: recordType, recordName: recordName)
+                recordType: recordType, recordName: recordName, merge: merge ?? .replace)
         }
     }
 

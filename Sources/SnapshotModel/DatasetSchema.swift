@@ -52,6 +52,8 @@ public struct DatasetSchema: Hashable, Sendable {
     public let keyIndex: Int
     /// The position in `columns` of the instant of the last change, if the table has one; of kind `text`.
     public let timestampIndex: Int?
+    /// What becomes of a device's own entities at its first import.
+    public let merge: MergePolicy
 
     /// The key's column.
     public var key: DatasetColumn { columns[keyIndex] }
@@ -61,7 +63,7 @@ public struct DatasetSchema: Hashable, Sendable {
     /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
     public init(
         name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil
+        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
@@ -84,9 +86,17 @@ public struct DatasetSchema: Hashable, Sendable {
         self.columns = columns
         self.keyIndex = keyIndex
         self.timestampIndex = timestampIndex
+        self.merge = merge
         self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
         self.recordName = recordName ?? name + "_data"
         try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
+    }
+
+    /// The same dataset in another table of the same columns.
+    package func inTable(_ table: String) throws -> DatasetSchema {
+        try DatasetSchema(
+            name: name, table: table, key: key.name, timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
+            recordType: recordType, recordName: recordName, merge: merge)
     }
 
     private static func isName(_ text: String) -> Bool {

@@ -24,3 +24,8 @@ package protocol EntitySink: AnyObject {
     /// A boolean is lent as `.integer(0)` or `.integer(1)`. The values are lent for the length of the call.
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws
 }
+
+extension ColumnValue {
+    /// Whether it is NULL.
+    package var isNull: Bool { if case .null = self { true } else { false } }
+}

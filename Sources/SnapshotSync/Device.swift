@@ -7,12 +7,14 @@ import StrictText
 /// One database, its settings, and the cloud that they name, opened and checked.
 struct Device: Sendable {
     let database: LocalDatabase
-    let settings: SyncSettings
+    var settings: SyncSettings
     let cloud: any CloudDatabase
     let zone: ZoneID
     let now: @Sendable () -> Instant
     let logger: Logger
     let assetRule: AssetRule
+    /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
+    var reportSeen: String?
     /// How large an asset may be, in bytes.
     var assetLimit = OperatorSettings.standardAssetLimit
     /// When the run began.
@@ -26,7 +28,7 @@ struct Device: Sendable {
         guard info.publishers == .many || info.creator == settings.device else {
             throw SyncError(
                 .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
-                hint: "publish from that device, or join another zone")
+                hint: "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync init --take-over --db \(database.path)")
         }
     }
 
@@ -54,7 +56,7 @@ struct Device: Sendable {
     /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
     func report(_ token: ChangeToken?) async {
         do {
-            try await cloud.report(DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now()), in: zone)
+            try await cloud.report(DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce()), in: zone)
         } catch {
             logger.warning("the device's report was not written", metadata: ["error": "\(error)"])
         }

@@ -65,6 +65,7 @@ public final class SyncEngine: Sendable {
             try SyncError.at(.open) {
                 let settings = try database.write { transaction in
                     let settings = try transaction.settings()
+                    try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
                     try transaction.detach()
                     return settings
                 }
@@ -78,16 +79,21 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
     ///   - isFull: write every dataset whole and anew, touched or not: where an asset in the cloud is damaged or gone.
-    public func export(level: Int = 1, isFull: Bool = false, progress: ProgressHandler? = nil) async throws -> ExportReport {
+    ///   - allowed: the datasets that may lose more than half of their entities, as after an app's own "clear all".
+    public func export(
+        level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
+    ) async throws -> ExportReport {
         try await run {
             let device = try device()
-            return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress).run()
+            return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: allowed).run()
         }
     }
 
     /// Imports the newest version, if it is not here yet.
-    public func importNewest(progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await run { try await SnapshotReceiver(device: device(), progress: progress).importNewest() }
+    ///
+    /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
+    public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await run { try await SnapshotReceiver(device: device(), progress: progress, allowed: allowed).importNewest() }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
@@ -108,22 +114,22 @@ public final class SyncEngine: Sendable {
     }
 
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
-    public func sync(level: Int = 1, progress: ProgressHandler? = nil) async throws -> SyncReport {
+    public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await gate.enter()
         let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
         switch settings.role {
         case .writer, .peer:
             return try await run {
                 let device = try device()
-                if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, progress: progress, pause: pause).run() }
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress).run()
+                if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run() }
+                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
                 return SyncReport(role: settings.role.rawValue, exported: exported, imported: nil)
             }
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
                 return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
-            let imported = try await importNewest(progress: progress)
+            let imported = try await importNewest(allowing: allowed, progress: progress)
             return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
         }
     }

@@ -74,7 +74,7 @@ import Testing
         try scene.succeed("export --db a.db")
         try scene.succeed("detach --db a.db")
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true},{\"name\":\"b\",\"type\":\"text\",\"optional\":true}")
-        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets things.json --replace")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets things.json --replace --take-over")
         try scene.succeed("replace cloud --yes --db a.db")
         let found = try lines(scene, "diff 1 2 --cloud cloud")
         #expect(found.first?["columns"] as? [String] == ["b"] && found.first?["key"] as? String == "1" && found.count == 2)

@@ -64,7 +64,7 @@ import Testing
         try cloud.refuse(saying: ["notifications", "does not match the hash in its commit"], importRefuses: false) { _ in
             try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['sha256'] = '0' * 64")
         }
-        try cloud.refuse(exit: 78, saying: ["notifications", "change assets, which this snapsync does not know", "update snapsync"], verifies: false) { _ in
+        try cloud.refuse(saying: ["notifications", "its change assets do not follow one another"]) { _ in
             try CloudForgery.rewriteCommit(cloud.commitPath, "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [commit['saved'][0]['fields']['dataFile']]}")
         }
         try cloud.refuse(exit: 78, saying: ["notifications_data", "its type is Other, the dataset file says NotificationsData"], verifies: false) { _ in

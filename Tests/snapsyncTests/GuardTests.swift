@@ -26,7 +26,7 @@ import Testing
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
         // An app that was installed again has made its default settings already.
         try scene.succeed("generate --db phone.db --notifications 2 --buckets 1 --seed 99")
-        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --replace")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --replace --take-over")
         for line in ["export --db phone.db", "sync --db phone.db"] {
             try scene.refuse(line, exit: 78, saying: ["it has data that this database has not imported", "run snapsync import first"], watching: ["phone.db"])
         }
@@ -42,7 +42,12 @@ import Testing
         try scene.scratch.copy(scene.scratch.path("phone.db"), to: "backup.db")
         try scene.succeed("generate --db phone.db --mark-read 1")
         try scene.succeed("export --db phone.db")
-        try scene.refuse("export --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import first"], watching: ["backup.db"])
+        let cloud = try scene.cloudListing()
+        Scene.checkRefusal(
+            try scene.run("export --db backup.db"), exit: 78, saying: ["version 2 was published as phone, and not from here", "a backup that was put back", "init --take-over --db"])
+        #expect(try scene.cloudListing() == cloud)
+        // Next time the same, in other words: the database has another name now.
+        try scene.refuse("export --db backup.db", exit: 78, saying: ["its one publisher is the device phone, not phone-", "init --take-over"], watching: ["backup.db"])
     }
 
     @Test func firstImportReplacesOwnRowsOnlyWhereThatWasAskedFor() throws {
@@ -118,7 +123,7 @@ import Testing
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
         try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
-        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --datasets less.json")
+        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --take-over --datasets less.json")
         let warnings = try #require(try scene.json("import --db less.db")["warnings"] as? [String])
         #expect(warnings.contains { $0.hasPrefix("buckets: this device does not know the fields ") && $0.contains("color") })
         #expect(warnings.contains("the record notifications_data is of no dataset that this device knows"))

@@ -62,12 +62,12 @@ import Testing
         let text = try scene.succeed("status --db watch.db")
         #expect(text.contains("watch.db: reader watch of zone ZentikSyncZone in \(scene.scratch.path("cloud"))\n  version 1, newest is 3, 2 behind\n"))
         #expect(text.contains("  buckets: 4 entities of 2") && text.contains("  notifications: 30 entities of 2"))
-        #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader): version 1, as of "))
+        #expect(text.contains("device phone (writer): version ") && text.contains("device watch (reader): version 1, 2 behind, as of "))
         #expect(try scene.json("status --db watch.db")["behind"] as? Int == 2)
         #expect(try scene.json("status --db phone.db")["behind"] as? Int == 0)
         let cloud = try scene.succeed("status --cloud cloud")
         #expect(cloud.contains("(iCloud.org.snapsync), one publisher: phone\n  newest version: 3 of 2"))
-        #expect(cloud.contains("  notifications_data: 30 entities, ") && cloud.contains("device watch (reader): version 1"))
+        #expect(cloud.contains("  notifications_data: 30 entities, ") && cloud.contains("device watch (reader): version 1, 2 behind"))
     }
 
     @Test func lookingChangesNothing() throws {

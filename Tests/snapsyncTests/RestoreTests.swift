@@ -157,7 +157,7 @@ import Testing
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
         try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
-        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --datasets less.json")
+        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --take-over --datasets less.json")
         try scene.succeed("import --db less.db")
         try scene.refuse("restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
     }
@@ -173,7 +173,10 @@ import Testing
         try scene.succeed("sync --db watch.db")
         try scene.database("backup.db").run("UPDATE notifications SET title = 'backup'")
         let backup = try scene.contents("backup.db")
-        try scene.refuse("export --db backup.db", exit: 78, saying: ["version 2 did not come from this database"])
+        // It takes another name when it finds what was published meanwhile; the user decides that it is the writer.
+        let refused = try scene.run("export --db backup.db")
+        #expect(refused.status == 78 && refused.errorText.contains("a backup that was put back"), "\(refused.errorText)")
+        try scene.succeed("init --take-over --db backup.db")
         let report = try scene.json("replace cloud --yes --db backup.db")
         #expect((report["exported"] as? [String: Any])?["version"] as? Int == 3)
         #expect((report["replaced"] as? [String: Any])?["versionBefore"] as? Int == 2)

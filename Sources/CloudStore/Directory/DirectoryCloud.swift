@@ -103,6 +103,10 @@ public final class DirectoryCloud: CloudDatabase {
         try await inZone(zone) { try $0.conflictCopies() }
     }
 
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
     }
@@ -134,6 +138,11 @@ public final class DirectoryCloud: CloudDatabase {
 
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try await inZone(zone) { try ReportFolder(zone: $0).add(report) }
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try CloudNames.verify(device, isNameOf: "device")
+        return try await inZone(zone) { try ReportFolder(zone: $0).newest(of: device) }
     }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {

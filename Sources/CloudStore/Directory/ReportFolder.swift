@@ -28,6 +28,12 @@ struct ReportFolder {
         return try devices.folders().compactMap { name, folder in newest(of: name, try counters(in: folder), in: folder) }
     }
 
+    /// The newest readable report under a device's name.
+    func newest(of device: String) throws -> DeviceReport? {
+        guard let folder = try zone.folder.folder(CloudNames.devices)?.folder(device) else { return nil }
+        return newest(of: device, try counters(in: folder), in: folder)
+    }
+
     private func counters(in folder: CloudFolder) throws(CloudError) -> [Int] {
         try folder.names().compactMap(CloudNames.number(ofFile:)).sorted()
     }

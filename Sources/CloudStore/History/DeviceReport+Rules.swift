@@ -19,13 +19,15 @@ extension DeviceReport {
     func verify() throws(CloudError) {
         try CloudNames.verify(device, isNameOf: "device")
         try CloudNames.verify(role, isNameOf: "role")
-        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, CommitClock.representable.contains(clock) else {
-            throw CloudError(.invalidArguments, at: "report", "the token or the clock is not possible")
+        guard token.map({ $0.number > 0 && ContentHash.isHash($0.hash) }) ?? true, CommitClock.representable.contains(clock),
+            nonce.map({ (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }) ?? true
+        else {
+            throw CloudError(.invalidArguments, at: "report", "the token, the clock or the nonce is not possible")
         }
     }
 
     /// Whether it says something that `last` did not, or `last` is a day old (or from a clock that was ahead by one).
     func isNews(after last: DeviceReport) -> Bool {
-        role != last.role || token != last.token || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
+        role != last.role || token != last.token || nonce != last.nonce || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
     }
 }

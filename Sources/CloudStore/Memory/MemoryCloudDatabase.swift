@@ -62,6 +62,10 @@ public final class MemoryCloudDatabase: CloudDatabase {
         try HistoryReader(source: store(zone)).all()
     }
 
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try HistoryReader(source: store(zone)).commits(upTo: token, count: count)
+    }
+
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
         try publisher(zone).prepare(draft, after: token)
     }
@@ -100,6 +104,10 @@ public final class MemoryCloudDatabase: CloudDatabase {
             if let last = files.reports[report.device], !report.isNews(after: last) { return }
             files.reports[report.device] = report
         }
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try store(zone).zone.files.reports[device]
     }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {

@@ -17,10 +17,12 @@ public struct SyncSettings: Sendable, Hashable {
     public var datasets: [DatasetSchema]
     /// Whether the first import may replace rows that were there before it.
     public var replacesOwnRows: Bool
+    /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does.
+    public var adoptsOwnRows: Bool
 
     public init(
         cloud: String, cloudUUID: String, scope: String, zone: String, role: SyncRole, device: String,
-        datasets: [DatasetSchema], replacesOwnRows: Bool
+        datasets: [DatasetSchema], replacesOwnRows: Bool, adoptsOwnRows: Bool = false
     ) {
         self.cloud = cloud
         self.cloudUUID = cloudUUID
@@ -30,6 +32,7 @@ public struct SyncSettings: Sendable, Hashable {
         self.device = device
         self.datasets = datasets
         self.replacesOwnRows = replacesOwnRows
+        self.adoptsOwnRows = adoptsOwnRows
     }
 }
 
@@ -48,6 +51,7 @@ extension LocalTransaction {
             guard let value = try? row.decode(String.self, atIndex: 0) else { throw damaged("snapsync_settings", "the setting '\(key)' is not text") }
             return value
         }
+        func isSet(_ key: String) throws -> Bool { try String.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) == "1" }
         guard try value("formatVersion") == "1" else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
         }
@@ -65,7 +69,7 @@ extension LocalTransaction {
         return SyncSettings(
             cloud: try value("cloud"), cloudUUID: try value("cloudUUID"), scope: try value("scope"), zone: try value("zone"),
             role: role, device: try value("device"), datasets: datasets,
-            replacesOwnRows: try value("replacesOwnRows") == "1")
+            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"))
     }
 
     /// What somebody else has written into one of the toolkit's tables.
@@ -94,7 +98,7 @@ extension LocalTransaction {
         for (key, value) in [
             ("formatVersion", "1"), ("cloud", settings.cloud), ("cloudUUID", settings.cloudUUID), ("scope", settings.scope),
             ("zone", settings.zone), ("role", settings.role.rawValue), ("device", settings.device), ("datasets", datasets),
-            ("replacesOwnRows", settings.replacesOwnRows ? "1" : "0"),
+            ("replacesOwnRows", settings.replacesOwnRows ? "1" : "0"), ("adoptsOwnRows", settings.adoptsOwnRows ? "1" : "0"),
         ] {
             try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
         }

@@ -18,7 +18,7 @@ package struct KeyRange: Sendable {
     }
 
     /// Whether a key lies in the range.
-    func contains(_ key: EntityKey) -> Bool {
+    package func contains(_ key: EntityKey) -> Bool {
         if let first, key < first { return false }
         if let next, !(key < next) { return false }
         return true

@@ -82,7 +82,7 @@ extension LocalTransaction {
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(
-                    (SELECT CASE WHEN \(stamp) IS c.at THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = c.key), 2) WHERE dataset = ?
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = c.key), 2) WHERE dataset = ?
                 """, arguments: [id])
     }
 }

@@ -42,6 +42,7 @@ extension LocalTransaction {
         if try !db.hasColumn("isNew", in: "snapsync_changes") {
             try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN isNew INTEGER NOT NULL DEFAULT 1")
         }
+        try createSetAsideTable()
         var mended: [String] = []
         for schema in schemas {
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])
@@ -63,7 +64,7 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in Self.trackingTables { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in Self.trackingTables + [Self.setAsideTable] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
         try removeMailbox()
     }
 

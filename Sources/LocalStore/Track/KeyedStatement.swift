@@ -58,6 +58,13 @@ struct KeyedStatement {
         return isNull(0) ? nil : integer(0)
     }
 
+    /// The first column of all rows as keys, without those that can be none.
+    func keys() throws -> [EntityKey] {
+        var keys: [EntityKey] = []
+        while try step() { if let key = key(0) { keys.append(key) } }
+        return keys
+    }
+
     /// Ends reading early.
     func end() { sqlite3_reset(handle) }
 
@@ -67,11 +74,11 @@ struct KeyedStatement {
 
     func instant(_ column: Int32) -> Instant { Instant(microseconds: integer(column)) }
 
-    /// A column as a key; nil for what can be none.
+    /// A column as a key; nil for what can be none: another type, or text that is not UTF-8.
     func key(_ column: Int32) -> EntityKey? {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
-        case SQLITE_TEXT: return text(column).map { .text(Array($0)) }
+        case SQLITE_TEXT: return text(column).flatMap { UTF8Check.firstFault(in: $0) == nil ? .text(Array($0)) : nil }
         default: return nil
         }
     }
@@ -95,6 +102,7 @@ struct KeyedStatement {
         /// The value of a column of another statement's present row, as it is.
         case column(Int32, of: KeyedStatement)
 
+        static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
         static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
     }
 }

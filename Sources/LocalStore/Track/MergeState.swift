@@ -105,6 +105,19 @@ extension LocalTransaction {
         if try statement.step() { try statement.give(to: sink) }
     }
 
+    /// Gives every row of a dataset to a sink, in key order.
+    package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
+        let statement = try RowStatement(db, schema, where: "", path: path)
+        defer { statement.end() }
+        while try statement.step() { try statement.give(to: sink) }
+    }
+
+    /// Ends the marks of kept changes that no merge of a whole dataset has ended.
+    package func endKeeping() throws {
+        guard try hasTrackingTables() else { return }
+        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0 WHERE wins <> 0")
+    }
+
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
         return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))

@@ -31,6 +31,20 @@ extension LocalTransaction {
             """, id, body)
     }
 
+    /// Whether the next version has tombstones from before an instant.
+    package func hasTombstones(of schema: DatasetSchema, before horizon: Instant) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_tombstones WHERE dataset = ?1 AND at < ?2) OR EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = 2 AND at < ?2)",
+            arguments: [id, horizon.microseconds]) ?? false
+    }
+
+    /// Forgets the applied version's tombstones from before an instant, for the version has them no longer.
+    package func dropTombstones(of schema: DatasetSchema, before horizon: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ? AND at < ?", arguments: [id, horizon.microseconds])
+    }
+
     /// Forgets the applied version's tombstones and instants, for another version's are coming.
     package func clearTail(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }

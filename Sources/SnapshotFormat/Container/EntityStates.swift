@@ -7,6 +7,8 @@ package struct EntityState: Sendable, Hashable {
     package let timestamp: Instant?
     /// SHA-256 of the entity's canonical JSON.
     package let hash: ContentHash
+    /// How many columns are not NULL.
+    package let filledCount: Int
 }
 
 /// Takes entities and keeps the states of those that are asked for. A row that cannot be an entity has the hash of nothing.
@@ -50,7 +52,7 @@ package final class EntityStates: EntitySink {
         }
         var timestamp: Instant?
         if let timestampIndex, case .text(let bytes) = values[timestampIndex] { timestamp = try? Instant(parsing: bytes) }
-        states[key] = EntityState(timestamp: timestamp, hash: ContentHash(of: buffer.bytes))
+        states[key] = EntityState(timestamp: timestamp, hash: ContentHash(of: buffer.bytes), filledCount: values.reduce(0) { $0 + ($1.isNull ? 0 : 1) })
     }
 }
 

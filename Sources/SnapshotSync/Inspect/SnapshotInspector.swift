@@ -28,7 +28,7 @@ public struct SnapshotInspector: Sendable {
     public func history(limit: Int? = nil) async throws -> HistoryReport {
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
         let newestFirst = commits.reversed().prefix(limit ?? .max)
-        let pins = commits.isEmpty ? [] : try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: applied?.token) }.pins
+        let pins = commits.isEmpty ? [] : try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: nil) }.pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
             pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) },

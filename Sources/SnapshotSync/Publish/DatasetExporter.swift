@@ -18,6 +18,8 @@ struct DatasetExporter: Sendable {
     /// Whether a later instant alone is worth a version: others may have changed what was changed here and then put back.
     var keepsInstants = false
     let progress: ProgressHandler?
+    /// Tombstones from before that instant are left out; nil leaves none out.
+    var horizon: Instant?
 
     /// What became of the dataset.
     enum Outcome: Sendable {
@@ -95,7 +97,10 @@ struct DatasetExporter: Sendable {
     /// The tombstones and instants that go with the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
-        try transaction.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+        try transaction.forEachTombstone(of: schema) { key, at in
+            if let horizon, at < horizon { return }
+            tail.addDeletion(of: key, at: at)
+        }
         try transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
         return tail
     }

@@ -21,6 +21,8 @@ struct DatasetPublisher: Sendable {
     /// Whether the session has one reader where a large snapshot asset would want more.
     let mayReopen: Bool
     let progress: ProgressHandler?
+    /// The instant before which a snapshot asset leaves tombstones out; nil if none are that old.
+    var horizon: Instant?
 
     /// A dataset whose assets are stored, waiting for the commit.
     struct Written: Sendable {
@@ -29,6 +31,8 @@ struct DatasetPublisher: Sendable {
         /// The assets that were made for it.
         let assets: [CloudAsset]
         let report: ExportedDataset
+        /// The instant before which the snapshot asset that was written has no tombstones; nil if none were left out.
+        var horizon: Instant?
     }
 
     /// Where the tracked changes turn out to need a snapshot asset, for which the session has too few readers.
@@ -109,10 +113,11 @@ struct DatasetPublisher: Sendable {
     }
 
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws -> Written? {
+        let dropping = try SyncError.at(.read) { try session.withReader(0) { reader in try horizon.flatMap { try reader.transaction.hasTombstones(of: schema, before: $0) ? $0 : nil } } }
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            keepsInstants: keepsInstants, progress: progress)
+            keepsInstants: keepsInstants, progress: progress, horizon: dropping)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else {
@@ -122,7 +127,7 @@ struct DatasetPublisher: Sendable {
             return Written(
                 schema: schema,
                 fields: SnapshotFields(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
-                assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report))
+                assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
         } catch {
             lent.writer.abandon()
             throw SyncError(error, step: .store)

@@ -9,7 +9,7 @@ public struct ExportReport: Sendable, Encodable {
     /// The datasets that had not changed.
     public let unchanged: [String]
     /// What deserves attention, in words.
-    public let warnings: [String]
+    public internal(set) var warnings: [String]
     /// How many messages of readers the version answers as applied.
     public internal(set) var messagesApplied = 0
     /// How many it answers as refused.

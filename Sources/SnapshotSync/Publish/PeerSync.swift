@@ -9,6 +9,8 @@ import SnapshotModel
 struct PeerSync: Sendable {
     let device: Device
     let level: Int
+    /// Which datasets may become much smaller.
+    let allowed: ShrinkApproval
     let progress: ProgressHandler?
     var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .seconds(2))
     /// Waits between attempts.
@@ -24,7 +26,7 @@ struct PeerSync: Sendable {
             attempt += 1
             if let report = try await importNews() { imported = imported.map { $0.followed(by: report) } ?? report }
             do {
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress).run()
+                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed).run()
                 return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             } catch let error as SyncError where error.code == .tryAgainLater {
                 guard try await device.news().isBehind else { throw error }
@@ -50,7 +52,7 @@ struct PeerSync: Sendable {
             }
             return nil
         }
-        if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress).importNewest(news) }
+        if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress, allowed: allowed).importNewest(news) }
         let warnings = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await TrackingRebuild(device: device).run(news)
         return warnings.isEmpty ? nil : ImportReport(applied: false, version: news.applied?.number, datasets: [], view: nil, warnings: warnings)

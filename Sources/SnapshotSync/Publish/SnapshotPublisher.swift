@@ -9,13 +9,15 @@ import StrictText
 ///
 /// All datasets of one export are read on one state of the database and announced by one commit.
 struct SnapshotPublisher: Sendable {
-    let device: Device
+    var device: Device
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
     /// Whether other devices publish in the zone, too: then a race can be lost, and a later instant alone is worth a version.
     var isOneOfMany = false
     let progress: ProgressHandler?
+    /// Which datasets may become much smaller.
+    var allowed = ShrinkApproval.none
 
     /// Publishes a version if anything is new.
     ///
@@ -25,14 +27,17 @@ struct SnapshotPublisher: Sendable {
         guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
         }
+        try ClockGuard.verify(device.now())
         try await device.checkPublisher()
         var warnings = noted
         let token = try await settleIntended(&warnings)
+        try BootstrapLatch.verify(device, token: token)
+        warnings += try SyncError.at(.apply) { try device.returnSetAside() }
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
         let mail = try await MailboxRound(device: device).run()
-        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress).run(warnings) }
+        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed).run(warnings) }
         warnings += mail.warnings
         let last = try await lastFields(token)
         if try !isFull && SyncError.at(.read, { try device.database.read { transaction in
@@ -40,10 +45,13 @@ struct SnapshotPublisher: Sendable {
         } }) {
             return try await nothingNew(token, settled: [], warnings)
         }
+        let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
+        var publisher = self
+        publisher.device = identity.device
         do {
-            return try await export(after: token, last, readers: readerCount(last), warnings)
+            return try await publisher.export(after: token, last, readers: readerCount(last), warnings + identity.warnings)
         } catch is DatasetPublisher.TooFewReaders {
-            return try await export(after: token, last, readers: WorkerThreads.count + 1, warnings)
+            return try await publisher.export(after: token, last, readers: WorkerThreads.count + 1, warnings + identity.warnings)
         }
     }
 
@@ -64,7 +72,7 @@ struct SnapshotPublisher: Sendable {
             guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: last), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
-                keepsInstants: isOneOfMany, mayReopen: readers == 1, progress: progress)
+                keepsInstants: isOneOfMany, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
@@ -72,6 +80,7 @@ struct SnapshotPublisher: Sendable {
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
+                try await MissingRows(device: device, allowed: allowed).refuse(schema, last[schema.name], session)
                 if let one = try await publisher.write(schema, after: last[schema.name]) { exported.append(one) }
             }
             session.end()
@@ -116,7 +125,8 @@ struct SnapshotPublisher: Sendable {
         let news = try await device.news()
         warnings += news.warnings
         guard news.isBehind || news.fork != nil, let newest = news.changes.token else { return news.applied?.token }
-        if isOneOfMany {
+        if news.fork == nil { _ = try await device.checkIdentity(applied: news.applied, commits: news.changes.commits) }
+        if isOneOfMany, news.applied != nil {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
                 hint: "run snapsync sync, which imports, merges and publishes")
@@ -132,7 +142,10 @@ struct SnapshotPublisher: Sendable {
     ) async throws -> ExportReport {
         let records = exported.map { $0.fields.record(of: $0.schema) }
         let pins = try SyncError.at(.read) { try device.database.read { try $0.pendingPins() } }.map { VersionPin($0, at: device.now()).record }
-        var draft = CommitDraft(device: device.settings.device, saving: records + pins, clock: device.now())
+        let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.fields.recordCount) }, after: token)
+        let horizon = exported.compactMap(\.horizon).first
+        var draft = CommitDraft(
+            device: device.settings.device, saving: records + pins, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
@@ -156,6 +169,7 @@ struct SnapshotPublisher: Sendable {
                     if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.setPendingPins([])
+                for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
                 try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
             }

@@ -6,54 +6,71 @@ import StrictText
 /// Decides, entity by entity, between the changes that were made here and a version: last write wins.
 ///
 /// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whoever syncs first. A change of an
-/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes.
+/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes. Where a read
+/// mark was told and not answered yet, it comes on top of what wins.
 struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
+    var rule = MergeRule.ordinary
+    /// Where entities go that cannot stay; nil for who only asks which side wins.
+    var ledger: ImportLedger?
+
+    private enum Verdict { case stays, goes, tooOld, overlaid }
+
+    /// What became of some changes.
+    struct Decided {
+        /// The changes whose rows stay, each with whether the version has the entity.
+        var kept: [(key: EntityKey, isInVersion: Bool)] = []
+        /// Those of which a read mark comes on the version's entity.
+        var overlaid: [(key: EntityKey, isInVersion: Bool)] = []
+        /// Those that go, for the version has them or has something later.
+        var lost: [EntityKey] = []
+    }
 
     /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
-        let changes = try transaction.trackedChanges(of: schema, in: range)
+        let decided = try decide(try transaction.trackedChanges(of: schema, in: range), block)
+        for change in decided.kept { try transaction.keepChange(of: change.key, in: schema) }
+        for change in decided.overlaid { try transaction.overlayChange(of: change.key, in: schema) }
+    }
+
+    /// Decides between changes and the version's entities among them.
+    ///
+    /// - Parameter block: holds the version's entities of these keys; nil if it has none.
+    func decide(_ changes: [TrackedChange], _ block: EntityBlock?) throws -> Decided {
         let wanted = Set(changes.map(\.key))
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
-        for (change, decision) in try decide(changes, over: version.states, giving: { try block?.give(to: $0) }) {
-            switch decision {
-            case .version: continue
-            case .row: try transaction.keepChange(of: change.key, in: schema)
-            case .overlay: try transaction.overlayChange(of: change.key, in: schema)
+        let verdicts = try verdicts(changes, version.states, block)
+        var decided = Decided(), deleted: Set<EntityKey> = []
+        for (change, verdict) in zip(changes, verdicts) {
+            let entity = version.states[change.key]
+            switch verdict {
+            case .stays:
+                decided.kept.append((change.key, entity != nil))
+                if change.isDeletion, entity != nil { deleted.insert(change.key) }
+            case .overlaid: decided.overlaid.append((change.key, entity != nil))
+            case .goes:
+                decided.lost.append(change.key)
+                if rule.keepsCopy, !change.isDeletion, try state(of: change.key)?.hash != entity?.hash { try ledger?.copy(change.key, of: schema, in: transaction) }
+            case .tooOld:
+                decided.lost.append(change.key)
+                try ledger?.setAside(
+                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) },
+                    in: transaction)
             }
         }
-    }
-
-    /// What becomes of each change, given what the version has of their entities.
-    ///
-    /// - Parameter give: gives the version's entities, those of other keys, too, to a sink that looks at more of them.
-    func decide(
-        _ changes: [TrackedChange], over version: [EntityKey: EntityState], giving give: (any EntitySink) throws -> Void
-    ) throws -> [(TrackedChange, ReadMarks.Decision)] {
-        let readMarks = ReadMarks(schema, in: transaction)
-        let told = try readMarks?.told(of: changes.map(\.key)) ?? [:]
-        let marked = readMarks?.copies(of: told.keys)
-        if let marked, !told.isEmpty { try give(marked) }
-        return try changes.map { change in
-            let entity = version[change.key], wins = try wins(change, over: entity)
-            guard let readMarks, let one = told[change.key] else { return (change, wins ? .row : .version) }
-            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
-            return (change, readMarks.decide(one, over: marked?.copies[change.key], at: instant, change, wins: wins))
+        // What is deleted here may turn out to be needed by the version's children.
+        if !deleted.isEmpty, let parents = ledger?.parents, parents.wantsLastRows(of: schema) {
+            for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilterSink($0, schema) { $0 == key }) } }
         }
-    }
-
-    private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
-        try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
+        return decided
     }
 
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
     func keepLater(in range: KeyRange) throws {
         for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
-            let row = EntityStates(schema: schema)
-            try transaction.giveRow(change.key, of: schema, to: row)
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? row.states[change.key]?.timestamp ?? .distantPast
+            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? state(of: change.key)?.timestamp ?? .distantPast
             if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
         }
     }
@@ -65,17 +82,50 @@ struct BlockMerge {
     }
 
     /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
-    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
-        if let entity {
-            let instant = try instant(of: entity, change.key)
-            if change.instant != instant { return change.instant > instant }
-            if change.isDeletion { return true }
-            let here = EntityStates(schema: schema)
-            try transaction.giveRow(change.key, of: schema, to: here)
-            // All equal: the same change, which need not be tracked any longer.
-            return here.states[change.key].map { $0.hash > entity.hash } ?? false
+    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
+
+    private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
+        let verdicts = try changes.map { try verdict($0, over: version[$0.key]) }
+        guard !rule.cloudWins, let readMarks = ReadMarks(schema, in: transaction) else { return verdicts }
+        let told = try readMarks.told(of: changes.map(\.key))
+        guard !told.isEmpty else { return verdicts }
+        let marked = readMarks.copies(of: told.keys)
+        try block?.give(to: marked)
+        return try zip(changes, verdicts).map { change, verdict in
+            guard verdict != .tooOld, let one = told[change.key] else { return verdict }
+            let instant = try version[change.key].map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
+            switch readMarks.decide(one, over: marked.copies[change.key], at: instant, change, wins: verdict == .stays) {
+            case .version: return .goes
+            case .row: return .stays
+            case .overlay: return .overlaid
+            }
         }
-        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return change.instant > deleted }
-        return true
+    }
+
+    private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
+        if let entity { return try !rule.cloudWins && isGreater(change, than: entity) ? .stays : .goes }
+        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return !rule.cloudWins && change.instant > deleted ? .stays : .goes }
+        if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, !change.isNew { return .tooOld }
+        return .stays
+    }
+
+    private func isGreater(_ change: TrackedChange, than entity: EntityState) throws -> Bool {
+        let instant = try instant(of: entity, change.key)
+        if change.instant != instant { return change.instant > instant }
+        if change.isDeletion { return true }
+        // All equal: the same change, which need not be tracked any longer.
+        guard let here = try state(of: change.key) else { return false }
+        if rule.prefersFuller, here.filledCount != entity.filledCount { return here.filledCount > entity.filledCount }
+        return here.hash > entity.hash
+    }
+
+    private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
+        try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
+    }
+
+    private func state(of key: EntityKey) throws -> EntityState? {
+        let here = EntityStates(schema: schema)
+        try transaction.giveRow(key, of: schema, to: here)
+        return here.states[key]
     }
 }

@@ -9,6 +9,10 @@ import StrictText
 struct ChangeImporter {
     let schema: DatasetSchema
     let transaction: LocalTransaction
+    let rule: MergeRule
+    let ledger: ImportLedger
+    /// The version so far, this commit's changes included; nil where only the changes are read.
+    let lookup: VersionLookup?
 
     /// Applies one commit's changes.
     ///
@@ -23,11 +27,10 @@ struct ChangeImporter {
         for key in changes.keys where !kept.contains(key) {
             if try transaction.deleteEntity(key, of: schema) { growth -= 1 }
         }
-        let applier = try transaction.inserting(into: schema)
-        try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
-        growth += applier.count
+        let (count, hasClashed) = try insert(changes, sparing: kept)
+        growth += count
         if !overlaid.isEmpty { try ReadMarks(schema, in: transaction)?.applyOverlays(to: overlaid) }
-        return contested == 0 ? growth : nil
+        return contested == 0 && !hasClashed ? growth : nil
     }
 
     /// Decides between the changes that were made here and the version's: the keys whose rows stay, those on whose new rows read marks
@@ -36,24 +39,29 @@ struct ChangeImporter {
         guard try transaction.hasTrackedChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
         guard !tracked.isEmpty else { return ([], [], 0) }
-        let wanted = Set(tracked.map(\.key))
-        let version = EntityStates(schema: schema) { wanted.contains($0) }
-        try changes.entities.give(to: version)
-        let merge = BlockMerge(schema: schema, transaction: transaction)
-        let decisions = try merge.decide(tracked, over: version.states) { try changes.entities.give(to: $0) }
-        var kept: Set<EntityKey> = [], overlaid: Set<EntityKey> = []
-        for (change, decision) in decisions {
-            switch decision {
-            case .version:
-                try transaction.forgetChange(of: change.key, in: schema)
-                continue
-            case .row: kept.insert(change.key)
-            case .overlay:
-                overlaid.insert(change.key)
-                try transaction.noteCarried(change.key, in: schema)
-            }
-            try transaction.outlive(of: change.key, in: schema, isNew: version.states[change.key] == nil)
+        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger).decide(tracked, changes.entities)
+        for one in decided.overlaid { try transaction.noteCarried(one.key, in: schema) }
+        for one in decided.kept + decided.overlaid { try transaction.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
+        for key in decided.lost { try transaction.forgetChange(of: key, in: schema) }
+        return (Set(decided.kept.map(\.key)), Set(decided.overlaid.map(\.key)), tracked.count)
+    }
+
+    /// Inserts the entities; where one of them and a row that was changed here have one unique value, the later keeps it.
+    private func insert(_ changes: ChangeSet, sparing kept: Set<EntityKey>) throws -> (count: Int, hasClashed: Bool) {
+        var count = 0
+        func give() throws {
+            let applier = try transaction.inserting(into: schema)
+            try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+            count = applier.count
         }
-        return (kept, overlaid, tracked.count)
+        guard let lookup, try transaction.hasTrackedChanges(of: schema), let rows = try KeptRows(transaction, schema) else {
+            try give()
+            return (count, false)
+        }
+        if try transaction.attempting({ try give(); return true }) { return (count, false) }
+        try rows.stash(all: true)
+        try give()
+        try lookup.putBack(rows, ledger, transaction)
+        return (count, true)
     }
 }

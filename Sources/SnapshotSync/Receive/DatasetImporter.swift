@@ -13,6 +13,8 @@ struct DatasetImporter: Sendable {
     /// Whether a change is kept that made an entity what the version has, only later: at a device that publishes.
     var keepsInstants = false
     let progress: ProgressHandler?
+    /// How changes made here and the version are merged.
+    var rule = MergeRule.ordinary
 
     typealias Outcome = IncomingDataset.Outcome
 
@@ -42,7 +44,7 @@ struct DatasetImporter: Sendable {
     }
 
     /// Replaces what `plan` says; ends with the version's tombstones and instants in place and the lost changes forgotten.
-    func apply(_ plan: Plan, in transaction: LocalTransaction) throws -> Outcome {
+    func apply(_ plan: Plan, ledger: ImportLedger, in transaction: LocalTransaction) throws -> Outcome {
         try takeTail(in: transaction)
         let index = asset.index
         let outcome: Outcome
@@ -56,15 +58,18 @@ struct DatasetImporter: Sendable {
             }
             try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
         case .blocks(let numbers):
-            let merge = BlockMerge(schema: schema, transaction: transaction)
+            let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger)
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges, keepsInstants { try keepLaterInstants(outside: numbers, merge) }
+            let kept = try SyncError.at(.apply) { try hasChanges ? KeptRows(transaction, schema) : nil }
+            try SyncError.at(.apply) { try kept?.stash() }
             try clear(numbers, sparingKept: hasChanges, transaction)
             let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
+            if let kept { try VersionLookup(asset, schema).putBack(kept, ledger, transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
             if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
         }

@@ -44,21 +44,27 @@ struct IncomingDataset: Sendable {
     ///
     /// - Parameter plan: how the snapshot asset is applied, decided before the first row changed.
     /// - Throws: ``SyncError`` with `.dataRefused` if the result has not the version's number of entities.
-    func apply(_ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, in transaction: LocalTransaction, _ progress: ProgressHandler?) throws -> Outcome {
+    func apply(
+        _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ rule: MergeRule, _ ledger: ImportLedger, in transaction: LocalTransaction,
+        _ progress: ProgressHandler?
+    ) throws -> Outcome {
         var unknown: Set<String> = []
         var count = countBefore
         var base: ImportedDataset?
         if let plan, let importer {
-            let outcome = try importer.apply(plan, in: transaction)
+            let outcome = try importer.apply(plan, ledger: ledger, in: transaction)
             unknown.formUnion(outcome.unknownFields)
             base = outcome.report
             count = outcome.report.recordCount
         }
-        let changeImporter = ChangeImporter(schema: schema, transaction: transaction)
+        let lookup = snapshot.map { VersionLookup($0, schema) }
+        ledger.lookups[schema.name] = lookup
+        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup)
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
+            lookup?.add(set)
             let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
             count = if let count, let growth { count + growth } else { nil }
             last = set.syncTimestamp

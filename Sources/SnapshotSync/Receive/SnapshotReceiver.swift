@@ -16,6 +16,8 @@ struct SnapshotReceiver: Sendable {
     var discardsChanges = false
     /// Runs first in the transaction that replaces rows; what it throws ends the import with nothing changed.
     var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
+    /// Which datasets may have become much smaller.
+    var allowed = ShrinkApproval.none
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     ///
@@ -36,13 +38,16 @@ struct SnapshotReceiver: Sendable {
             try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
+        // After a fork, this device's own commits stand beside the zone's; that is no copy's doing.
+        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: news.fork == nil ? news.changes.commits : [])
+        try await ShrinkCheck(device: device, allowed: allowed).verify(news.changes, after: news.fork?.token ?? local.applied?.token)
         let report: ImportReport
         do {
-            report = try await applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended)
+            report = try await applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
         } catch let error as SyncError where error.code == Self.changedMeanwhile {
             return try await importNewest(attempts: attempts - 1)
         }
-        await device.report(newest)
+        await identity.device.report(newest)
         return report
     }
 
@@ -72,6 +77,8 @@ struct SnapshotReceiver: Sendable {
         /// The datasets whose rows may differ from the applied version without a note of it.
         var untracked: Set<String>
         let news: ZoneNews?
+        /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+        let deletedParents: Set<String>
     }
 
     private func localState(_ news: ZoneNews?) throws -> Local {
@@ -79,7 +86,9 @@ struct SnapshotReceiver: Sendable {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
                 let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
-                return Local(applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news)
+                return Local(
+                    applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news,
+                    deletedParents: try transaction.deletedParents(among: device.settings.datasets))
             }
         }
     }
@@ -87,7 +96,9 @@ struct SnapshotReceiver: Sendable {
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
     private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete, let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets) {
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete,
+            let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.steps[$0] != nil })
+        {
             do {
                 var incoming: [IncomingDataset] = []
                 for schema in device.settings.datasets {
@@ -134,7 +145,7 @@ struct SnapshotReceiver: Sendable {
             }
             try refuseOtherType(record, schema)
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !isDoubtful && !local.untracked.contains(schema.name)
+            let isHere = view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
                 && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
@@ -148,14 +159,30 @@ struct SnapshotReceiver: Sendable {
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings mended: [String]
     ) async throws -> ImportReport {
         var warnings = mended
-        let datasets = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        let (datasets, notices) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        warnings += notices
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
     }
 
-    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> [IncomingDataset.Outcome] {
+    private func replace(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail
+    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
+        let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
+        do {
+            return (try replace(incoming, local, token: token, view: view, mail, ledger), ledger.sentences)
+        } catch {
+            ledger.discard()
+            throw error
+        }
+    }
+
+    private func replace(
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger
+    ) throws -> [IncomingDataset.Outcome] {
+        let changes = local.news?.changes
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
@@ -166,26 +193,33 @@ struct SnapshotReceiver: Sendable {
                 try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
             }
             try willReplace(transaction)
+            var acting = device
             if discardsChanges {
                 for schema in device.settings.datasets { try transaction.discardChanges(of: schema) }
-            } else {
-                try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path)
+                acting.settings.replacesOwnRows = true
             }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-            try transaction.foldNotes(of: device.settings.datasets)
+            let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
             if mail.toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
                 throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
             }
             try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
             if let news = local.news { try trackAgain(after: news, in: transaction) }
-            let importers = incoming.map { one in
-                one.snapshot.map { DatasetImporter(schema: one.schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress) }
+            let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
+            let importers = incoming.indices.map { index in
+                incoming[index].snapshot.map {
+                    DatasetImporter(
+                        schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
+                        rule: rules[index])
+                }
             }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing {
-                let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], in: transaction, progress) }
+                try merging.begin(incoming)
+                let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
+                try merging.settle(incoming, changes)
                 try keeper.settle()
                 return replaced
             }
@@ -197,6 +231,7 @@ struct SnapshotReceiver: Sendable {
                     DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try device.noteSuccess(.import, in: transaction)
+            try ledger.finish()
             return replaced
         }
     }

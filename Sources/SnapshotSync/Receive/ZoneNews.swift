@@ -75,8 +75,8 @@ extension Device {
                 try transaction.record(intended.version, saved, after: applied, of: settings.datasets)
                 try transaction.noteNamed(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
                 for schema in settings.datasets {
-                    guard let sequence = intended.sequences[schema.name] else { continue }
-                    try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now())
+                    if let sequence = intended.sequences[schema.name] { try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now()) }
+                    try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
                 }
             }
         }

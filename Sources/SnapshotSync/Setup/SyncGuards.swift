@@ -12,17 +12,6 @@ enum SyncGuards {
             hint: "describe them in the dataset file, or keep them in a table of their own")
     }
 
-    /// A dataset's first import deletes what is there; that must have been asked for.
-    static func refuseOwnRows(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, at database: String) throws {
-        guard !settings.replacesOwnRows else { return }
-        let known = Set(try transaction.datasetStates().map(\.name))
-        guard let schema = try schemas.first(where: { try !known.contains($0.name) && transaction.hasRows($0) }) else { return }
-        throw SyncError(
-            .refused, step: .apply, at: "\(database), table \(schema.table)",
-            "it has rows that did not come from this cloud, and the first import would replace them; nothing was changed",
-            hint: "keep a copy, then: snapsync detach, and snapsync init … --replace")
-    }
-
     /// A dataset file that knows less than the zone's data would lose fields when it publishes.
     static func refuseUnknownFields(_ states: [DatasetState]) throws {
         guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }

@@ -23,6 +23,10 @@ public struct SetupRequest: Sendable {
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
     public var replacesOwnRows: Bool
+    /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does, unless it replaces them.
+    public var adoptsOwnRows: Bool
+    /// Whether the device's name may be one that another database has reported under: after a lost one.
+    public var takesOver: Bool
     /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
     public var assetLimit: Int?
     /// What to do about the data here if the zone is deleted one day.
@@ -37,7 +41,8 @@ public struct SetupRequest: Sendable {
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil
+        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil,
+        adoptsOwnRows: Bool = false, takesOver: Bool = false
     ) {
         self.database = database
         self.cloud = cloud
@@ -48,6 +53,8 @@ public struct SetupRequest: Sendable {
         self.datasets = datasets
         self.createsTables = createsTables
         self.replacesOwnRows = replacesOwnRows
+        self.adoptsOwnRows = adoptsOwnRows
+        self.takesOver = takesOver
         self.assetLimit = assetLimit
         self.enables = enables
         self.preference = preference
@@ -89,15 +96,19 @@ enum SyncSetup {
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
-            try await SyncError.at(.open) { try await joinZone(ZoneID(request.zone), in: cloud, as: device, request) }
+            let zone = ZoneID(request.zone)
+            let wasThere = try await SyncError.at(.open) { try await isThere(zone, in: cloud) }
+            try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+            let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
             let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
-                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows)
+                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows)
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.initialize(settings)
+                    try claim.note(madeZone: request.role.publishes && !wasThere, in: $0)
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
@@ -178,6 +189,15 @@ enum SyncSetup {
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
                 : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
+    }
+
+    private static func isThere(_ zone: ZoneID, in cloud: any CloudDatabase) async throws -> Bool {
+        do {
+            _ = try await cloud.zone(zone)
+            return true
+        } catch let error as CloudError where error.code == .zoneNotFound {
+            return false
+        }
     }
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.

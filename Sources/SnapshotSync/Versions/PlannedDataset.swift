@@ -12,6 +12,8 @@ struct PlannedDataset {
     let publishes: Bool
     /// At most so many items are listed.
     let limit: Int
+    /// How changes made here and the version are merged.
+    var rule = MergeRule.ordinary
 
     private struct Tally {
         var local = SyncPlan.Counts()
@@ -67,7 +69,7 @@ struct PlannedDataset {
         let here = EntityStates(schema: schema)
         try rows.read(range, into: here)
         let changes = Dictionary(try transaction.trackedChanges(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
-        let merge = BlockMerge(schema: schema, transaction: transaction)
+        let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         for key in Set(version.keys).union(here.states.keys).sorted() {
             let there = version[key], local = here.states[key]
             guard there?.hash != local?.hash else { continue }

@@ -45,8 +45,9 @@ struct SyncPlanner: Sendable {
                     let sequence = try transaction.lastSequence()
                     let isTracking = try transaction.isTracking(settings.datasets)
                     if try transaction.hasNotes(settings.datasets) { try transaction.foldNotes(of: settings.datasets) }
-                    let refusals = try notes + self.refusals(found, transaction)
-                    let datasets = try found.map { try plan($0, isTracking: isTracking, in: transaction) }
+                    let (guarded, first) = try self.refusals(found, transaction)
+                    let refusals = notes + guarded
+                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first?.rule(of: $0.schema, horizon: nil) ?? .ordinary, in: transaction) }
                     return SyncPlan(
                         formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID, zone: settings.zone,
                         device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
@@ -60,16 +61,16 @@ struct SyncPlanner: Sendable {
         try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
     }
 
-    private func plan(_ one: Incoming, isTracking: Bool, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
+    private func plan(_ one: Incoming, isTracking: Bool, by rule: MergeRule, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
         let planned = PlannedDataset(
-            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit)
+            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit, rule: rule)
         guard let version = one.version else { return try planned.planFirstExport() }
         let isComplete = try isTracking && transaction.trackedChanges(of: one.schema).isComplete
         return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
     }
 
-    /// What the guards would say.
-    private func refusals(_ incoming: [Incoming], _ transaction: LocalTransaction) throws -> [String] {
+    /// What the guards would say, and what own rows would become at a first import.
+    private func refusals(_ incoming: [Incoming], _ transaction: LocalTransaction) throws -> ([String], FirstImport?) {
         let schemas = incoming.filter { $0.version != nil && !$0.isHere }.map(\.schema)
         var found: [String] = []
         func ask(_ guarding: () throws -> Void) throws {
@@ -83,7 +84,8 @@ struct SyncPlanner: Sendable {
             let shape = try transaction.checkTable(of: schema)
             try ask { try SyncGuards.refuseUndescribedColumns(shape, schema, at: device.database.path) }
         }
-        try ask { try SyncGuards.refuseOwnRows(transaction, schemas, settings: device.settings, at: device.database.path) }
-        return found
+        var first: FirstImport?
+        try ask { first = try FirstImport(transaction, schemas, settings: device.settings, isView: false, now: device.now(), at: device.database.path) }
+        return (found, first)
     }
 }

@@ -13,6 +13,7 @@ struct ExportCommand: AsyncParsableCommand {
               snapsync export --db phone.db
               snapsync export --db phone.db --level 6 --json
               snapsync export --db phone.db --full
+              snapsync export --db phone.db --allow-shrink notifications
               snapsync export --db phone.db --asset-limit 500MB
             """)
 
@@ -23,6 +24,7 @@ struct ExportCommand: AsyncParsableCommand {
     var full = false
     @Option(name: .long, help: ArgumentHelp("How large an asset may be, from now on, instead of what init said.", valueName: "size"))
     var assetLimit: ByteCount?
+    @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -35,7 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
         try await output.printer.run {
             defer { progress?.line.clear() }
             if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
-            let report = try await engine.export(level: level, isFull: full, progress: progress?.handler)
+            let report = try await engine.export(level: level, isFull: full, allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
             try output.printer.print(report, report.lines)
         }

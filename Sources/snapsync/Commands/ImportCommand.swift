@@ -14,6 +14,7 @@ struct ImportCommand: AsyncParsableCommand {
             EXAMPLES
               snapsync import --db watch.db
               snapsync import --db watch.db --version 12
+              snapsync import --db watch.db --allow-shrink notifications
               snapsync import --db any.db --file notifications.json.gz
             """)
 
@@ -26,11 +27,13 @@ struct ImportCommand: AsyncParsableCommand {
     var datasets: String?
     @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
     var acceptOlder = false
+    @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard version == nil || file == nil else { throw ValidationError("Give --version or --file, not both.") }
         guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else { throw ValidationError("--allow-shrink belongs to an import of the newest version.") }
         guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
     }
 
@@ -45,7 +48,7 @@ struct ImportCommand: AsyncParsableCommand {
             } else if let version {
                 report = try await engine.importVersion(version, progress: progress?.handler)
             } else {
-                report = try await engine.importNewest(progress: progress?.handler)
+                report = try await engine.importNewest(allowing: shrinking.approval, progress: progress?.handler)
             }
             progress?.line.clear()
             try output.printer.print(report, report.lines)

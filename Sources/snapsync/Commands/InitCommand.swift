@@ -18,13 +18,15 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
+              snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
+              snapsync init --db restored.db --take-over
             """)
 
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
-    @Option(name: .long, help: "What this device does: writer publishes, reader imports, peer does both.")
-    var role: Role
+    @Option(name: .long, help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
+    var role: Role?
     @Option(name: .long, help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
@@ -37,6 +39,10 @@ struct InitCommand: AsyncParsableCommand {
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
+    @Flag(name: .long, help: "Let rows that are in the tables already, and that the cloud lacks, stay at the first import.")
+    var adopt = false
+    @Flag(name: .long, help: "Take over a device's name: after a lost or copied database. In a database that is set up, nothing else is changed.")
+    var takeOver = false
     @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
     var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
@@ -64,6 +70,8 @@ struct InitCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
+        guard role != nil || takeOver else { throw ValidationError("Say what this device does: --role writer, reader or peer.") }
+        guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
         guard !create || datasets == nil else {
             throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
         }
@@ -72,14 +80,22 @@ struct InitCommand: AsyncParsableCommand {
 
     func run() async throws {
         let db = try database.path()
+        guard let role else { return try await takeOver(db) }
         guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
         var request = SetupRequest(
             database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
-            enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement)
+            enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)
+            try output.printer.print(report, lines(report))
+        }
+    }
+
+    private func takeOver(_ db: String) async throws {
+        try await output.printer.run {
+            let report = try await SyncEngine(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(as: device)
             try output.printer.print(report, lines(report))
         }
     }

@@ -13,12 +13,14 @@ struct SyncCommand: AsyncParsableCommand {
 
             EXAMPLES
               snapsync sync --db phone.db
+              snapsync sync --db phone.db --allow-shrink notifications
               */15 * * * * snapsync sync --quiet --db /var/lib/app/phone.db
             """)
 
     @OptionGroup var database: DatabaseOptions
     @Flag(name: .long, help: "Print nothing when all is well.")
     var quiet = false
+    @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
@@ -28,7 +30,7 @@ struct SyncCommand: AsyncParsableCommand {
             defer { progress?.line.clear() }
             // Who turned sync off knows; cron need not tell him every quarter of an hour.
             if quiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
-            let report = try await engine.sync(progress: progress?.handler)
+            let report = try await engine.sync(allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
             if !quiet { try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
         }

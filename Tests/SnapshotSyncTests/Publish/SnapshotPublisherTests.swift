@@ -113,6 +113,8 @@ import Testing
         let record = CloudRecord(type: "Other", name: "other", fields: ["x": .integer(1)])
         let foreign = try await scene.cloud.prepare(CommitDraft(device: "desk", saving: [record], clock: scene.clock.now()), after: token, in: scene.zone)
         _ = try await scene.cloud.publish(foreign)
+        // This database is the desk, whoever published in its name before.
+        _ = try await scene.engine("writer.db").takeOver()
         try scene.writer.run("UPDATE things SET size = 5 WHERE count = 1")
         let before = try scene.writer.dump()
         let error = try await #require(throws: SyncError.self) { try await scene.export() }

@@ -101,7 +101,8 @@ import Testing
     @Test func rowsOfOnesOwnAreReplacedOnlyWhereThatWasAskedFor() async throws {
         let scene = try await scene()
         try await scene.export()
-        try scene.reader.run("INSERT INTO things(id) VALUES('mine')")
+        let before = "INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('before'); DELETE FROM snapsync_importing"
+        try scene.reader.run(before)
         let error = try await refused(scene)
         #expect(error.code == .refused)
         #expect(try #require(error.hint).contains("--replace"))
@@ -109,7 +110,7 @@ import Testing
         let asked = try await self.scene(replacesOwnRows: true)
         try await asked.export()
         // What was there before init is replaced; what was made after it is a change of this device and stays.
-        try asked.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('before'); DELETE FROM snapsync_importing")
+        try asked.reader.run(before)
         try asked.reader.run("INSERT INTO things(id) VALUES('mine')")
         try await asked.importNewest()
         #expect(try asked.reader.run("SELECT id FROM things WHERE id IN ('before', 'mine')") == "mine\n")
@@ -122,7 +123,7 @@ import Testing
         let plain = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"
         let schema = try DatasetSchema(name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         let scene = try await SyncScene("\(plain); \(DatasetSchema.everyKindTable())", datasets: [schema, .everyKind()])
-        try scene.reader.run("INSERT INTO things(id) VALUES('mine')")
+        try scene.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing")
         // So far the zone has only the other dataset.
         try scene.writer.run("INSERT INTO plain VALUES('a', 'b')")
         try scene.writer.run("UPDATE snapsync_settings SET value = json_remove(value, '$.datasets[1]') WHERE key = 'datasets'")
@@ -211,6 +212,7 @@ import Testing
             CREATE TABLE things(id TEXT PRIMARY KEY, changed TEXT, count INTEGER, size REAL)
             """)
         try await scene.setUp("reader.db", .writer, device: "desk", datasets: [known])
+        _ = try await scene.engine("reader.db").takeOver()
         let report = try await scene.importNewest()
         #expect(report.warnings.count == 1)
         #expect(report.warnings[0].contains("done, image, tags"))

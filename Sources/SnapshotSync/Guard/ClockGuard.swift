@@ -1,0 +1,17 @@
+import StrictText
+
+/// A clock that is not set does not publish: its time would go with every entity that it touches.
+///
+/// The cloud makes the other check, against its own time, when the commit is put in place (`clockUnusable`).
+enum ClockGuard {
+    /// The years 2000 to 2100.
+    private static let plausible = Instant(microseconds: 946_684_800_000_000)...Instant(microseconds: 4_102_444_800_000_000)
+
+    /// Refuses a clock outside 2000 to 2100, before anything is read or written.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    static func verify(_ clock: Instant) throws {
+        guard !plausible.contains(clock) else { return }
+        throw SyncError(.refused, step: .open, at: "clock", "this device's clock says \(clock); nothing was published", hint: "set the clock, then try again; what was changed meanwhile is not lost")
+    }
+}

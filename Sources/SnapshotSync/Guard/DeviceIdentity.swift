@@ -1,0 +1,94 @@
+import CloudStore
+import Foundation
+import LocalStore
+import StrictText
+
+/// Notices that a database is a copy of another one, or a backup that was put back: somebody else syncs under its name.
+///
+/// Each report in the cloud carries a nonce that the reporting database keeps, too. Another nonce there, or a commit in this
+/// device's name that it never intended, means that the name is taken; the database takes another, and nothing is lost.
+struct DeviceIdentity {
+    /// The device, under another name if it had to take one.
+    let device: Device
+    /// What there is to say.
+    let warnings: [String]
+    /// Why it took another name; nil if it did not.
+    let reason: String?
+
+    /// Looks whether the device's name is still its own.
+    ///
+    /// - Parameter commits: what the zone has that the device has not read.
+    static func check(_ device: Device, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+        let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
+        let facts = try SyncError.at(.read) {
+            try device.database.read { Facts(name: device.settings.device, applied: applied, intended: try $0.intended(), nonces: try $0.reportNonces(), known: try $0.ownCommitsKnown()) }
+        }
+        guard let reason = facts.reason(report, commits) else {
+            var same = device
+            same.reportSeen = report?.nonce
+            return DeviceIdentity(device: same, warnings: [], reason: nil)
+        }
+        let name = String(device.settings.device.prefix(59)) + "-" + String(UInt16.random(in: 0x1000...UInt16.max), radix: 16)
+        try SyncError.at(.open) {
+            try device.database.write { transaction in
+                try transaction.setDevice(name)
+                try transaction.setReportNonces(nil)
+            }
+        }
+        var renamed = device
+        renamed.settings.device = name
+        return DeviceIdentity(
+            device: renamed, warnings: ["\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(name) from now on, and nothing of it was lost"], reason: reason)
+    }
+
+    /// The facts that decide, without files or clocks.
+    struct Facts {
+        let name: String
+        let applied: AppliedVersion?
+        let intended: IntendedVersion?
+        let nonces: ReportNonces?
+        /// Up to that number, commits in the device's name are known to be another database's.
+        let known: Int
+
+        /// Why the name is another database's; nil if it is not.
+        func reason(_ report: DeviceReport?, _ commits: [Commit]) -> String? {
+            // Before its first version a database has made no commit; what is there is the first import's matter.
+            // A commit that deletes the zone or makes it anew is an administrator's, who may use the creator's name, and holds no data.
+            let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty && $0.messages.isEmpty) }
+            if applied != nil, let foreign = withData.first(where: { $0.device == name && $0.token.number > known && $0.token != intended?.version.token }) {
+                return "version \(foreign.token.number) was published as \(name), and not from here"
+            }
+            guard let report else { return nil }
+            if let nonce = report.nonce { return nonces?.include(nonce) == true ? nil : "another database has synced as \(name)" }
+            if let applied, let reported = report.token, reported.number > max(applied.number, known) { return "\(name) has reported version \(reported.number), which is not here" }
+            return nil
+        }
+    }
+}
+
+extension Device {
+    /// Sees that this publisher is who it says it is.
+    ///
+    /// - Returns: what says so, with the device's present name.
+    /// - Throws: ``SyncError`` with `.refused` where only one device publishes and it may be another database by now.
+    func checkIdentity(applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+        let identity = try await DeviceIdentity.check(self, applied: applied, commits: commits)
+        guard let reason = identity.reason, try await SyncError.at(.open, { try await cloud.zone(zone) }).publishers == .one else { return identity }
+        throw SyncError(
+            .refused, step: .announce, at: "zone \(zone)",
+            "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
+            hint: "decide which database publishes: this one with snapsync init --take-over --db \(database.path), then snapsync import; or leave it to the other one")
+    }
+
+    /// The nonce of the report that is about to be written: noted here first.
+    func nextNonce() throws -> String {
+        try database.write { transaction in
+            let known = try transaction.reportNonces()
+            // A nonce that was not seen in the cloud yet serves again, for nobody else can have it.
+            if let known, known.next != reportSeen { return known.next }
+            let next = UUID().uuidString.lowercased()
+            try transaction.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
+            return next
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// A container file beside the database that keeps rows which a first import takes out: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.
+///
+/// It can be read with `zcat` and imported with `snapsync import --file`. Nobody but the user removes it.
+final class KeptCopy {
+    let schema: DatasetSchema
+    /// The file's path.
+    let path: String
+    private let encoder: BlockEncoder
+    private let compressor: MemberCompressor
+    private let assembly: SnapshotAssembly
+    private let file: FileHandle
+    private var isFirst = true
+    private var isFinished = false
+    private var last: EntityKey?
+    /// How many rows it has.
+    private(set) var count = 0
+
+    /// Begins a copy of rows of a dataset.
+    ///
+    /// - Throws: ``SyncError`` with `.inputOutput` if the file cannot be made.
+    init(_ schema: DatasetSchema, of database: String, now: Instant, number: Int) throws {
+        self.schema = schema
+        let folder = database + ".snapsync-kept"
+        let stamp = now.description.filter { $0 != "-" && $0 != ":" }
+        let path = "\(folder)/\(stamp)-\(schema.name)\(number == 0 ? "" : "-\(number + 1)").json.gz"
+        self.path = path
+        do {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Self.failure(path)
+        }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        self.file = file
+        encoder = BlockEncoder(schema: schema, blockEntities: 400)
+        compressor = try MemberCompressor()
+        assembly = try SnapshotAssembly(schema: schema, syncTimestamp: now, blockEntities: 400) { bytes in
+            do { try file.write(contentsOf: Data(bytes)) } catch { throw Self.failure(path) }
+        }
+    }
+
+    /// Adds a row, whose key must come after the one before.
+    func add(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
+        try give(encoder)
+        last = key
+        count += 1
+        try drain()
+    }
+
+    /// Whether a row of that key can come next.
+    func takes(_ key: EntityKey) -> Bool { last.map { $0 < key } ?? true }
+
+    /// Ends the file and makes it durable.
+    func finish() throws {
+        guard !isFinished else { return }
+        encoder.finish()
+        try drain()
+        _ = try assembly.end()
+        do { try file.synchronize() } catch { throw Self.failure(path) }
+        isFinished = true
+    }
+
+    /// Removes the file, and its folder if nothing else is in it.
+    func discard() {
+        try? file.close()
+        try? FileManager.default.removeItem(atPath: path)
+        rmdir((path as NSString).deletingLastPathComponent)
+    }
+
+    private func drain() throws {
+        while let block = encoder.popCompleted() {
+            try assembly.append(try compressor.compress(block, isFirst: isFirst))
+            isFirst = false
+            encoder.recycle(block)
+        }
+    }
+
+    private static func failure(_ path: String) -> SyncError {
+        SyncError(.inputOutput, step: .store, at: path, "the copy of the rows that give way cannot be written: \(String(cString: strerror(errno))); nothing was changed", hint: "check the folder's mode and the disk's room")
+    }
+}

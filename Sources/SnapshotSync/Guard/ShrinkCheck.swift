@@ -1,0 +1,87 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+
+/// The shrink guard at work: what a publisher asks before its commit, and a reader before it imports.
+struct ShrinkCheck: Sendable {
+    let device: Device
+    let allowed: ShrinkApproval
+
+    /// The approvals that a commit after `token` needs, given what it is about to save.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` for a dataset that shrinks without having been allowed to.
+    func approvals(for counts: [(schema: DatasetSchema, count: Int)], after token: ChangeToken?) async throws -> [String] {
+        try refuseUnknownNames()
+        let before = try countsHere()
+        // What did not lose anything is no smaller than a version that the guard let pass: no older commit need be read.
+        guard let token, allowed != .none || counts.contains(where: { $0.count < before[$0.schema.recordName] ?? 0 }) else { return [] }
+        let known = try await guardian(upTo: token)
+        var approvals: [String] = []
+        for (schema, count) in counts {
+            guard let shrinkage = known.judge(count, of: schema.recordName, number: token.number + 1) else { continue }
+            guard allowed.covers(schema.name) else {
+                throw SyncError(
+                    .refused, step: .announce, at: "\(device.database.path), table \(schema.table)",
+                    "it has \(count) of the \(shrinkage.largest) entities that dataset \(schema.name) had; nothing was published",
+                    hint: "if they were meant to go: snapsync sync --allow-shrink \(schema.name); else bring them back first (snapsync cat \(schema.name) shows the last version)")
+            }
+            approvals.append(ShrinkApproval.text(ofRecord: schema.recordName))
+        }
+        return approvals
+    }
+
+    /// Refuses commits that shrink a dataset of this device without approval; one that was approved later will do.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`.
+    func verify(_ changes: ZoneChanges, after token: ChangeToken?) async throws {
+        try refuseUnknownNames()
+        // A first visit has nothing to lose to the cloud; what it has of its own is the first import's matter.
+        guard let token, try hasLosses(changes) else { return }
+        var known = changes.base.isEmpty ? try await guardian(upTo: token) : ShrinkGuard()
+        known.accept()
+        known.begin(at: changes.base)
+        for commit in changes.commits { known.take(commit) }
+        for shrinkage in known.unapproved {
+            guard let schema = device.settings.datasets.first(where: { $0.recordName == shrinkage.record }), !allowed.covers(schema.name) else { continue }
+            throw SyncError(
+                .refused, step: .verify, at: "\(schema.name)@\(shrinkage.number)",
+                "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
+                hint: "if that is meant, publish with: snapsync sync --allow-shrink \(schema.name); or take it here alone: snapsync import --allow-shrink \(schema.name)")
+        }
+    }
+
+    /// Whether a dataset has fewer entities after one of the commits than before it.
+    private func hasLosses(_ changes: ZoneChanges) throws -> Bool {
+        guard changes.base.isEmpty else { return true }
+        var counts = try countsHere()
+        for commit in changes.commits {
+            if !commit.deleted.isEmpty || commit.zoneDeletion != nil { return true }
+            for record in commit.saved {
+                guard let count = ShrinkGuard.count(record) else { continue }
+                if count < counts[record.name] ?? 0 { return true }
+                counts[record.name] = count
+            }
+        }
+        return false
+    }
+
+    /// How many entities the applied version has, by the record's name.
+    private func countsHere() throws -> [String: Int] {
+        let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates() } }
+        return Dictionary(uniqueKeysWithValues: device.settings.datasets.compactMap { schema in states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) } })
+    }
+
+    private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
+        var known = ShrinkGuard()
+        for commit in try await SyncError.at(.fetch, { try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) { known.take(commit) }
+        return known
+    }
+
+    private func refuseUnknownNames() throws {
+        let unknown = allowed.unknownNames(among: device.settings.datasets.map(\.name))
+        guard !unknown.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: "--allow-shrink", "this database has no dataset \(unknown.joined(separator: ", "))",
+            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one")
+    }
+}

@@ -1,0 +1,40 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// The policy `single`: of all entities of both sides one stays, the later; of equally late ones the fuller, then the one
+/// with the greater hash. The others are deleted, and the deletions are tracked, so that they are gone everywhere.
+struct SinglePolicy {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+    let ledger: ImportLedger
+
+    /// Keeps a copy of the rows that are here, before a version comes. Call before anything is changed.
+    func keepCopy(besides version: Int) throws {
+        let rows = try ownRows()
+        // One row of one's own and nothing in the version: nothing can be lost.
+        guard !rows.isEmpty, rows.count + version > 1 else { return }
+        for key in rows.keys.sorted() { try ledger.copy(key, of: schema, in: transaction) }
+    }
+
+    /// Deletes all rows but one. Call when the version is in.
+    func settle() throws {
+        let rows = try ownRows()
+        guard rows.count > 1 else { return }
+        let ranked = try rows.map { key, state in (key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
+            .sorted { ($0.instant, $0.state.filledCount, $0.state.hash) > ($1.instant, $1.state.filledCount, $1.state.hash) }
+        for loser in ranked.dropFirst() {
+            _ = try transaction.deleteEntity(loser.key, of: schema)
+            let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))
+            try transaction.trackChange(of: loser.key, in: schema, at: later)
+            ledger.note(loser.key, schema, "deleted: only one may be left")
+        }
+    }
+
+    private func ownRows() throws -> [EntityKey: EntityState] {
+        let states = EntityStates(schema: schema)
+        try transaction.giveRows(of: schema, to: states)
+        return states.states
+    }
+}

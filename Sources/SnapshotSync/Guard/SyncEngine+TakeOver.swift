@@ -1,0 +1,56 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+import StrictText
+
+extension SyncEngine {
+    /// Makes this database, which is set up, the device of a name, whoever had it before: after a lost or copied database.
+    ///
+    /// The database that had the name notices at its next sync and takes another. Nothing is published; a publisher imports first.
+    ///
+    /// - Parameter name: the device's name; nil means the zone's publisher, if it has only one and this one publishes, else the
+    ///   name that the device has.
+    public func takeOver(as name: String? = nil) async throws -> SetupReport {
+        try await locked {
+            var device = try device()
+            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            let mustBe = device.settings.role.publishes && info.publishers == .one ? info.creator : nil
+            let name = name ?? mustBe ?? device.settings.device
+            guard mustBe == nil || name == mustBe else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
+                    hint: "leave out --device, or give --device \(info.creator)")
+            }
+            let report = try await SyncError.at(.open) { try await device.cloud.deviceReport(of: name, in: device.zone) }
+            let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token }
+            try SyncError.at(.open) {
+                try device.database.write { transaction in
+                    try transaction.setDevice(name)
+                    try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
+                }
+            }
+            device.settings.device = name
+            device.reportSeen = report?.nonce
+            await device.report(try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } })
+            let settings = device.settings
+            return SetupReport(
+                database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
+                device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() }, cloudMade: false,
+                isEnabled: try SyncError.at(.read) { try database.read { try $0.preference().isOn } })
+        }
+    }
+}
+
+extension LocalTransaction {
+    /// Notes that the device's name is this database's from now on, whatever was reported and published under it.
+    ///
+    /// - Parameters:
+    ///   - seen: the nonce of the last report under the name.
+    ///   - newest: the zone's newest commit; those up to it in the device's name are no news. 0 opens the latch.
+    func noteTakeOver(seen: String?, newest: Int) throws {
+        try setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
+        try setOwnCommitsKnown(newest)
+        if newest == 0 { try setBootstrapNote(BootstrapNote(madeZone: true)) }
+    }
+}

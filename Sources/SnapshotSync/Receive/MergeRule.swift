@@ -1,0 +1,16 @@
+import StrictText
+
+/// How an import decides between what was changed here and the version, where it is not the ordinary last write wins.
+struct MergeRule: Sendable, Hashable {
+    /// Last write wins.
+    static let ordinary = MergeRule()
+
+    /// Whether any entity or tombstone of the version beats a change made here: at a first import by the policy `replace`.
+    var cloudWins = false
+    /// Whether of equally late entities the one with more columns filled wins: the policy `single`.
+    var prefersFuller = false
+    /// Whether the rows that lose are kept in a file: at a first import.
+    var keepsCopy = false
+    /// Up to here the cloud no longer knows what was deleted: an older change of an entity that it lacks does not bring it back.
+    var horizon: Instant?
+}

@@ -1,0 +1,67 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What an import does besides replacing datasets: own rows at the first one, parents that are still needed, entities that
+/// cannot stay and those that come back.
+struct MergingImport {
+    private let device: Device
+    private let transaction: LocalTransaction
+    private let first: FirstImport
+    private let ledger: ImportLedger
+
+    /// Folds what was noted and decides what own rows become. Nothing in the datasets' tables is changed.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
+    init(device: Device, transaction: LocalTransaction, schemas: [DatasetSchema], isView: Bool, ledger: ImportLedger) throws {
+        self.device = device
+        self.transaction = transaction
+        self.ledger = ledger
+        try transaction.foldNotes(of: device.settings.datasets)
+        first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
+        ledger.parents = try ParentKeeper(transaction, datasets: device.settings.datasets)
+    }
+
+    /// How a dataset is merged.
+    ///
+    /// - Parameters:
+    ///   - changes: what the cloud has had since the applied version; nil for a view.
+    ///   - isFirst: whether there is no applied version.
+    func rule(of one: IncomingDataset, in changes: ZoneChanges?, isFirst: Bool) -> MergeRule {
+        // Change assets tell of every deletion, however old.
+        let horizon = one.snapshot == nil ? nil : changes.flatMap { TombstoneHorizon.latest(of: one.schema, in: $0.commits, wasPruned: !isFirst && !$0.base.isEmpty) }
+        return first.rule(of: one.schema, horizon: horizon)
+    }
+
+    /// Call before the first deletion.
+    func begin(_ incoming: [IncomingDataset]) throws {
+        for one in incoming where first.isSingle(one.schema) {
+            try single(one.schema).keepCopy(besides: one.fields.recordCount)
+        }
+    }
+
+    /// Call after the last insertion.
+    func settle(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
+        // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
+        for one in incoming where one.snapshot == nil { for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) } }
+        for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
+        if let outcome = try ledger.parents?.settle(now: ledger.now, setAside: { try ledger.setAside($0, in: transaction) }) {
+            for (schema, key) in outcome.revived { ledger.note(key, schema, "revived, for what refers to them is still here") }
+            for schema in device.settings.datasets {
+                let keys = outcome.setAside.filter { $0.schema.name == schema.name }.map(\.key)
+                guard !keys.isEmpty else { continue }
+                if let lookup = ledger.lookups[schema.name] {
+                    try lookup.insertEntities(of: keys, transaction)
+                } else {
+                    // The version's entity is in an asset that this import does not read; the next one finds that it is missing.
+                    try transaction.forgetCompleteness(of: schema)
+                }
+            }
+        }
+        try SetAsideReturn(datasets: device.settings.datasets, transaction: transaction, ledger: ledger).run()
+        try transaction.endKeeping()
+    }
+
+    private func single(_ schema: DatasetSchema) -> SinglePolicy { SinglePolicy(schema: schema, transaction: transaction, ledger: ledger) }
+}

@@ -1,0 +1,59 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+
+/// Finds single entities of a version that is being applied: in the change assets, or else in the snapshot asset.
+///
+/// Used where a change that was kept had to give way, and the version's entity takes its place. On one thread.
+final class VersionLookup {
+    let schema: DatasetSchema
+    private let asset: SnapshotAsset
+    private var overlay: ChangeOverlay
+
+    /// A version that is a snapshot asset as yet.
+    init(_ asset: SnapshotAsset, _ schema: DatasetSchema) {
+        self.asset = asset
+        self.schema = schema
+        overlay = ChangeOverlay(schema: schema)
+    }
+
+    /// Lays the next commit's changes over the version.
+    func add(_ changes: ChangeSet) { overlay.add(changes) }
+
+    /// Puts kept rows back among the version's, and the version's entities in for those that gave way.
+    func putBack(_ kept: KeptRows, _ ledger: ImportLedger, _ transaction: LocalTransaction) throws {
+        try SyncError.at(.apply) {
+            var lost = try kept.putBack { try ledger.setAside($0, in: transaction) }
+            while !lost.isEmpty {
+                var next: [EntityKey] = []
+                try forEachEntity(of: lost) { key, give in next += try kept.offer(key, give) { try ledger.setAside($0, in: transaction) } }
+                lost = next
+            }
+            try kept.end()
+        }
+    }
+
+    /// Puts the version's entities of these keys in, where it has them.
+    func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {
+        guard !keys.isEmpty else { return }
+        try SyncError.at(.apply) {
+            let applier = try transaction.inserting(into: schema)
+            try forEachEntity(of: keys) { _, give in try give(applier) }
+        }
+    }
+
+    /// Calls `body` with each of these keys that the version has, and with what gives its entity.
+    private func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
+        for key in keys {
+            if case .present = overlay.change(of: key) { try body(key) { [overlay] in try overlay.give(key, to: $0) } }
+        }
+        let wanted = Set(keys.filter { overlay.change(of: $0) == nil })
+        guard !wanted.isEmpty else { return }
+        let blocks = asset.index.blocks.indices.filter { number in wanted.contains { BlockComparison.range(ofBlock: number, in: asset.index).contains($0) } }
+        try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { _, block in
+            let found = EntityStates(schema: schema) { wanted.contains($0) }
+            try block.give(to: found)
+            for key in found.states.keys.sorted() { try body(key) { [schema] in try block.give(to: FilterSink($0, schema) { $0 == key }) } }
+        }
+    }
+}

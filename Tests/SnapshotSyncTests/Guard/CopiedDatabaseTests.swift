@@ -1,0 +1,138 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+@testable import SnapshotSync
+import StrictText
+import TestSupport
+import Testing
+
+/// A database that is a copy of another one, or a backup that was put back, notices and loses nothing.
+@Suite struct CopiedDatabaseTests {
+    private func facts(applied: Int? = 3, intended: Int? = nil, nonces: ReportNonces? = ReportNonces(seen: "a", next: "b"), known: Int = 0) -> DeviceIdentity.Facts {
+        DeviceIdentity.Facts(
+            name: "me", applied: applied.map { AppliedVersion(number: $0, hash: "") }, intended: intended.map { IntendedVersion(version: AppliedVersion(number: $0, hash: "h"), sequences: [:]) },
+            nonces: nonces, known: known)
+    }
+
+    private func report(_ nonce: String?, at number: Int? = 3) -> DeviceReport {
+        DeviceReport(device: "me", role: "peer", token: number.map { ChangeToken(number: $0, hash: "") }, clock: .now, nonce: nonce)
+    }
+
+    private func commit(_ number: Int, by device: String = "me") -> Commit {
+        Commit(token: ChangeToken(number: number, hash: "h"), parent: nil, timestamp: .now, clock: .now, device: device, saved: [], deleted: [], approvals: [])
+    }
+
+    @Test func nonceAndCommitsTellWhoseNameItIs() {
+        #expect(facts().reason(nil, []) == nil)
+        #expect(facts().reason(report("a"), []) == nil && facts().reason(report("b"), []) == nil)
+        #expect(facts().reason(report("c"), [])?.contains("another database") == true)
+        // Before its first report a database has no claim to a name that somebody reports under.
+        #expect(facts(applied: nil, nonces: nil).reason(report("c"), []) != nil)
+        #expect(facts().reason(nil, [commit(4, by: "other")]) == nil)
+        #expect(facts().reason(nil, [commit(4)])?.contains("version 4") == true)
+        #expect(facts(intended: 4).reason(nil, [commit(4)]) == nil)
+        #expect(facts(known: 4).reason(nil, [commit(4)]) == nil && facts(known: 4).reason(nil, [commit(4), commit(5)]) != nil)
+        #expect(facts(applied: nil).reason(nil, [commit(4)]) == nil)
+        // Reports of an earlier snapsync have no nonce, but a version.
+        #expect(facts().reason(report(nil, at: 3), []) == nil && facts().reason(report(nil, at: 4), []) != nil)
+    }
+
+    /// Copies a database with what SQLite keeps beside it.
+    private func copy(_ scene: DeviceScene, _ name: String, to other: String) throws {
+        try scene.run(name, "PRAGMA wal_checkpoint(TRUNCATE)")
+        try scene.scratch.copy(scene.scratch.path(name), to: other)
+    }
+
+    private func device(_ scene: DeviceScene, _ name: String) throws -> String {
+        try scene.run(name, "SELECT value FROM snapsync_settings WHERE key = 'device'").trimmingCharacters(in: .newlines)
+    }
+
+    @Test func aClonedReaderTakesAnotherNameAndKeepsItsChanges() async throws {
+        let scene = try await DeviceScene()
+        try await scene.add("one", .peer, DeviceScene.filled(5))
+        try await scene.export("one")
+        try await scene.add("two", .reader)
+        try await scene.importNewest("two")
+        try copy(scene, "two", to: "clone")
+        try scene.run("clone", "UPDATE notifications SET title = 'mine' WHERE id = 'n1'")
+        for round in 0..<2 {
+            try scene.run("one", "UPDATE notifications SET title = 'round \(round)' WHERE id = 'n2'")
+            try await scene.export("one")
+            #expect(try await scene.importNewest("two").warnings.isEmpty)
+            let report = try await scene.importNewest("clone")
+            #expect(report.warnings.contains { $0.contains("another database has synced as two") } == (round == 0))
+        }
+        #expect(try device(scene, "two") == "two")
+        let name = try device(scene, "clone")
+        #expect(name.wholeMatch(of: /two-[0-9a-f]{4}/) != nil, "\(name)")
+        #expect(try scene.run("clone", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "mine\nround 1\n")
+        #expect(try await scene.cloud.deviceReports(in: scene.zone).map(\.device).sorted() == ["one", "two", name].sorted())
+        #expect(try await scene.verify("clone").isEmpty)
+    }
+
+    @Test func aRestoredBackupOfAPeerImportsWhatIsNewerAndLosesNothing() async throws {
+        let scene = try await DeviceScene()
+        try await scene.add("one", .peer, DeviceScene.filled(5))
+        try await scene.export("one")
+        try copy(scene, "one", to: "backup")
+        try scene.run("one", "UPDATE notifications SET title = 'later' WHERE id = 'n1'")
+        try await scene.export("one")
+        // The disk dies, and the backup of yesterday is put back and worked with.
+        try scene.run("backup", "UPDATE notifications SET title = 'after the restore' WHERE id = 'n2'")
+        let report = try await scene.importNewest("backup")
+        #expect(report.warnings.contains { $0.contains("version 2 was published as one, and not from here") })
+        let name = try device(scene, "backup")
+        #expect(name.hasPrefix("one-"))
+        #expect(try await scene.export("backup").version == 3)
+        #expect(try await scene.history().map(\.device) == ["one", "one", name])
+        #expect(try scene.run("backup", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "later\nafter the restore\n")
+        #expect(try await scene.verify("backup").isEmpty)
+    }
+
+    @Test func aWriterThatWasCopiedPublishesAgainOnlyWhenSomebodyHasDecided() async throws {
+        let scene = try await DeviceScene(publishers: .one)
+        try await scene.add("one", .writer, DeviceScene.filled(5))
+        try await scene.export("one")
+        try copy(scene, "one", to: "twin")
+        try scene.run("twin", "UPDATE notifications SET title = 'twin' WHERE id = 'n1'")
+        try await scene.export("twin")
+        // The first to publish keeps the name; the other one notices.
+        try scene.run("one", "UPDATE notifications SET title = 'one' WHERE id = 'n2'")
+        let error = try await #require(throws: SyncError.self) { try await scene.export("one") }
+        #expect(error.code == .refused && error.reason.contains("version 2 was published as one") && error.hint?.contains("--take-over") == true)
+        #expect(try device(scene, "one").hasPrefix("one-"))
+        #expect(try await #require(throws: SyncError.self) { try await scene.export("one") }.hint?.contains("--take-over") == true)
+        #expect(try await scene.history().count == 2)
+        // It is to be the writer: it imports, and its tracked change is still there.
+        #expect(try await scene.engine("one").takeOver().device == "one")
+        #expect(try await #require(throws: SyncError.self) { try await scene.export("one") }.hint == "run snapsync import first")
+        try await scene.importNewest("one")
+        #expect(try await scene.export("one").version == 3)
+        #expect(try scene.run("one", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "twin\none\n")
+        // Now it is the twin's turn to notice.
+        try scene.run("twin", "UPDATE notifications SET title = 'again' WHERE id = 'n3'")
+        #expect(try await #require(throws: SyncError.self) { try await scene.export("twin") }.reason.contains("version 3 was published as one"))
+    }
+
+    @Test func aReportThatCouldNotBeWrittenIsNoSignOfACopy() async throws {
+        let scene = try await DeviceScene()
+        try await scene.add("one", .peer, DeviceScene.filled(5))
+        try await scene.export("one")
+        let silent = SilentCloud(scene.cloud)
+        for round in 0..<3 {
+            try scene.run("one", "UPDATE notifications SET title = 'round \(round)'")
+            _ = try await SyncEngine(database: scene.scratch.path("one"), now: scene.clock.now) { _ in silent }.export()
+        }
+        try scene.run("one", "UPDATE notifications SET title = 'at last'")
+        #expect(try await scene.export("one").warnings.isEmpty)
+        #expect(try device(scene, "one") == "one")
+    }
+
+    /// A cloud whose reports get lost.
+    private final class SilentCloud: CloudDatabaseDecorator {
+        let wrapped: any CloudDatabase
+        init(_ wrapped: any CloudDatabase) { self.wrapped = wrapped }
+        func report(_ report: DeviceReport, in zone: ZoneID) async throws { throw CloudError(.inputOutput, at: "devices", "no") }
+    }
+}

@@ -1,0 +1,108 @@
+import CloudStore
+import SnapshotModel
+@testable import SnapshotSync
+import TestSupport
+import Testing
+
+/// Parents that are still needed come back; rows that cannot stay are kept and come back later; no import is wedged.
+@Suite struct NeededParentTests {
+    private func pair(
+        _ sql: String = DeviceScene.bucket("b") + DeviceScene.bucket("c") + DeviceScene.notification("n", in: "b"), role: SyncRole = .peer,
+        changesOnly: Bool = false
+    ) async throws -> DeviceScene {
+        let scene = try await DeviceScene(changesOnly: changesOnly)
+        try await scene.add("one", .peer, sql)
+        try await scene.export("one")
+        try await scene.add("two", role)
+        try await scene.importNewest("two")
+        return scene
+    }
+
+    @Test(arguments: [SyncRole.reader, .peer], [false, true]) func aDeletedParentThatAChildMadeHereNeedsIsRevived(role: SyncRole, changesOnly: Bool) async throws {
+        let scene = try await pair(role: role, changesOnly: changesOnly)
+        try scene.run("two", DeviceScene.notification("mine", in: "b", "offline"))
+        try scene.run("one", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
+        try await scene.export("one")
+        let report = try await scene.importNewest("two")
+        #expect(report.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
+        #expect(try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nmine\n")
+        #expect(try await scene.verify("two").isEmpty)
+        // At a reader it is an overlay that stays; a publisher tells the others.
+        try await scene.importNewest("two")
+        #expect(try scene.run("two", "SELECT count(*) FROM buckets") == "2\n")
+        guard role.publishes else { return }
+        try await scene.export("two")
+        try await scene.importNewest("one")
+        #expect(try scene.run("one", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications") == "b|1\nc|\nmine\n")
+    }
+
+    @Test(arguments: [false, true]) func aParentThatWasDeletedHereComesBackForTheVersionsNewChild(changesOnly: Bool) async throws {
+        let scene = try await pair(changesOnly: changesOnly)
+        try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
+        try scene.run("one", DeviceScene.notification("new", in: "b"))
+        try await scene.export("one")
+        let report = try await scene.importNewest("two")
+        #expect(report.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
+        #expect(try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nnew\n")
+        #expect(try await scene.verify("two").isEmpty)
+        try await scene.export("two")
+        try await scene.importNewest("one")
+        #expect(try scene.run("one", "SELECT id FROM buckets ORDER BY id; SELECT id FROM notifications") == "b\nc\nnew\n")
+    }
+
+    @Test func whatDangledBeforeDanglesOnAndStopsNoImport() async throws {
+        let scene = try await pair()
+        try scene.run("two", DeviceScene.notification("lost", in: "nowhere"))
+        try scene.run("one", DeviceScene.notification("more", in: "c"))
+        try await scene.export("one")
+        #expect(try await scene.importNewest("two").warnings.isEmpty)
+        #expect(try scene.run("two", "SELECT id FROM notifications ORDER BY id") == "lost\nmore\nn\n")
+    }
+
+    @Test func parentsOfParentsAreRevivedToo() async throws {
+        let groups = try DatasetSchema(name: "groups", table: "groups", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text)])
+        func child(_ name: String) throws -> DatasetSchema {
+            try DatasetSchema(name: name, table: name, key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("up", .text)])
+        }
+        let scene = try await DeviceScene([groups, child("teams"), child("people")])
+        let tables = """
+            CREATE TABLE groups(id TEXT PRIMARY KEY); CREATE TABLE teams(id TEXT PRIMARY KEY, up TEXT NOT NULL REFERENCES groups(id));
+            CREATE TABLE people(id TEXT PRIMARY KEY, up TEXT NOT NULL REFERENCES teams(id) ON DELETE CASCADE);
+            """
+        try await scene.add("one", .peer, tables + "INSERT INTO groups VALUES('g'); INSERT INTO teams VALUES('t', 'g'); INSERT INTO people VALUES('p', 't')")
+        try await scene.export("one")
+        try await scene.add("two", .reader, tables)
+        try await scene.importNewest("two")
+        try scene.run("two", "INSERT INTO people VALUES('new', 't'), ('newer', 't')")
+        try scene.run("one", "DELETE FROM people; DELETE FROM teams; DELETE FROM groups")
+        try await scene.export("one")
+        try await scene.importNewest("two")
+        #expect(try scene.run("two", "SELECT * FROM groups; SELECT * FROM teams; SELECT * FROM people; PRAGMA foreign_key_check") == "g\nt|g\nnew|t\nnewer|t\n")
+        #expect(try await scene.verify("two").isEmpty)
+    }
+
+    @Test func aChildWhoseParentIsNotKnownIsSetAsideAndComesBackWithIt() async throws {
+        let kinds = try DatasetSchema(name: "kinds", table: "kinds", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("code", .text)])
+        let items = try DatasetSchema(name: "items", table: "items", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("kind", .text)])
+        let scene = try await DeviceScene([kinds, items])
+        let tables = "CREATE TABLE kinds(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE); CREATE TABLE items(id TEXT PRIMARY KEY, kind TEXT NOT NULL REFERENCES kinds(code));"
+        try await scene.add("one", .peer, tables + "INSERT INTO kinds VALUES(1, 'old'); INSERT INTO items VALUES('a', 'old')")
+        try await scene.export("one")
+        try await scene.add("two", .reader, tables)
+        try await scene.importNewest("two")
+        // The parent is still there, under another code: no row of it can be brought back.
+        try scene.run("two", "INSERT INTO items VALUES('mine', 'old')")
+        try scene.run("one", "UPDATE kinds SET code = 'new'; UPDATE items SET kind = 'new'")
+        try await scene.export("one")
+        let report = try await scene.importNewest("two")
+        #expect(report.warnings.contains { $0.hasPrefix("items: 1 entity set aside: what they refer to is not there") && $0.contains("\"mine\"") })
+        #expect(try scene.run("two", "SELECT * FROM items; SELECT entity FROM snapsync_set_aside; PRAGMA foreign_key_check") == "a|new\n{\"id\":\"mine\",\"kind\":\"old\"}\n")
+        #expect(try await scene.verify("two").isEmpty)
+        // The parent arrives later.
+        try scene.run("one", "INSERT INTO kinds VALUES(2, 'old')")
+        try await scene.export("one")
+        #expect(try await scene.importNewest("two").warnings.contains { $0.hasPrefix("items: 1 entity came back") })
+        #expect(try scene.run("two", "SELECT * FROM items ORDER BY id; SELECT count(*) FROM snapsync_set_aside; SELECT key FROM snapsync_changes") == "a|new\nmine|old\n0\nmine\n")
+        #expect(try await scene.verify("two").isEmpty)
+    }
+}
