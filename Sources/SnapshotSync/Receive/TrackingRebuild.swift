@@ -7,7 +7,8 @@ import SnapshotModel
 /// went with it.
 ///
 /// The rows are compared with the version that is here, block by block; an entity that differs was changed, and its instant is
-/// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it.
+/// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it. Entities
+/// that are missing were not deleted by anybody that is known; they stay for the import to bring back.
 struct TrackingRebuild: Sendable {
     let device: Device
 
@@ -41,8 +42,13 @@ struct TrackingRebuild: Sendable {
         let found = try comparison.untrackedChanges()
         try SyncError.at(.read) {
             try device.database.write { transaction in
-                for change in found { try transaction.noteTouched(change.key, of: comparison.schema, replacing: change.seen, at: device.now()) }
-                try transaction.regainCompleteness(of: comparison.schema)
+                let rows = try transaction.lookup(of: comparison.schema), nowhere = EntityStates(schema: comparison.schema) { _ in false }
+                // A row that is missing without a tracked deletion counts as damage: the import brings it back.
+                let missing = try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key)
+                for change in found where !missing.contains(change.key) {
+                    try transaction.noteTouched(change.key, of: comparison.schema, replacing: change.seen, at: device.now())
+                }
+                if missing.isEmpty { try transaction.regainCompleteness(of: comparison.schema) }
             }
         }
     }

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [-90_000, 90_000]) func aClockADayOffTheDirectorysOwnPublishesNothing(seconds: Int64) async throws {
         let scratch = try ScratchDirectory()
-        _ = try await SyncEngine.setUp(SetupRequest(database: scratch.path("one"), cloud: scratch.path("cloud"), role: .writer, device: "one", createsTables: true))
+        _ = try await SyncEngine.setUp(SetupRequest(database: scratch.path("one"), cloud: scratch.path("cloud"), role: .writer, device: "one", createsTables: true, enables: true))
         let now: @Sendable () -> Instant = { Instant.now.advanced(byMicroseconds: seconds * 1_000_000) }
         // Folders may have been made; no file may be left in them.
         func files() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: scratch.path("cloud")).filter { $0.contains(".json") }.sorted() }
