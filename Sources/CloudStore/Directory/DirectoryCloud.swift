@@ -174,7 +174,7 @@ extension DirectoryCloud {
         try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
     }
 
-    private func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
+    func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
                 continuation.resume(with: Result { try body(try self.openRoot()) })
