@@ -19,6 +19,16 @@ package struct DirectoryProbe: Sendable, Hashable {
     /// Whether new files can be put in place without replacing anything, in any of the ways.
     package var canPublish: Bool { hasNamelessFiles || hasHardLinks || hasExclusiveRename }
 
+    /// What was found elsewhere.
+    package init(hasNamelessFiles: Bool, hasHardLinks: Bool, hasExclusiveRename: Bool, synchronizeFailure: String?, isCaseSensitive: Bool, clock: Instant) {
+        self.hasNamelessFiles = hasNamelessFiles
+        self.hasHardLinks = hasHardLinks
+        self.hasExclusiveRename = hasExclusiveRename
+        self.synchronizeFailure = synchronizeFailure
+        self.isCaseSensitive = isCaseSensitive
+        self.clock = clock
+    }
+
     /// Tries the calls out beneath a zone.
     ///
     /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput` where no folder or file can be made.

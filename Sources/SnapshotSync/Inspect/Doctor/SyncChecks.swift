@@ -69,7 +69,7 @@ enum SyncChecks {
         guard let failure = status.lastError else { return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed") }
         return .warning(
             "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)", means: "nothing was changed by it; if the reason is still there, it is among these findings",
-            do: failure.hint ?? "run: snapsync sync \(place)")
+            do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 
     private static func copies(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
