@@ -76,6 +76,19 @@ package enum CloudForgery {
             """, [path, record])
     }
 
+    /// Makes a device's report so many days older.
+    package static func ageReport(_ path: String, days: Int) throws {
+        try Python.run(common + """
+
+            import datetime
+            report = json.load(open(sys.argv[1], encoding='utf-8'))['report']
+            clock = datetime.datetime.fromisoformat(report['clock'].replace('Z', '+00:00')) - datetime.timedelta(days=int(sys.argv[2]))
+            report['clock'] = clock.strftime('%Y-%m-%dT%H:%M:%S.%fZ')
+            body = json.dumps(report, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+            open(sys.argv[1], 'w', encoding='utf-8').write('{"report":' + body + ',"sha256":"' + sha(body) + '"}')
+            """, [path, "\(days)"])
+    }
+
     private static let common = """
         import gzip, hashlib, json, os, re, struct, sys, zlib
         zone = os.path.dirname(os.path.dirname(sys.argv[1]))

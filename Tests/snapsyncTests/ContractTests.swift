@@ -74,7 +74,7 @@ import Testing
     @Test(arguments: [
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
-        "import --db a --version 1 --file b", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
+        "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor", "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
         "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
         "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
         "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
@@ -150,6 +150,13 @@ import Testing
         check(try scene.json("history --db watch.db"), "history --json")
         check(try scene.json("status --cloud cloud"), "status --cloud --json")
         check(try scene.json("verify --all --cloud cloud"), "verify --json")
+        check(try scene.json("doctor --cloud cloud"), "doctor --json")
+        let ill = try scene.run("doctor --db phone.db --cloud none --json")
+        check(try #require(try JSONSerialization.jsonObject(with: ill.output) as? [String: Any]), "doctor --json")
+        var accepted = try putBack().json("import --db watch.db --accept-rollback 1")
+        check(try #require(accepted["imported"] as? [String: Any]), "import --json")
+        accepted["imported"] = [String: Any]()
+        check(accepted, "import --accept-rollback --json")
         check(try scene.json("verify --db phone.db --local"), "verify --json")
         try checkVersions(scene) { check($0, $1) }
         try scene.forkOfPeers()
@@ -191,6 +198,41 @@ import Testing
             let unseen = Set(fields.map(\.path)).subtracting(seen[heading] ?? [])
             #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
         }
+    }
+
+    /// A reader that has seen version 2 of a zone that was put back to version 1.
+    private func putBack() throws -> Scene {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'two'")
+        for line in ["sync --db phone.db", "sync --db watch.db"] { try scene.succeed(line) }
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
+        return scene
+    }
+
+    /// What hints and findings advise can be typed.
+    @Test func textsNameOnlyCommandsAndFlagsThatExist() throws {
+        let page = try CommandPage()
+        let known = Dictionary(grouping: page.flags, by: { $0.key.split(separator: " ").first.map(String.init) ?? "" }).mapValues { Set($0.flatMap(\.value).map(\.name)) }
+        let prose: Set<String> = ["on", "makes", "works", "here", "had", "has", "set", "out", "itself", "init", "is", "can", "reads", "and", "or", "then"]
+        var count = 0
+        let sources = CommandPage.root.appendingPathComponent("Sources").path
+        for name in try FileManager.default.subpathsOfDirectory(atPath: sources) where name.hasSuffix(".swift") {
+            let text = try String(contentsOfFile: "\(sources)/\(name)", encoding: .utf8)
+            for line in text.split(separator: "\n") where !line.drop(while: { $0 == " " }).hasPrefix("//") {
+                for match in line.matches(of: /snapsync ([a-z]+)((?: (?:--[a-z-]+|[A-Z][A-Z…]*|\\\([^)]*\)|[0-9]+[A-Za-z]*))*)/) {
+                    let command = String(match.1)
+                    guard let flags = known[command] else {
+                        #expect(prose.contains(command), "\(name): snapsync \(command)")
+                        continue
+                    }
+                    count += 1
+                    for flag in match.2.split(separator: " ") where flag.hasPrefix("--") { #expect(flags.contains(String(flag)), "\(name): snapsync \(command) \(flag)") }
+                }
+            }
+        }
+        #expect(count > 80)
     }
 
     /// The reports of the commands that keep, compare and bring back versions.

@@ -65,6 +65,18 @@ import Testing
     }
 
     @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func doctorNamesWhatAPublisherMayNotWrite() throws {
+        let scene = try openScene()
+        try chmod("a-w", "cloud", in: scene)
+        let cloud = try scene.cloudListing()
+        let run = try runUnprivileged("doctor --db phone.db", in: scene)
+        #expect(run.status == 77 && run.text.contains("error: permission: this user may not write in private/ZentikSyncZone"), "\(run.text)\(run.errorText)")
+        // A reader needs no more than reading.
+        #expect(try runUnprivileged("doctor --db watch.db", in: scene).status == 0)
+        #expect(try scene.cloudListing() == cloud)
+    }
+
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
     func cloudThatMayNotBeWrittenIsReadAndNotPublishedTo() throws {
         let scene = try openScene()
         try chmod("a-w", "cloud", in: scene)

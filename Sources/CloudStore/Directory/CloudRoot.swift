@@ -20,11 +20,15 @@ enum CloudRoot {
     }
 
     /// Makes the directory a cloud with this identity, or returns the identity that it has.
-    static func create(_ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker) throws -> CloudIdentity {
+    ///
+    /// - Parameter besideOthers: whether other files may lie in it.
+    static func create(
+        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false
+    ) throws -> CloudIdentity {
         try makeLastPart(of: path, calls)
         let root = try open(path, calls)
         if let found = try CloudMarker.read(in: root) { return found }
-        guard try root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
+        guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud between the two looks.
             if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")

@@ -51,11 +51,15 @@ public final class DirectoryCloud: CloudDatabase {
     /// - Throws: ``CloudError`` with `.notACloud` if other files are there, `.invalidArguments`, `.cloudUnavailable` if even the
     ///   directory above is missing, and as ``init(path:expecting:)``.
     public static func create(at path: String, container: String) throws -> DirectoryCloud {
-        try create(at: path, container: container, calls: LinuxFileSystem(), nonces: .system)
+        try create(at: path, container: container, besideOthers: false)
     }
 
     /// Makes a cloud on other system calls, with other random names.
-    package static func create(at path: String, container: String, calls: any FileSystemCalls, nonces: NonceSource) throws -> DirectoryCloud {
+    ///
+    /// - Parameter besideOthers: whether other files may lie in the directory, which only its owner knows.
+    package static func create(
+        at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false
+    ) throws -> DirectoryCloud {
         guard CloudNames.isContainer(container) else {
             throw CloudError(
                 .invalidArguments, at: "container", "not a container identifier",
@@ -63,7 +67,7 @@ public final class DirectoryCloud: CloudDatabase {
         }
         let files = FileMaker(nonces: nonces)
         let identity = try CloudRoot.create(
-            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files)
+            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files, besideOthers: besideOthers)
         return DirectoryCloud(path: path, opened: identity, calls: calls, files: files)
     }
 
@@ -174,7 +178,7 @@ extension DirectoryCloud {
         try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
     }
 
-    private func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
+    func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
                 continuation.resume(with: Result { try body(try self.openRoot()) })

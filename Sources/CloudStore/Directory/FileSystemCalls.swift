@@ -1,3 +1,4 @@
+import Glibc
 package import StrictText
 
 /// The system calls below a cloud directory, and nothing else: one function, one call.
@@ -29,6 +30,8 @@ package protocol FileSystemCalls: Sendable {
     func renameWithoutReplacing(_ name: String, to newName: String, in directory: Int32) throws(SystemFault)
     func unlink(_ name: String, in directory: Int32) throws(SystemFault)
     func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
+    /// Removes an empty directory.
+    func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
     /// The names in a directory, without `.` and `..`, in no order.
     func names(in directory: Int32) throws(SystemFault) -> [String]
 }
@@ -58,4 +61,9 @@ package struct FileStatus: Sendable {
         self.byteCount = byteCount
         self.modified = modified
     }
+}
+
+extension FileSystemCalls {
+    /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
+    package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault("rmdir", ENOSYS) }
 }

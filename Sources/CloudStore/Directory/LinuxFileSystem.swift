@@ -78,6 +78,10 @@ package struct LinuxFileSystem: FileSystemCalls {
         _ = try retrying("mkdir") { mkdirat(directory, name, 0o700) }
     }
 
+    package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
+        _ = try retrying("rmdir") { unlinkat(directory, name, Int32(AT_REMOVEDIR)) }
+    }
+
     package func names(in directory: Int32) throws(SystemFault) -> [String] {
         // A second description of the directory: reading it moves a position that the caller's descriptor must not share.
         let copy = try retrying("open") { openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }

@@ -13,10 +13,8 @@ enum PlacementMethod: Sendable, CaseIterable {
     static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PlacementMethod {
         var last: SystemFault?
         for method in allCases {
-            let names = (0..<3).map { _ in TemporaryName.make(nonces) }
-            defer { for name in names { try? folder.remove(name) } }
             do throws(SystemFault) {
-                if try method.works(in: folder, names) { return method }
+                if try method.works(in: folder, nonces: nonces) { return method }
             } catch {
                 guard error.isUnsupported else { throw error.error(at: folder.ownPlace) }
                 last = error
@@ -29,7 +27,10 @@ enum PlacementMethod: Sendable, CaseIterable {
             hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
     }
 
-    private func works(in folder: CloudFolder, _ names: [String]) throws(SystemFault) -> Bool {
+    /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.
+    func works(in folder: CloudFolder, nonces: NonceSource) throws(SystemFault) -> Bool {
+        let names = (0..<3).map { _ in TemporaryName.make(nonces) }
+        defer { for name in names { try? folder.remove(name) } }
         try put(in: folder, temporary: names[0], as: names[1])
         do throws(SystemFault) {
             try put(in: folder, temporary: names[2], as: names[1])

@@ -7,10 +7,15 @@ package enum RemoteFileSystem {
     ///
     /// Source: statfs(2); the numbers are those of linux/magic.h and of the file systems' own sources.
     package static func name(ofDirectory path: String) -> String? {
+        type(ofDirectory: path).flatMap { names[$0] }
+    }
+
+    /// The number by which the kernel knows the file system that a directory lies on; nil if the directory cannot be opened.
+    static func type(ofDirectory path: String) -> Int? {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return names[Int(clinux_file_system_type(descriptor)) & 0xFFFF_FFFF]
+        return Int(clinux_file_system_type(descriptor)) & 0xFFFF_FFFF
     }
 
     private static let names: [Int: String] = [

@@ -62,6 +62,15 @@ struct SnapshotReceiver: Sendable {
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
 
+    /// Imports the zone's newest version, although it comes before what is here or is of another history: all rows are compared with it.
+    func importPutBack(_ state: ZoneState) async throws -> ImportReport {
+        let mended = try SyncError.at(.read) { try device.keepTracking() }
+        var local = try localState(nil)
+        local.untracked = Set(device.settings.datasets.map(\.name))
+        // What the versions that are gone have answered is not known any longer.
+        return try await apply(state, local, token: state.token, view: nil, Mail(answers: MailboxAnswers(commits: [], isComplete: false)), warnings: mended)
+    }
+
     /// A change was made after what was made here was last looked at.
     private static let changedMeanwhile = SyncError.Code(name: "changedMeanwhile")
 

@@ -32,7 +32,7 @@ struct KeptCopies: Sendable {
     ///
     /// - Returns: the number, and the last note of a change that the copy includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
-        let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept") }
+        let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
         _ = try await SyncError.at(.store) { try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many) }
         let token = try await SyncError.at(.store) { try await cloud.records(in: device.zone).token }
         let number = (token?.number ?? 0) + 1
@@ -90,7 +90,7 @@ struct KeptCopies: Sendable {
         let copies = try await all()
         guard let cloud = try open(), !copies.isEmpty else { return PruneReport(dryRun: dryRun, copies: [], byteCount: 0) }
         if policy.keepLast == 0, policy.keepWithin == nil {
-            if !dryRun { try FileManager.default.removeItem(atPath: path) }
+            if !dryRun { try SyncError.at(.store) { try removeAll() } }
             return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.byteCount })
         }
         let creator = try await SyncError.at(.fetch) { try await cloud.zone(device.zone).creator }
@@ -105,8 +105,16 @@ struct KeptCopies: Sendable {
         return try await pruner.run(dryRun: dryRun)
     }
 
+    /// Removes the cloud; rows that a first import has kept as files stay, for they are no copies of a whole state.
+    private func removeAll() throws {
+        // Without `cloud.json` there are no copies, so a run that is killed in between has left none.
+        for name in ["cloud.json", "private"] { try FileManager.default.removeItem(atPath: "\(path)/\(name)") }
+        rmdir(path)
+    }
+
     private func open() throws -> DirectoryCloud? {
-        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        // A first import keeps own rows in the same folder.
+        guard FileManager.default.fileExists(atPath: "\(path)/cloud.json") else { return nil }
         return try SyncError.at(.open) { try DirectoryCloud(path: path) }
     }
 

@@ -15,6 +15,7 @@ struct ImportCommand: AsyncParsableCommand {
               snapsync import --db watch.db
               snapsync import --db watch.db --version 12
               snapsync import --db watch.db --allow-shrink notifications
+              snapsync import --db watch.db --accept-rollback 12
               snapsync import --db any.db --file notifications.json.gz
             """)
 
@@ -27,12 +28,17 @@ struct ImportCommand: AsyncParsableCommand {
     var datasets: String?
     @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
     var acceptOlder = false
+    @Option(name: .long, help: ArgumentHelp("Take that version, the newest of a zone that was put back to an older state on purpose. What is here is kept as a copy.", valueName: "n"))
+    var acceptRollback: Int?
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard version == nil || file == nil else { throw ValidationError("Give --version or --file, not both.") }
-        guard version.map({ $0 >= 1 }) ?? true else { throw ValidationError("Versions are numbered from 1.") }
+        guard acceptRollback == nil || (version == nil && file == nil && shrinking.allowShrink.isEmpty) else {
+            throw ValidationError("--accept-rollback goes with neither --version, --file nor --allow-shrink.")
+        }
+        guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Versions are numbered from 1.") }
         guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else { throw ValidationError("--allow-shrink belongs to an import of the newest version.") }
         guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
     }
@@ -42,6 +48,7 @@ struct ImportCommand: AsyncParsableCommand {
         let progress = ProgressLine.handler(isJSON: output.json)
         try await output.printer.run {
             defer { progress?.line.clear() }
+            if let acceptRollback { return try await accept(acceptRollback, engine, progress) }
             let report: ImportReport
             if let file {
                 report = try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress?.handler)
@@ -53,6 +60,15 @@ struct ImportCommand: AsyncParsableCommand {
             progress?.line.clear()
             try output.printer.print(report, report.lines)
         }
+    }
+}
+
+extension ImportCommand {
+    private func accept(_ number: Int, _ engine: SyncEngine, _ progress: (line: ProgressLine, handler: ProgressHandler)?) async throws {
+        let report = try await engine.acceptRollback(to: number, progress: progress?.handler)
+        progress?.line.clear()
+        let copy = "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
+        try output.printer.print(report, report.imported.lines + [copy])
     }
 }
 

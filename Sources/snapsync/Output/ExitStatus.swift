@@ -2,9 +2,14 @@ import ArgumentParser
 import SnapshotSync
 
 extension SyncError {
+    /// The process's exit code.
+    var exitStatus: Int32 { code.exitStatus }
+}
+
+extension SyncError.Code {
     /// The process's exit code, as sysexits.h names them.
     var exitStatus: Int32 {
-        switch code {
+        switch self {
         case .dataRefused: 65
         case .nothingThere: 66
         case .cloudUnavailable: 69

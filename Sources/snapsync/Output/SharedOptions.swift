@@ -60,13 +60,16 @@ struct LookOptions: ParsableArguments {
     var zone = "ZentikSyncZone"
 
     /// Whether a cloud directory is given and no database.
-    var isCloudAlone: Bool { database.file.pathIfAny == nil && cloudDirectory != nil }
+    var isCloudAlone: Bool { cloudAlone != nil }
+
+    /// The cloud directory that is given without a database; nil if there is one.
+    var cloudAlone: String? { database.file.pathIfAny == nil ? cloudDirectory : nil }
 
     private var cloudDirectory: String? { database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") }
 
     /// What looks into the cloud: through the database's settings, or with --cloud alone directly.
     func inspector() async throws -> SnapshotInspector {
-        if isCloudAlone, let cloudDirectory { return try SnapshotInspector(cloud: cloudDirectory, zone: zone) }
+        if let cloudAlone { return try SnapshotInspector(cloud: cloudAlone, zone: zone) }
         return try await database.engine().inspector()
     }
 }

@@ -1,0 +1,84 @@
+/// Something in a cloud's directory that this format does not name: readers ignore it, and nobody removes it.
+package struct ForeignFile: Sendable, Hashable {
+    /// What it seems to be.
+    package enum Kind: Sendable, Hashable {
+        /// A tool that replicates folders has put it aside.
+        case conflictCopy
+        /// It has the name of a commit, a checkpoint or an asset and is no plain file.
+        case notPlain
+        /// A look of `doctor` that was killed has left it.
+        case probe
+        case other
+    }
+
+    /// Beneath the cloud's directory.
+    package let path: String
+    package let kind: Kind
+
+    init(_ path: String, isPlain: Bool = true) {
+        self.path = path
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        if !isPlain {
+            kind = .notPlain
+        } else if name.hasPrefix(DirectoryProbe.prefix) {
+            kind = .probe
+        } else {
+            // Syncthing: `.sync-conflict-…`; Dropbox: ` (… conflicted copy …)`; Nextcloud: `(conflicted copy …)`; OneDrive, Seafile: `conflict`.
+            kind = name.lowercased().contains("conflict") ? .conflictCopy : .other
+        }
+    }
+}
+
+extension DirectoryCloud {
+    /// What lies in the cloud's own directory and in a zone's and is none of theirs, in the order of paths.
+    ///
+    /// Hidden files beside `cloud.json` are left out: tools that replicate folders keep their own there.
+    package func foreignFiles(in zone: ZoneID) async throws -> [ForeignFile] {
+        let outside = try await offThread { root in
+            let own: Set<String> = [CloudMarker.fileName, CloudScope.private.rawValue, CloudScope.public.rawValue, "lost+found"]
+            return try root.names().filter { !own.contains($0) && !$0.hasPrefix(".") }.map { ForeignFile($0) }
+        }
+        let inside = try await inZone(zone) { try ForeignFiles(zone: $0).find() }
+        return (outside + inside).sorted { $0.path < $1.path }
+    }
+}
+
+/// Walks through a zone's directory and finds what it does not name.
+private struct ForeignFiles {
+    let zone: ZoneFolder
+
+    func find() throws -> [ForeignFile] {
+        let folders = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices]
+        var found = try zone.folder.names().filter { $0 != ZoneMarker.fileName && !folders.contains($0) && !TemporaryName.matches($0) }.map { ForeignFile(zone.folder.place($0)) }
+        for name in folders.prefix(2) {
+            if let folder = try zone.folder.folder(name) { found += try strangers(in: folder, isChecked: true) { CloudNames.number(ofFile: $0) != nil } }
+        }
+        found += try beneath(CloudNames.assets, isChecked: true) { name, record in StoredFile.Kind(nameInAssets: name, of: record) != nil }
+        found += try beneath(CloudNames.messages) { name, _ in name.hasSuffix(".json") && CloudNames.isMessageID(String(name.dropLast(5))) }
+        found += try beneath(CloudNames.devices) { name, _ in CloudNames.number(ofFile: name) != nil }
+        return found
+    }
+
+    /// What is strange in a folder that holds folders of files.
+    private func beneath(_ name: String, isChecked: Bool = false, isOwn: (_ name: String, _ folder: String) -> Bool) throws -> [ForeignFile] {
+        guard let folder = try zone.folder.folder(name) else { return [] }
+        let known = try folder.folders()
+        var found = try folder.names().filter { one in !known.contains { $0.name == one } && !TemporaryName.matches(one) }.map { ForeignFile(folder.place($0)) }
+        for (inner, files) in known { found += try strangers(in: files, isChecked: isChecked) { isOwn($0, inner) } }
+        return found
+    }
+
+    private func strangers(in folder: CloudFolder, isChecked: Bool, isOwn: (String) -> Bool) throws -> [ForeignFile] {
+        try folder.names().compactMap { name in
+            guard isOwn(name) else { return TemporaryName.matches(name) ? nil : ForeignFile(folder.place(name)) }
+            guard isChecked else { return nil }
+            do throws(CloudError) {
+                _ = try folder.file(name)
+                return nil
+            } catch {
+                guard error.code == .damaged else { throw error }
+                return ForeignFile(folder.place(name), isPlain: false)
+            }
+        }
+    }
+}

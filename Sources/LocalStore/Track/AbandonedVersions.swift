@@ -1,0 +1,16 @@
+import GRDB
+
+// What is known of versions that the zone no longer has, because an older state of it was put back.
+extension LocalTransaction {
+    /// Forgets what was noted of the versions after `number`: what this device published in them, which messages they answered, and
+    /// how they follow one another.
+    ///
+    /// A message that such a version answered is applied again if it is still in the mailbox, for its effect is gone.
+    package func forgetVersions(after number: Int) throws {
+        try setIntended(nil)
+        try setPendingPins(pendingPins().filter { $0.version <= number })
+        try forgetLineage(after: number)
+        if try db.hasTable(Self.publishedTable) { try db.execute(sql: "DELETE FROM \(Self.publishedTable) WHERE version > ?", arguments: [number]) }
+        if try hasMailbox() { try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number]) }
+    }
+}

@@ -1,0 +1,79 @@
+import LocalStore
+import SnapshotModel
+
+/// What a database's own facts mean: the file, the tables, their triggers.
+enum DatabaseChecks {
+    static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        [integrity(database)] + journal(database) + database.datasets.flatMap { one in
+            table(one, database) + [triggers(one, database)] + unknownFields(one, database) + setAside(one, database)
+        }
+    }
+
+    private static func integrity(_ database: DatabaseFacts) -> DoctorReport.Finding {
+        let remedy = "make a copy of the file, then: sqlite3 \(database.path) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
+        switch database.damage {
+        case .failure(let error): return .error("database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through", do: error.code == .dataRefused ? remedy : error.hint)
+        case .success(let lines):
+            guard let first = lines.first else { return .ok("database", "SQLite finds the database sound") }
+            return .error("database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""), means: "what is read from it may be wrong, and would be published", do: remedy)
+        }
+    }
+
+    private static func journal(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        guard let mode = try? database.journalMode.get() else { return [] }
+        guard mode != "wal" else { return [.ok("journal", "the journal mode is WAL")] }
+        return [.notice("journal", "the journal mode is \(mode)", means: "programs that write wait while an export reads", do: "sqlite3 \(database.path) 'PRAGMA journal_mode=WAL'")]
+    }
+
+    private static func table(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        switch one.shape {
+        case .failure(let error): return [.error("table", error, means: "the dataset \(one.schema.name) is neither imported nor published")]
+        case .success(let shape):
+            guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as the dataset file describes it")] }
+            let found = "the table \(one.schema.table) has columns that the dataset file does not describe: \(shape.undescribedColumns.joined(separator: ", "))"
+            let remedy = "describe them in a dataset file (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE; or keep them in a table of their own"
+            // A writer never imports into rows that it has; every other device does.
+            guard database.settings.role == .writer else { return [.error("table", .refused, found, means: "an import would clear them, so none is made", do: remedy)] }
+            return [.notice("table", found, means: "they do not travel", do: remedy)]
+        }
+    }
+
+    private static func triggers(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> DoctorReport.Finding {
+        switch one.isTracking {
+        case .failure(let error): return .error("triggers", error, means: "whether changes of \(one.schema.name) are noted is not known")
+        case .success(true): return .ok("triggers", "changes of \(one.schema.name) are noted")
+        case .success(false):
+            let loss = database.settings.role.publishes ? "they are found by comparing all rows" : "an import may replace what was changed without a note"
+            return .warning(
+                "triggers", .tryAgainLater, "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table", means: "changes are not noted now; \(loss)",
+                do: "run: snapsync sync --db \(database.path), which puts them in again")
+        }
+    }
+
+    private static func unknownFields(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        guard !one.unknownFields.isEmpty else { return [] }
+        let found = "the entities of \(one.schema.name) have fields that this device does not know: \(one.unknownFields.joined(separator: ", "))"
+        let remedy = "update the dataset file or snapsync on this device"
+        guard database.settings.role.publishes else { return [.notice("unknownFields", found, means: "they are not shown here", do: remedy)] }
+        return [.error("unknownFields", .refused, found, means: "publishing would lose them, so nothing is published", do: remedy)]
+    }
+
+    private static func setAside(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        switch one.setAside {
+        case .failure(let error): return [.error("setAside", error, means: "whether rows of \(one.schema.name) were set aside is not known")]
+        case .success(let counts):
+            return counts.sorted { $0.key < $1.key }.map { reason, count in
+                let found = "\(count) \(count == 1 ? "entity" : "entities") of \(one.schema.name) \(count == 1 ? "was" : "were") set aside: "
+                let look = "look at them: sqlite3 \(database.path) \"SELECT key, reason FROM snapsync_set_aside\""
+                switch SetAsideReason(name: reason) {
+                case .parentMissing:
+                    return .warning("setAside", .tryAgainLater, found + "what they refer to is not there", means: "they are kept, and come back when it is", do: look)
+                case .valueTaken:
+                    return .warning("setAside", .tryAgainLater, found + "another entity has a value, later, that only one may have", means: "they are kept, and come back when it is free", do: look)
+                default:
+                    return .warning("setAside", .refused, found + "they were changed here so long ago that the cloud no longer knows whether they were deleted", means: "they are kept, and do not come back by themselves", do: look)
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import CloudStore
+import StrictText
+
+/// What the directory's facts mean: its file system, its clock, its room, its strangers.
+enum DirectoryChecks {
+    static func findings(_ directory: DirectoryFacts, _ zone: ZoneSurvey?, now: Instant) -> [DoctorReport.Finding] {
+        fileSystem(directory) + space(directory, zone) + permission(directory) + probe(directory, now: now) + [events(directory)] + foreign(directory, zone)
+    }
+
+    private static func fileSystem(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
+        var findings: [DoctorReport.Finding] = []
+        switch directory.fileSystem {
+        case .failure(let error): findings.append(.error("fileSystem", error, means: "nothing is known of the file system"))
+        case .success(let facts): findings.append(.ok("fileSystem", "\(directory.path) is on \(facts.name)"))
+        }
+        if let tool = directory.tool {
+            findings.append(.notice(
+                "replication", "\(tool.name) replicates the folder (\(tool.sign))", means: "versions come and go when the tool brings them, and only one device may publish here"))
+        }
+        return findings
+    }
+
+    private static func space(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
+        guard let facts = try? directory.fileSystem.get() else { return [] }
+        let needed = 2 * (zone?.newestByteCount ?? 0)
+        guard facts.freeByteCount < max(needed, 1 << 20) else { return [.ok("space", "\(ByteText.words(facts.freeByteCount)) are free")] }
+        return [.warning(
+            "space", .inputOutput, "\(ByteText.words(facts.freeByteCount)) are free, and the newest version has \(ByteText.words(needed / 2))",
+            means: "the next version may not find room; then nothing is published and nothing is lost", do: "make room, or run: snapsync prune --keep-last 10")]
+    }
+
+    private static func permission(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
+        if let facts = try? directory.fileSystem.get(), facts.isReadOnly, directory.probe != nil || !directory.forbidden.isEmpty {
+            return [.error("permission", .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish", do: "mount it so that it can be written")]
+        }
+        guard !directory.forbidden.isEmpty else { return directory.probe == nil ? [] : [.ok("permission", "this device may write where it publishes")] }
+        return [.error(
+            "permission", .permissionDenied, "this user may not write in \(directory.forbidden.joined(separator: ", "))", means: "this device cannot publish",
+            do: "give this user the right to write there: chmod, chown, or the mount's options")]
+    }
+
+    private static func probe(_ directory: DirectoryFacts, now: Instant) -> [DoctorReport.Finding] {
+        guard let probe = directory.probe else { return [] }
+        switch probe {
+        case .failure(let error): return [.error("probe", error, means: "what the file system can do could not be tried out, and publishing will fail in the same way")]
+        case .success(let probe): return [placement(probe), durability(probe), letterCase(probe), clock(probe.clock, now: now)]
+        }
+    }
+
+    static func placement(_ probe: DirectoryProbe) -> DoctorReport.Finding {
+        let ways = [(probe.hasNamelessFiles, "files without a name"), (probe.hasHardLinks, "hard links"), (probe.hasExclusiveRename, "renaming without replacing")]
+        let has = ways.filter(\.0).map(\.1).joined(separator: ", "), lacks = ways.filter { !$0.0 }.map(\.1).joined(separator: ", ")
+        guard probe.canPublish else {
+            return .error(
+                "placement", .inputOutput, "the file system can neither link a file nor rename it without replacing another",
+                means: "two devices could take one version's number, so nothing is published", do: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
+        }
+        guard !probe.hasNamelessFiles else { return .ok("placement", "the file system has \(has)") }
+        return .notice("placement", "the file system has \(has), and lacks \(lacks)", means: "versions are published safely; a killed run leaves temporary files, which a later one sweeps after a day")
+    }
+
+    static func durability(_ probe: DirectoryProbe) -> DoctorReport.Finding {
+        guard let failure = probe.synchronizeFailure else { return .ok("durability", "files and directories can be made durable") }
+        return .error(
+            "durability", .inputOutput, "fsync fails: \(failure)", means: "a power cut could take what was published, so nothing is",
+            do: "check the disk and the mount, or put the cloud on another file system")
+    }
+
+    static func letterCase(_ probe: DirectoryProbe) -> DoctorReport.Finding {
+        guard !probe.isCaseSensitive else { return .ok("letterCase", "names that differ in case alone are different names") }
+        return .notice("letterCase", "names that differ in case alone are one name here", means: "devices and zones need names that differ in more than case")
+    }
+
+    static func clock(_ clock: Instant, now: Instant) -> DoctorReport.Finding {
+        let seconds = Int((now.microseconds - clock.microseconds) / 1_000_000)
+        let offset = "this device's clock is \(AgeText.words(seconds: abs(seconds))) \(seconds < 0 ? "behind" : "ahead of") the directory's"
+        switch abs(seconds) {
+        case ..<60: return .ok("clock", "this device's clock and the directory's agree")
+        case ..<86_400:
+            return .warning("clock", .refused, offset, means: "of two edits of one entity the wrong one may count as the later", do: "set the clock that is wrong")
+        default: return .error("clock", .refused, offset, means: "a clock that is a day off does not publish", do: "set the clock that is wrong")
+        }
+    }
+
+    private static func events(_ directory: DirectoryFacts) -> DoctorReport.Finding {
+        guard let reason = directory.polling else { return .ok("events", "a watch is told of changes by inotify") }
+        return .notice("events", reason, means: "a watch finds changes by polling", do: "where that is too late: snapsync watch --poll 10s")
+    }
+
+    private static func foreign(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
+        guard case .success(let all) = directory.foreign else {
+            if case .failure(let error) = directory.foreign { return [.error("foreignFiles", error, means: "the directory cannot be listed")] }
+            return []
+        }
+        // Commits that lost their number are told of as forks.
+        let forks = Set(((try? zone?.forks.get()) ?? []).compactMap(\.file))
+        let files = all.filter { file in !forks.contains { file.path.hasSuffix("/commits/\($0)") } }
+        guard !files.isEmpty else { return [.ok("foreignFiles", "no file is there that is not the cloud's")] }
+        func named(_ kind: ForeignFile.Kind) -> [String] { files.filter { $0.kind == kind }.map(\.path) }
+        var findings: [DoctorReport.Finding] = []
+        let aside = named(.conflictCopy), odd = named(.notPlain), left = named(.probe), other = named(.other)
+        if !aside.isEmpty {
+            findings.append(.notice("conflictCopies", NameList.words(aside, "conflict copy", "conflict copies"), means: "a tool that replicates folders put them aside; no reader follows them", do: "look at them, then remove them"))
+        }
+        if !odd.isEmpty {
+            findings.append(.error("foreignFiles", .dataRefused, NameList.words(odd, "name that is no plain file", "names that are no plain files"), means: "somebody has put something else where a file should be; it is never opened", do: "take it away, and bring the file back from a copy"))
+        }
+        if !left.isEmpty {
+            findings.append(.notice("foreignFiles", NameList.words(left, "folder of a killed doctor", "folders of killed doctors"), means: "nothing needs them", do: "remove them"))
+        }
+        if !other.isEmpty {
+            findings.append(.notice("foreignFiles", NameList.words(other, "file that is not the cloud's", "files that are not the cloud's"), means: "readers ignore them", do: "take them away if nobody needs them"))
+        }
+        return findings
+    }
+}

@@ -1,0 +1,79 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// Collects the facts and lets every check look at them.
+struct Doctor: Sendable {
+    let database: String?
+    let cloud: String
+    let zone: ZoneID
+
+    /// The findings, in the order of the way from the cloud to the database.
+    func report(_ facts: DoctorFacts, own device: String?) -> DoctorReport {
+        var findings: [DoctorReport.Finding] = []
+        let survey = try? facts.zone?.get()
+        if let directory = facts.directory { findings += [.ok("cloud", "\(cloud) is there, and is the cloud that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now) }
+        switch facts.zone {
+        case .success(let survey): findings += ZoneChecks.findings(survey, own: device, at: facts.place, now: facts.now)
+        case .failure(let error): findings.append(.error(facts.directory == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))
+        case nil: break
+        }
+        if let database = facts.database { findings += DatabaseChecks.findings(database) }
+        switch facts.status {
+        case .success(let status):
+            findings += SyncChecks.findings(status, at: facts.place)
+            // What only a sync's own look at the cloud meets.
+            if let problem = status.cloudProblem, !findings.contains(where: { $0.severity == .error }) {
+                findings.append(.error("sync", problem.error, means: "the next sync fails in the same way"))
+            }
+        case .failure(let error): findings.append(.error("status", error, means: "what is known of the last sync cannot be read"))
+        case nil: break
+        }
+        return DoctorReport(database: database, cloud: cloud, zone: zone.name, findings: findings)
+    }
+}
+
+extension SyncEngine {
+    /// Looks at the database, the cloud directory and the zone, and says what is wrong and what mends it. Changes nothing.
+    ///
+    /// Where the device publishes and may write, what the file system can do is tried out in a folder that is removed again.
+    ///
+    /// - Throws: ``SyncError`` if the database was not set up.
+    public func doctor() async throws -> DoctorReport {
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        let local = DatabaseFacts(database, settings)
+        var facts = DoctorFacts(place: "--db \(database.path)", now: now())
+        facts.database = local
+        facts.status = await DoctorFacts.look(.read) { try await status() }
+        var path = settings.cloud
+        // Where the gate is closed the cloud is not touched.
+        if (try? await gate.decision()) == .open {
+            let applied = local.applied
+            facts.zone = await DoctorFacts.look(.open) {
+                let cloud = try openCloud(settings)
+                if let directory = cloud as? DirectoryCloud {
+                    path = directory.path
+                    facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes)
+                }
+                return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
+            }
+        }
+        return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
+    }
+}
+
+extension SnapshotInspector {
+    /// Looks at a cloud directory and a zone without any database, and says what is wrong and what mends it. Writes nothing.
+    public static func doctor(cloud path: String, zone name: String = "ZentikSyncZone") async -> DoctorReport {
+        let zone = ZoneID(name)
+        var facts = DoctorFacts(place: "--cloud \(path)", now: .now)
+        facts.zone = await DoctorFacts.look(.open) {
+            let cloud = try DirectoryCloud(path: path)
+            facts.directory = await DirectoryFacts(cloud, zone: zone, publishes: false)
+            return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
+        }
+        return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)
+    }
+}

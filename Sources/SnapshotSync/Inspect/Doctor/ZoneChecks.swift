@@ -1,0 +1,117 @@
+import CloudStore
+import StrictText
+
+/// What a zone's facts mean: its commits, forks, assets, leftovers and devices.
+enum ZoneChecks {
+    static func findings(_ zone: ZoneSurvey, own device: String?, at place: String, now: Instant) -> [DoctorReport.Finding] {
+        let many = zone.info.publishers == .many
+        var findings: [DoctorReport.Finding] = [
+            .ok("zone", "the zone \(zone.info.id.name) is there, and \(many ? "every peer publishes in it" : "\(zone.info.creator) publishes in it")")
+        ]
+        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place) + leftovers(zone, at: place)
+        return findings + devices(zone, own: device, now: now)
+    }
+
+    private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        if case .failure(let error) = zone.state { return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")] }
+        if case .failure(let error) = zone.commits { return [.error("commits", error, means: "the newest version can be read, older ones cannot")] }
+        guard let newest = zone.newest else {
+            return [.notice("commits", "nothing has been published yet", means: "a reader has nothing to import", do: "run snapsync sync on a device that publishes")]
+        }
+        var findings: [DoctorReport.Finding] = [.ok("commits", "version \(newest) is the newest, and the commits up to it follow one another")]
+        if let rollback = zone.rollback {
+            findings.append(.error(
+                "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)", means: "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it",
+                do: "bring the newer copy back; if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"))
+        }
+        return findings
+    }
+
+    private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        let gaps = zone.gaps
+        guard !gaps.isEmpty else { return [.ok("gaps", "no commit is missing between others")] }
+        let names = NameList.words(gaps.map(String.init), "commit is missing", "commits are missing")
+        if case .success = zone.state, case .success = zone.commits {
+            return [.notice("gaps", names, means: "they were pruned, and older ones are still there; no kept version needs them", do: "run: snapsync prune --keep-last 10")]
+        }
+        return [.error(
+            "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
+            do: "if a sync tool is bringing files, wait for it; else bring them back from a copy of the directory")]
+    }
+
+    private static func forks(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        switch zone.forks {
+        case .failure(let error): return [.error("forks", error, means: "whether two devices published one version is not known")]
+        case .success(let forks):
+            guard !forks.isEmpty else { return [.ok("forks", "no two devices published one version")] }
+            return forks.map { fork in
+                fork.isHealed
+                    ? .notice("forks", fork.sentence, means: "nothing of it is lost")
+                    : .error("forks", .dataRefused, fork.sentence, means: "what \(fork.device) published then is not in the zone yet", do: "run snapsync sync on \(fork.device)")
+            }
+        }
+    }
+
+    private static func assets(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        guard let state = try? zone.state.get(), let files = try? zone.files.get(), let newest = state.token?.number else { return [] }
+        let sizes = Dictionary(files.map { ($0.path, $0.byteCount) }, uniquingKeysWith: { first, _ in first })
+        var missing: [String] = [], wrong: [String] = []
+        for asset in state.records.flatMap(\.assets) {
+            for (path, size) in [(asset.path, asset.byteCount)] + (asset.index.map { [(AssetPath(asset.path)?.indexPath ?? asset.path, $0.byteCount)] } ?? []) {
+                guard let found = sizes[path] else {
+                    missing.append(path)
+                    continue
+                }
+                if found != size { wrong.append(path) }
+            }
+        }
+        var findings: [DoctorReport.Finding] = []
+        if !missing.isEmpty {
+            findings.append(.warning(
+                "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"), means: "readers wait for them and keep what they have",
+                do: "if a sync tool is bringing files, wait for it; else run snapsync export --full on the device that publishes"))
+        }
+        if !wrong.isEmpty {
+            findings.append(.error(
+                "assets", .dataRefused, NameList.words(wrong, "file of version \(newest) has another size than its commit says", "files of version \(newest) have other sizes than their commit says"),
+                means: "they are damaged, and nobody imports them", do: "run snapsync export --full on the device that publishes, or bring them back from a copy"))
+        }
+        return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
+    }
+
+    private static func leftovers(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        guard let unneeded = zone.unneeded else { return [] }
+        let files = unneeded.files + unneeded.waiting
+        let orphans = files.filter { $0.kind != .temporary }, temporaries = files.filter { $0.kind == .temporary }
+        func finding(_ id: String, _ files: [StoredFile], _ one: String, _ many: String, none: String, _ meaning: String) -> DoctorReport.Finding {
+            guard !files.isEmpty else { return .ok(id, none) }
+            let size = ByteText.words(files.reduce(0) { $0 + $1.byteCount })
+            return .notice(
+                id, "\(NameList.words(files.map(\.path), one, many)) (\(size))", means: meaning, do: "snapsync prune --keep-last N removes those that are a day old; run it on a device that publishes")
+        }
+        return [
+            finding("orphans", orphans, "file that no commit names", "files that no commit names", none: "every asset is one that a commit names", "a run that was killed has left them, or one is working just now; nobody reads them"),
+            finding("temporaries", temporaries, "temporary file", "temporary files", none: "no temporary file is there", "a run that was killed has left them, or one is working just now"),
+        ]
+    }
+
+    static func devices(_ zone: ZoneSurvey, own device: String?, now: Instant) -> [DoctorReport.Finding] {
+        guard case .success(let reports) = zone.devices else {
+            if case .failure(let error) = zone.devices { return [.error("devices", error, means: "what the other devices have is not known")] }
+            return []
+        }
+        let others = reports.filter { $0.device != device }.map { StatusReport.OtherDevice($0, newest: (try? zone.state.get())?.token, now: now) }
+        let late = others.filter { $0.behind > 0 }
+        guard !late.isEmpty else { return [.ok("devices", others.isEmpty ? "no other device has reported" : "the other devices have the newest version: \(others.map(\.device).joined(separator: ", "))")] }
+        return late.map { device in
+            let versions = "\(device.device) (\(device.role)) is \(device.behind) version\(device.behind == 1 ? "" : "s") behind"
+            guard device.reportAge > silence else { return .notice("devices", versions, means: "it has reported \(AgeText.words(seconds: device.reportAge)) ago, and its next sync brings it up to date") }
+            return .warning(
+                "devices", .tryAgainLater, "\(versions) and has been silent for \(AgeText.words(seconds: device.reportAge))", means: "it does not sync any longer; its own changes are not here either",
+                do: "see that snapsync sync runs on it, or remove its folder devices/\(device.device) if it is gone for good")
+        }
+    }
+
+    /// For how long a device that is behind may say nothing, in seconds: 7 days.
+    static let silence = 7 * 86_400
+}

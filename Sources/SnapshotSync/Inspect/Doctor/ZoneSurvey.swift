@@ -1,0 +1,70 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import StrictText
+
+/// What a zone has and what is wrong with it, looked at in parts, for a zone that needs a doctor does not give all of them.
+struct ZoneSurvey: Sendable {
+    let info: ZoneInfo
+    /// The newest version.
+    let state: DoctorFacts.Look<ZoneState>
+    /// The kept commits, oldest first.
+    let commits: DoctorFacts.Look<[Commit]>
+    let files: DoctorFacts.Look<[StoredFile]>
+    let forks: DoctorFacts.Look<[ForkReport]>
+    let devices: DoctorFacts.Look<[DeviceReport]>
+    /// What no kept version needs; nil where that cannot be said.
+    let unneeded: RetentionPlan.Removal?
+    /// Why the zone does not go on from the version that is here; nil if it does, or none is here.
+    let rollback: CloudError?
+
+    /// Looks at a zone.
+    ///
+    /// - Throws: ``SyncError`` where there is no such zone, or it cannot be opened.
+    init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: Device?, applied: AppliedVersion?, now: Instant) async throws {
+        info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
+        // The listing first: what is published while this looks is in no listing, and missed nowhere.
+        files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }
+        state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
+        commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
+        forks = await DoctorFacts.look(.fetch) { try await inspector.forks() }
+        devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
+        unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try state.get(), now)
+        var rollback: CloudError?
+        do {
+            if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
+        } catch let error as CloudError where error.code == .rolledBack {
+            rollback = error
+        } catch {
+            // Whatever else is wrong shows in the newest version's own look.
+        }
+        self.rollback = rollback
+    }
+
+    /// The number of the newest version; nil if there is none, or it is not known.
+    var newest: Int? { (try? state.get())?.token?.number }
+
+    /// The numbers that are missing between the first and the last commit that lie there.
+    var gaps: [Int] {
+        let numbers = Set(((try? files.get()) ?? []).compactMap { file in if case .commit(let number) = file.kind { number } else { nil } })
+        guard let first = numbers.min(), let last = numbers.max(), last - first < numbers.count + 1_000_000 else { return [] }
+        return (first...last).filter { !numbers.contains($0) }
+    }
+
+    /// The size of what the newest version needs, in bytes.
+    var newestByteCount: Int { ((try? state.get())?.records ?? []).flatMap(\.assets).reduce(0) { $0 + $1.byteCount + ($1.index?.byteCount ?? 0) } }
+
+    /// The files that nothing would need if every kept commit stayed.
+    private static func unneeded(
+        _ cloud: any CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ state: ZoneState, _ now: Instant
+    ) async throws -> RetentionPlan.Removal {
+        var pinned: [CloudRecord] = []
+        for pin in state.pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
+        let facts = RetentionPlan.Facts(commits: commits, files: files, pins: state.pins, pinned: pinned, clocks: [now])
+        let plan = RetentionPlan(facts, RetentionPolicy(keepLast: nil, keepWithin: .seconds(1_000_000_000_000)))
+        var oldest: [CloudRecord] = []
+        if let first = plan.keptVersions.first { oldest = try await cloud.records(in: zone, at: first, notBefore: nil).records }
+        return plan.removal(oldest: oldest)
+    }
+}

@@ -1,0 +1,106 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+
+/// What accepting an older state of the zone did.
+public struct RollbackReport: Sendable, Encodable {
+    /// What was imported.
+    public let imported: ImportReport
+    /// The version that was here before, which the zone no longer has.
+    public let versionBefore: Int
+    /// The number of the copy that holds what was here before; ``SyncEngine/undo()`` brings it back.
+    public let keptCopy: Int
+}
+
+/// Takes the newest version of a zone that was put back to an older state, where somebody says that this is meant.
+///
+/// What the database had is kept as a copy beside it. Changes that are in no version yet stay tracked; what the versions had that
+/// are gone goes with them.
+struct RollbackAcceptance: Sendable {
+    let device: Device
+    let progress: ProgressHandler?
+
+    func run(_ number: Int) async throws -> RollbackReport {
+        let applied = try await verifyRolledBack()
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone) }
+        guard let newest = state.token else {
+            throw SyncError(
+                .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
+                hint: "bring the directory back from a copy, or start anew with snapsync detach and snapsync init")
+        }
+        guard newest.number == number else {
+            throw SyncError(
+                .refused, step: .fetch, at: "zone \(device.zone)", "its newest version is \(newest.number), not \(number); nothing was changed",
+                hint: "look at it with: snapsync history --cloud \(device.settings.cloud); if it is the one that is meant, say --accept-rollback \(newest.number)")
+        }
+        let common = try await lastInCommon()
+        let copy = try await KeptCopies(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
+        let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
+        let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
+        let kept = UndoKeeper.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
+
+        var receiver = SnapshotReceiver(device: device, progress: progress)
+        receiver.willReplace = { transaction in
+            try kept.verify(transaction)
+            try kept.record(transaction)
+            try transaction.forgetVersions(after: common)
+            for schema in device.settings.datasets {
+                try transaction.setKnownRecord(nil, of: schema)
+                // A dataset that the version does not have keeps its rows, and all of them are news to the zone.
+                try transaction.forgetCompleteness(of: schema)
+            }
+            // The report in the cloud may be as old as the rest; it is this device's all the same.
+            if let nonce = report?.nonce { try transaction.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
+        }
+        let imported = try await receiver.importPutBack(state)
+        var reporting = device
+        reporting.reportSeen = report?.nonce
+        await reporting.report(newest)
+        return RollbackReport(imported: imported, versionBefore: applied.number, keptCopy: copy.number)
+    }
+
+    /// Sees that the zone no longer has the version that is here, and that this is no fork, which a sync heals.
+    private func verifyRolledBack() async throws -> AppliedVersion {
+        func refuse(_ reason: String) -> SyncError {
+            SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept", hint: "run: snapsync sync --db \(device.database.path)")
+        }
+        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.applied() } }) else { throw refuse("no version of it is here yet") }
+        do {
+            _ = try await device.cloud.changes(since: applied.token, in: device.zone)
+        } catch let error as CloudError where error.code == .rolledBack {
+            guard try await isHealable() else { return applied }
+            throw refuse("two devices have published one version, and the zone goes on")
+        } catch let error as CloudError where error.code == .changeTokenExpired {
+            throw refuse("its older versions were pruned")
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
+        throw refuse("it has version \(applied.number), which is here")
+    }
+
+    /// The newest version that was here and that the zone still has; 0 if there is none.
+    private func lastInCommon() async throws -> Int {
+        let kept = Set(try await SyncError.at(.fetch) { try await device.cloud.history(in: device.zone) }.map(\.token))
+        return try SyncError.at(.read) { try device.database.read { try $0.lineage() } }.first { kept.contains($0.token) }?.number ?? 0
+    }
+
+    private func isHealable() async throws -> Bool {
+        do {
+            return try await device.news(noting: false).fork != nil
+        } catch let error as SyncError where error.code == .dataRefused {
+            return false
+        }
+    }
+}
+
+extension SyncEngine {
+    /// Takes version `number`, the newest of a zone that was put back to an older state on purpose.
+    ///
+    /// What is here is kept as a copy, which ``undo()`` brings back; changes that are in no version yet stay tracked.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone's newest version is another, or if nothing was put back.
+    public func acceptRollback(to number: Int, progress: ProgressHandler? = nil) async throws -> RollbackReport {
+        try await run { try await RollbackAcceptance(device: device(), progress: progress).run(number) }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `doctor` names what is wrong with a database and its syncing, and the command that it names mends it.
+@Suite struct DoctorDatabaseTests {
+    private func scene() throws -> Scene {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("phone.db").run("PRAGMA journal_mode = WAL")
+        return scene
+    }
+
+    @Test func triggersThatAreGoneAreAWarningUntilTheNextSync() throws {
+        let scene = try scene()
+        try scene.database("phone.db").run("DROP TRIGGER snapsync_notifications_update")
+        try scene.expectFinding("warning", "triggers", "--db phone.db", exit: 75, saying: ["notifications"], remedy: "snapsync sync --db phone.db")
+        _ = try scene.run("sync --db phone.db")
+        #expect(try scene.doctor("--db phone.db", exit: 0).notable == [])
+        try scene.database("phone.db").run("DROP TABLE snapsync_log; DROP TABLE snapsync_changes; DROP TABLE snapsync_tracking")
+        let lost = try scene.doctor("--db phone.db", exit: 75)
+        #expect(lost.about("triggers").map(\.severity) == ["warning", "warning"])
+        #expect(lost.about("changes").map(\.severity) == ["notice", "notice"])
+        _ = try scene.run("sync --db phone.db")
+        #expect(try scene.doctor("--db phone.db", exit: 0).notable == [])
+    }
+
+    @Test func tablesThatTheDatasetFileDoesNotDescribeAreTold() throws {
+        let scene = try scene()
+        for (name, severity, status) in [("phone.db", "notice", Int32(0)), ("watch.db", "error", 78)] {
+            try scene.database(name).run("ALTER TABLE buckets ADD COLUMN shade TEXT")
+            try scene.expectFinding(severity, "table", "--db \(name)", exit: status, saying: ["buckets", "shade"], remedy: "dataset file")
+            try scene.database(name).run("ALTER TABLE buckets DROP COLUMN shade")
+            _ = try scene.run("sync --db \(name)")
+            #expect(try scene.doctor("--db \(name)", exit: 0).about("table").map(\.severity) == ["ok", "ok"])
+        }
+        try scene.database("watch.db").run("""
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'isOrphan INTEGER', 'isOrphan TEXT') WHERE name = 'buckets';
+            PRAGMA writable_schema = RESET;
+            """)
+        try scene.expectFinding("error", "table", "--db watch.db", exit: 78, saying: ["isOrphan is declared TEXT", "boolean"])
+    }
+
+    @Test func damagedDatabaseIsFound() throws {
+        let scene = try scene()
+        try scene.database("watch.db").run("""
+            PRAGMA writable_schema = ON;
+            UPDATE sqlite_schema SET sql = replace(sql, 'subtitle TEXT', 'subtitle TEXT CHECK(subtitle = 1)') WHERE name = 'notifications';
+            PRAGMA writable_schema = RESET;
+            """)
+        try scene.expectFinding("error", "database", "--db watch.db", exit: 65, saying: ["CHECK constraint failed in notifications"], remedy: "sqlite3 watch.db .recover")
+    }
+
+    @Test func disabledGateIsAWarningAndTheCloudIsNotTouched() throws {
+        let scene = try scene()
+        try scene.succeed("disable --db watch.db")
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
+        try scene.expectFinding("warning", "gate", "--db watch.db", exit: 78, saying: ["not synced"], remedy: "snapsync enable")
+        #expect(try scene.doctor("--db watch.db", exit: 78).notable == ["warning gate"])
+    }
+
+    @Test func overdueScheduleAndFailedRunAreWarnings() throws {
+        let scene = try scene()
+        try scene.succeed("schedule --db watch.db --every 15m --cron")
+        #expect(try scene.doctor("--db watch.db", exit: 0).about("schedule").map(\.severity) == ["ok"])
+        try scene.database("watch.db").run("UPDATE snapsync_state SET value = '\"2026-01-01T00:00:00Z\"' WHERE key = 'lastSuccess'")
+        try scene.expectFinding("warning", "schedule", "--db watch.db", exit: 75, saying: ["the last success is", "three intervals of 15 min"], remedy: "crontab -l")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.doctor("--db watch.db", exit: 0).notable == [])
+        #expect(try scene.run("sync --db watch.db --cloud none").status == 69)
+        try scene.expectFinding("warning", "lastRun", "--db watch.db", exit: 75, saying: ["the last run failed", "none"])
+    }
+
+    @Test func rowsThatWereSetAsideAreWarnings() throws {
+        let scene = try scene()
+        try scene.database("watch.db").run("""
+            INSERT INTO snapsync_set_aside VALUES('notifications', 'a', '{}', 'parentMissing', 0, NULL), ('notifications', 'b', '{}', 'parentMissing', 0, NULL);
+            """)
+        try scene.expectFinding("warning", "setAside", "--db watch.db", exit: 75, saying: ["2 entities of notifications were set aside", "not there"])
+        try scene.database("watch.db").run("UPDATE snapsync_set_aside SET reason = 'tooOld'")
+        try scene.expectFinding("warning", "setAside", "--db watch.db", exit: 78, saying: ["so long ago"])
+    }
+
+    @Test func whatWaitsAndWhatIsKeptAreNotices() throws {
+        let scene = try scene()
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.expectFinding("notice", "changes", "--db watch.db", exit: 0, saying: ["notifications: 1 entity was changed"], remedy: "snapsync sync")
+        try scene.succeed("sync --db watch.db")
+        try scene.expectFinding("notice", "messages", "--db watch.db", exit: 0, saying: ["1 not answered yet"])
+        try scene.expectFinding("notice", "messages", "--db phone.db", exit: 0, saying: ["1 to be applied here"])
+        try scene.succeed("replace local --yes --db watch.db")
+        try scene.expectFinding("notice", "copies", "--db watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --local")
+        try scene.succeed("import --version 1 --db watch.db")
+        try scene.expectFinding("notice", "version", "--db watch.db", exit: 0, saying: ["shows version 1"], remedy: "snapsync import")
+        try scene.database("phone.db").run("PRAGMA journal_mode = DELETE")
+        try scene.expectFinding("notice", "journal", "--db phone.db", exit: 0, saying: ["delete"], remedy: "journal_mode=WAL")
+    }
+
+    @Test func databaseThatIsNotSetUpEndsWith78AndAMissingOneWith66() throws {
+        let scene = try scene()
+        try scene.succeed("detach --db watch.db")
+        Scene.checkRefusal(try scene.run("doctor --db watch.db"), exit: 78, saying: ["watch.db", "not set up", "snapsync init"])
+        Scene.checkRefusal(try scene.run("doctor --db none.db"), exit: 66, saying: ["none.db", "no such database"])
+    }
+
+    /// Own rows that a first import keeps lie where copies of the data are made later.
+    @Test func keptRowsAndKeptCopiesLieSideBySide() throws {
+        let scene = try scene()
+        try scene.succeed("generate --db own.db --notifications 30 --buckets 4")
+        try scene.database("own.db").run("UPDATE buckets SET name = 'own'; PRAGMA journal_mode = WAL")
+        try scene.succeed("init --db own.db --cloud cloud --role reader --device own --adopt")
+        try scene.succeed("import --db own.db")
+        let kept = { try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("own.db.snapsync-kept")).filter { $0.hasSuffix(".gz") } }
+        #expect(try kept().count == 1)
+        try scene.succeed("status --db own.db")
+        #expect(try scene.doctor("--db own.db", exit: 0).notable == [])
+        try scene.database("own.db").run("UPDATE buckets SET name = 'mine'")
+        try scene.succeed("replace local --yes --db own.db")
+        try scene.succeed("undo --db own.db")
+        #expect(try scene.database("own.db").run("SELECT DISTINCT name FROM buckets") == "mine\n")
+        // Removing all copies leaves the rows.
+        try scene.succeed("prune --local --keep-last 0 --db own.db")
+        #expect(try kept().count == 1)
+        #expect(try scene.json("status --db own.db")["copies"] as? [String] == [])
+    }
+}
