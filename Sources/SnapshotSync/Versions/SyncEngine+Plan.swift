@@ -7,9 +7,19 @@ import StrictText
 extension SyncEngine {
     /// Says what a sync would do, and changes nothing: no row, no file.
     ///
+    /// Where the user has turned sync off it says what a sync would do once that is on, and has ``SyncPlan/refusals`` say that it is
+    /// off: the one thing that reads the cloud then, for whoever wants to know before saying yes.
+    ///
     /// - Parameter limit: at most so many entities a dataset are named; all are counted.
     public func plan(limit: Int = 10) async throws -> SyncPlan {
-        try await SyncPlanner(device: device(), limit: limit).run()
+        guard let reason = try await gate.decision().reason, reason.code == .preferenceOff else {
+            return try await SyncPlanner(device: device(), limit: limit).run()
+        }
+        await gate.askForEntitlement(assuming: true)
+        try gate.verify(assuming: true)
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let device = try SyncError.at(.open) { try self.device(settings, openCloud(settings)) }
+        return try await SyncPlanner(device: device, limit: limit, notes: ["\(database.path): \(reason.reason); \(reason.hint)"]).run()
     }
 
     /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.
