@@ -40,7 +40,8 @@ extension SyncEngine {
         guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
         guard try transaction.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
         let datasets = try transaction.settings().datasets
-        // Where a change may have gone unnoticed, nobody can tell what came from the zone.
+        // Where a change may have gone unnoticed, nobody can tell what came from the zone. A table that was built anew is seen here.
+        if try !transaction.isTracking(datasets) { _ = try transaction.track(datasets) }
         let known = try datasets.filter { try transaction.trackedChanges(of: $0).isComplete }
         try transaction.foldNotes(of: datasets)
         let count = try transaction.eraseApplied(of: known)

@@ -149,9 +149,10 @@ public final class SyncEngine: Sendable {
 
     /// The database, its settings and the cloud that they name.
     ///
+    /// - Parameter asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
     /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
-    func device() throws -> Device {
-        try gate.verify()
+    func device(asIfWanted: Bool = false) throws -> Device {
+        try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings() }
             let limit = try database.read { try $0.operatorSettings().assetLimit }

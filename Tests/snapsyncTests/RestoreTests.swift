@@ -157,7 +157,7 @@ import Testing
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
         try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
-        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --datasets less.json")
+        try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --take-over --datasets less.json")
         try scene.succeed("import --db less.db")
         try scene.refuse("restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
     }

@@ -148,7 +148,16 @@ extension LocalTransaction {
             db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number]) ?? false
     }
 
-    /// Messages whose files are to be removed, for they were answered.
+    /// Takes back what was told of changes that are dropped: what is not in the mailbox is forgotten, the files of the others are to be removed.
+    package func withdrawMessages() throws {
+        guard try hasMailbox() else { return }
+        try db.execute(sql: """
+            DELETE FROM snapsync_outbox WHERE dataset > 0 AND filed = 0;
+            UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back' WHERE dataset > 0 AND state IN ('stored', 'sent', 'doubtful');
+            """)
+    }
+
+    /// Messages whose files are to be removed, for they were answered or taken back.
     package func messagesToRemove() throws -> [(number: Int64, id: String)] {
         guard try hasMailbox() else { return [] }
         return try Row.fetchAll(

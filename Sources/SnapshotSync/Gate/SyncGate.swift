@@ -26,8 +26,8 @@ public struct SyncGate: Sendable {
 
     /// The decision by what is known here, without asking anybody but the bound store.
     ///
-    /// - Parameter isWanted: take it that the user has turned sync on: for whoever asks what that would do.
-    func standing(assuming isWanted: Bool = false) throws -> GateDecision {
+    /// - Parameter asIfWanted: what it would be if the user turned sync on.
+    func standing(asIfWanted: Bool = false) throws -> GateDecision {
         var facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
         if facts.isInMemory {
             return .closed(
@@ -38,7 +38,7 @@ public struct SyncGate: Sendable {
             fault = reconcileOrExplain()
             facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
         }
-        guard facts.isOn || isWanted else {
+        guard facts.isOn || asIfWanted else {
             return .closed(GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)"))
         }
         if let fault { return .closed(fault) }
@@ -75,10 +75,10 @@ public struct SyncGate: Sendable {
 
     /// Refuses where the gate is closed.
     ///
-    /// - Parameter isWanted: as ``standing(assuming:)`` has it.
+    /// - Parameter asIfWanted: whether only that the user has not turned sync on is no reason to refuse.
     /// - Throws: ``SyncError`` with `.refused`.
-    func verify(assuming isWanted: Bool = false) throws {
-        guard let reason = try standing(assuming: isWanted).reason else { return }
+    func verify(asIfWanted: Bool = false) throws {
+        guard let reason = try standing(asIfWanted: asIfWanted).reason else { return }
         throw SyncError(.refused, step: .open, at: database.path, reason.reason, hint: reason.hint)
     }
 }

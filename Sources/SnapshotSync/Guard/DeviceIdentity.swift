@@ -53,7 +53,9 @@ struct DeviceIdentity {
         /// Why the name is another database's; nil if it is not.
         func reason(_ report: DeviceReport?, _ commits: [Commit]) -> String? {
             // Before its first version a database has made no commit; what is there is the first import's matter.
-            if applied != nil, let foreign = commits.first(where: { $0.device == name && $0.token.number > known && $0.token != intended?.version.token }) {
+            // A commit that deletes the zone or makes it anew is an administrator's, who may use the creator's name, and holds no data.
+            let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty && $0.messages.isEmpty) }
+            if applied != nil, let foreign = withData.first(where: { $0.device == name && $0.token.number > known && $0.token != intended?.version.token }) {
                 return "version \(foreign.token.number) was published as \(name), and not from here"
             }
             guard let report else { return nil }

@@ -53,3 +53,18 @@ extension SyncEngine {
         }
     }
 }
+
+extension Device {
+    /// Takes the files of messages that were taken back out of the mailbox.
+    ///
+    /// - Returns: what deserves attention, in words; nil if they are gone.
+    func removeWithdrawnMessages() async -> String? {
+        do {
+            guard try settings.role == .reader && database.read({ try $0.hasMailbox() }) else { return nil }
+            _ = try await MessageSender(device: self).run()
+            return nil
+        } catch {
+            return "messages about what was replaced are still in the mailbox, and the next sync removes them (\(SyncError(error, step: .announce).reason))"
+        }
+    }
+}

@@ -67,4 +67,9 @@ extension ImportReport {
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets, view: later.view,
             warnings: warnings + later.warnings)
     }
+
+    /// This import with one more thing that deserves attention.
+    func warning(_ text: String) -> ImportReport {
+        ImportReport(applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text])
+    }
 }

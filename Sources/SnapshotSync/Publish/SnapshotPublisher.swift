@@ -126,7 +126,7 @@ struct SnapshotPublisher: Sendable {
         warnings += news.warnings
         guard news.isBehind || news.fork != nil, let newest = news.changes.token else { return news.applied?.token }
         if news.fork == nil { _ = try await device.checkIdentity(applied: news.applied, commits: news.changes.commits) }
-        if isOneOfMany {
+        if isOneOfMany, news.applied != nil {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
                 hint: "run snapsync sync, which imports, merges and publishes")

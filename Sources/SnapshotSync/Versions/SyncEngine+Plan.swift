@@ -5,21 +5,14 @@ import SnapshotModel
 import StrictText
 
 extension SyncEngine {
-    /// Says what a sync would do, and changes nothing: no row, no file.
-    ///
-    /// Where the user has turned sync off it says what a sync would do once that is on, and has ``SyncPlan/refusals`` say that it is
-    /// off: the one thing that reads the cloud then, for whoever wants to know before saying yes.
+    /// Says what a sync would do, and changes nothing: no row, no file. Where sync is turned off, what it would do once turned on.
     ///
     /// - Parameter limit: at most so many entities a dataset are named; all are counted.
     public func plan(limit: Int = 10) async throws -> SyncPlan {
-        guard let reason = try await gate.decision().reason, reason.code == .preferenceOff else {
-            return try await SyncPlanner(device: device(), limit: limit).run()
-        }
-        await gate.askForEntitlement(assuming: true)
-        try gate.verify(assuming: true)
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
-        let device = try SyncError.at(.open) { try self.device(settings, openCloud(settings)) }
-        return try await SyncPlanner(device: device, limit: limit, notes: ["\(database.path): \(reason.reason); \(reason.hint)"]).run()
+        await gate.askForEntitlement(asIfWanted: true)
+        let device = try device(asIfWanted: true)
+        let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
+        return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
     }
 
     /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.

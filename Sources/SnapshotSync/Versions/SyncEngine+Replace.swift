@@ -30,14 +30,15 @@ extension SyncEngine {
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
-            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, progress: progress).run()
+            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }
     }
 
     /// Makes the zone's newest version this device's data, whatever was changed here. Tracked changes are dropped.
     ///
-    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo()`` brings it back.
+    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo()`` brings it back. What a
+    /// reader has told the publisher of it, and the publisher has not answered, is taken back.
     public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {
             let device = try device()
@@ -47,8 +48,10 @@ extension SyncEngine {
             receiver.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
+                try transaction.withdrawMessages()
             }
-            let imported = try await receiver.importNewest()
+            var imported = try await receiver.importNewest()
+            if let warning = await device.removeWithdrawnMessages() { imported = imported.warning(warning) }
             return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
         }
     }

@@ -8,8 +8,8 @@ struct SyncPlanner: Sendable {
     let device: Device
     /// At most so many items a dataset are listed.
     let limit: Int
-    /// What would stop a sync, as is known before anything is looked at.
-    var notes: [String] = []
+    /// Why a sync would not even begin, in words.
+    var refusals: [String] = []
 
     private struct Incoming: Sendable {
         let schema: DatasetSchema
@@ -31,12 +31,12 @@ struct SyncPlanner: Sendable {
             }
             incoming.append(Incoming(schema: schema, version: version, isHere: isHere))
         }
-        var refusals = notes
+        var refusals = refusals
         if let view, !settings.role.publishes { refusals.append("the database shows \(view); sync leaves it, snapsync import ends it") }
-        if settings.role == .writer, let newest = head.token, newest != applied?.token {
-            refusals.append("version \(newest.number) is not here yet, and a writer publishes only on top of it; run snapsync import first")
+        if settings.role.publishes, let newest = head.token, newest != applied?.token, try await !device.isOneOfMany() {
+            refusals.append("version \(newest.number) is not here yet, and the zone's one publisher publishes only on top of it; run snapsync import first")
         }
-        let (found, known) = (incoming, refusals)
+        let (found, notes) = (incoming, refusals)
         let made = device.now()
         return try await WorkerThreads.run {
             try SyncError.at(.read) {
@@ -46,7 +46,7 @@ struct SyncPlanner: Sendable {
                     let isTracking = try transaction.isTracking(settings.datasets)
                     if try transaction.hasNotes(settings.datasets) { try transaction.foldNotes(of: settings.datasets) }
                     let (guarded, first) = try self.refusals(found, transaction)
-                    let refusals = known + guarded
+                    let refusals = notes + guarded
                     let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
                     return SyncPlan(
                         formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID, zone: settings.zone,

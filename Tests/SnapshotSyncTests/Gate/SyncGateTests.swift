@@ -18,7 +18,7 @@ import Testing
     @Test func libraryLeavesSyncOffUnlessAsked() async throws {
         let scratch = try ScratchDirectory()
         func setUp(_ name: String, enables: Bool? = nil) async throws -> SyncEngine {
-            var request = SetupRequest(database: scratch.path(name), cloud: scratch.path("cloud"), role: .writer, device: "desk", createsTables: true)
+            var request = SetupRequest(database: scratch.path(name), cloud: scratch.path(enables == true ? "another" : "cloud"), role: .writer, device: "desk", createsTables: true)
             if let enables { request.enables = enables }
             #expect(try await SyncEngine.setUp(request).isEnabled == (enables ?? false))
             return try SyncEngine(database: scratch.path(name))

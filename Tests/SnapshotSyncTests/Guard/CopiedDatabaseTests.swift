@@ -20,7 +20,7 @@ import Testing
     }
 
     private func commit(_ number: Int, by device: String = "me") -> Commit {
-        Commit(token: ChangeToken(number: number, hash: "h"), parent: nil, timestamp: .now, clock: .now, device: device, saved: [], deleted: [], approvals: [])
+        Commit(token: ChangeToken(number: number, hash: "h"), parent: nil, timestamp: .now, clock: .now, device: device, saved: [], deleted: ["things_data"], approvals: [])
     }
 
     @Test func nonceAndCommitsTellWhoseNameItIs() {

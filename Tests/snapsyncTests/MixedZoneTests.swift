@@ -1,0 +1,161 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Peers and a reader in one zone: messages, pins, restored and replaced versions meet there, by the built command.
+@Suite struct MixedZoneTests {
+    private static let publishers = ["desk.db", "laptop.db"]
+    private static let all = publishers + ["watch.db"]
+
+    /// Two peers and a reader that have version 1.
+    private func zone() throws -> Scene {
+        let scene = try Scene()
+        try scene.succeed("generate --db desk.db --notifications 12 --buckets 3")
+        try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("init --db laptop.db --cloud cloud --role peer --device laptop --create")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        for name in Self.all { try scene.succeed("sync --db \(name)") }
+        return scene
+    }
+
+    private func edit(_ scene: Scene, _ database: String, _ sql: String) throws {
+        try scene.database(database).run(sql)
+    }
+
+    /// Everybody has the same rows, they are the applied version, and no message waits.
+    private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
+        let rows = try scene.contents("desk.db")
+        for name in Self.all {
+            #expect(try scene.contents(name) == rows, "\(name)", sourceLocation: location)
+            try scene.succeed("verify --local --db \(name)", at: location)
+        }
+        #expect(try scene.json("messages --cloud cloud")["waiting"] as? [String] == [], sourceLocation: location)
+    }
+
+    @Test func aReadMarkIsAppliedByWhicheverPeerIsFirstAndJoinsItsEdits() throws {
+        let scene = try zone()
+        let marked = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
+        try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
+        try scene.succeed("sync --db watch.db")
+        try edit(scene, "laptop.db", "UPDATE notifications SET title = 'laptop' WHERE id = (SELECT min(id) FROM notifications)")
+        let laptop = try #require(try scene.json("sync --db laptop.db")["exported"] as? [String: Any])
+        #expect(laptop["version"] as? Int == 2 && laptop["messagesApplied"] as? Int == 2)
+        // The file still lies there, but another peer has answered it.
+        let desk = try #require(try scene.json("sync --db desk.db")["exported"] as? [String: Any])
+        #expect(desk["published"] as? Bool == false)
+        try scene.succeed("sync --db watch.db")
+        try expectSettled(scene)
+        #expect(try scene.value(marked + " AND title = 'laptop'", in: "desk.db") == "1")
+        #expect(try scene.value(marked, in: "desk.db") == "2")
+        for name in Self.publishers { #expect(try scene.json("sync --db \(name)")["imported"] == nil) }
+        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
+    }
+
+    @Test func whatAPeerRestoresAndUndoesReachesEverybody() throws {
+        let scene = try zone()
+        let first = try scene.contents("desk.db")
+        try edit(scene, "desk.db", "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        for name in Self.all { try scene.succeed("sync --db \(name)") }
+        let second = try scene.contents("desk.db")
+        try scene.succeed("restore --version 1 --db laptop.db")
+        // Another peer publishes between the restoring and its commit; what it changed is not restored.
+        try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
+        for name in ["desk.db", "laptop.db", "desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.database("desk.db").values(of: "buckets", orderedBy: "id") != first)
+        #expect(first.hasSuffix(try scene.database("watch.db").values(of: "notifications", orderedBy: "id")))
+        #expect(try #require(try scene.json("history --cloud cloud")["pins"] as? [[String: Any]]).compactMap { $0["version"] as? Int } == [2])
+        try scene.succeed("undo --db laptop.db")
+        for name in ["laptop.db", "desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.contents("watch.db") == second)
+    }
+
+    @Test func aPeersDataReplaceTheClouds() throws {
+        let scene = try zone()
+        for name in Self.publishers { try edit(scene, name, "UPDATE buckets SET color = '#\(name)'") }
+        try scene.succeed("sync --db laptop.db")
+        // Desk's are the earlier edits; they win for it says so.
+        #expect(try scene.json("replace cloud --yes --db desk.db")["exported"] is [String: Any])
+        for name in ["laptop.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#desk.db")
+        try scene.succeed("undo --db desk.db")
+        for name in ["desk.db", "laptop.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.value("SELECT DISTINCT color FROM buckets", in: "watch.db") == "#laptop.db")
+    }
+
+    @Test func aReaderWhoseVersionWasPrunedStillTellsWhatItChanged() throws {
+        let scene = try zone()
+        try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        for seed in 1...4 {
+            try scene.succeed("generate --db desk.db --mark-read 1 --seed \(seed)")
+            try scene.succeed("sync --db desk.db --quiet")
+        }
+        try scene.age()
+        try scene.succeed("prune --keep-last 1 --db desk.db")
+        for name in ["watch.db", "laptop.db", "watch.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
+        try scene.succeed("verify --all --cloud cloud")
+    }
+
+    @Test func whatAReaderToldIsTakenBackWithItsChanges() throws {
+        let scene = try zone()
+        let rows = try scene.contents("watch.db")
+        try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.succeed("sync --db watch.db")
+        // One that is in the mailbox, and one that is not yet.
+        try edit(scene, "watch.db", "DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        #expect(try (scene.json("messages --cloud cloud")["waiting"] as? [[String: Any]])?.count == 1)
+        try scene.succeed("replace local --yes --db watch.db")
+        #expect(try scene.contents("watch.db") == rows)
+        #expect(try scene.json("messages --db watch.db")["told"] as? [String] == [])
+        for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.contents("desk.db") == rows && scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
+        // Brought back, it is told again.
+        try scene.succeed("undo --db watch.db")
+        for name in ["watch.db", "desk.db", "watch.db", "laptop.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.value("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'", in: "laptop.db") == "1")
+        #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
+    }
+
+    @Test func watchesCarryMarksAndVersionsBothWays() async throws {
+        let scene = try zone()
+        var watches: [RunningWatch] = []
+        for name in Self.all { watches.append(try await scene.watch("--db \(name)")) }
+        try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try edit(scene, "laptop.db", "UPDATE buckets SET name = 'laptop'")
+        try await Eventually.holds("all have both changes and nothing waits", explain: { try watches.map { try $0.program.outputSoFar() + $0.program.errorsSoFar() }.joined(separator: "\n") }) {
+            try Self.all.allSatisfy { name in
+                try scene.value("SELECT (SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z') || (SELECT count(*) FROM buckets WHERE name = 'laptop')", in: name) == "13"
+            } && scene.value("SELECT count(*) FROM snapsync_outbox", in: "watch.db") == "0"
+        }
+        for watch in watches { try watch.end() }
+        for name in Self.all { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+    }
+
+    @Test func whoHasNotTurnedSyncOnMaySeeWhatItWouldDo() throws {
+        let scene = try zone()
+        try scene.succeed("disable --db watch.db")
+        try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk' WHERE id = (SELECT min(id) FROM buckets)")
+        try scene.succeed("sync --db desk.db")
+        let before = try scene.cloudListing()
+        let plan = try scene.json("plan --out watch.plan --db watch.db")
+        #expect(plan["newestVersion"] as? Int == 2 && plan["version"] as? Int == 1)
+        #expect(plan["refusals"] as? [String] == ["sync is turned off; turn it on with: snapsync enable --db watch.db"])
+        #expect(try scene.cloudListing() == before)
+        try scene.refuse("apply watch.plan --db watch.db", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
+        try scene.succeed("enable --db watch.db")
+        #expect(try scene.succeed("apply watch.plan --db watch.db").hasPrefix("imported version 2\n"))
+        // Who may not sync is shown nothing.
+        try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
+        #expect(try scene.run("enable --db watch.db --entitlement licence.json").status == 0)
+        try scene.refuse("plan --db watch.db", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
+    }
+}
