@@ -34,7 +34,9 @@ extension SyncGate {
     }
 
     /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
-    func askForEntitlement() async {
+    ///
+    /// - Parameter asIfWanted: ask although sync is turned off, where nobody is asked otherwise.
+    func askForEntitlement(asIfWanted: Bool = false) async {
         do {
             guard var facts = try database.read({ try $0.isInitialized() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {
@@ -43,7 +45,7 @@ extension SyncGate {
                 facts = try database.read { try lookUp($0) }
             }
             let record = facts.entitlement
-            guard facts.isOn, let asked = facts.provider, isDue(record, asksAgainAfter: asked.asksAgainAfter) else { return }
+            guard facts.isOn || asIfWanted, let asked = facts.provider, isDue(record, asksAgainAfter: asked.asksAgainAfter) else { return }
             let next: EntitlementRecord
             do {
                 let answer = try await asked.entitlement()

@@ -10,6 +10,19 @@ struct SinglePolicy {
     let transaction: LocalTransaction
     let ledger: ImportLedger
 
+    /// One of the entities of which one stays.
+    struct Candidate: Sendable {
+        let key: EntityKey
+        /// When it was last changed; the distant past where that is not known.
+        let instant: Instant
+        let state: EntityState
+
+        /// Whether it stays, of these two.
+        func wins(over other: Candidate) -> Bool {
+            (instant, state.filledCount, state.hash) > (other.instant, other.state.filledCount, other.state.hash)
+        }
+    }
+
     /// Keeps a copy of the rows that are here, before a version comes. Call before anything is changed.
     func keepCopy(besides version: Int) throws {
         let rows = try ownRows()
@@ -22,8 +35,8 @@ struct SinglePolicy {
     func settle() throws {
         let rows = try ownRows()
         guard rows.count > 1 else { return }
-        let ranked = try rows.map { key, state in (key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
-            .sorted { ($0.instant, $0.state.filledCount, $0.state.hash) > ($1.instant, $1.state.filledCount, $1.state.hash) }
+        let ranked = try rows.map { key, state in Candidate(key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
+            .sorted { $0.wins(over: $1) }
         for loser in ranked.dropFirst() {
             _ = try transaction.deleteEntity(loser.key, of: schema)
             let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))

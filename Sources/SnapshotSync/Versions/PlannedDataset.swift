@@ -15,12 +15,17 @@ struct PlannedDataset {
     /// How changes made here and the version are merged.
     var rule = MergeRule.ordinary
 
-    private struct Tally {
+    /// What was found so far.
+    struct Tally {
         var local = SyncPlan.Counts()
         var cloud = SyncPlan.Counts()
         var kept = SyncPlan.Counts()
         var conflicts = 0
         var items: [SyncPlan.Item] = []
+
+        func dataset(_ name: String) -> SyncPlan.Dataset {
+            SyncPlan.Dataset(name: name, local: local, cloud: cloud, kept: kept, conflicts: conflicts, items: items)
+        }
     }
 
     /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
@@ -33,8 +38,7 @@ struct PlannedDataset {
             try run.give(to: states)
             try compare(states.states, in: version.range(of: run.number), rows, isHere: isHere, &tally)
         }
-        return SyncPlan.Dataset(
-            name: schema.name, local: tally.local, cloud: tally.cloud, kept: tally.kept, conflicts: tally.conflicts, items: tally.items)
+        return tally.dataset(schema.name)
     }
 
     /// What a first export of the dataset would add.
@@ -56,7 +60,8 @@ struct PlannedDataset {
         return try version.differingRuns(from: session, of: schema)
     }
 
-    private func takeTail(of version: VersionReader) throws {
+    /// Takes what the version says of deletions and instants; the rules look there.
+    func takeTail(of version: VersionReader) throws {
         try transaction.clearTail(of: schema)
         try version.readTail { key, instant in
             try transaction.addTombstone(of: key, at: instant, in: schema)
@@ -88,7 +93,11 @@ struct PlannedDataset {
 
     private func add(_ key: EntityKey, hadHere: Bool, hadThere: Bool, localWins: Bool, _ reason: String, _ tally: inout Tally) {
         let (gains, loses) = localWins ? (!hadThere, !hadHere) : (!hadHere, !hadThere)
-        let change = gains ? "added" : loses ? "removed" : "changed"
+        add(key, gains ? "added" : loses ? "removed" : "changed", localWins: localWins, reason, &tally)
+    }
+
+    /// Counts what would change on the side that loses, and names it while there is room.
+    func add(_ key: EntityKey, _ change: String, localWins: Bool, _ reason: String, _ tally: inout Tally) {
         let side: WritableKeyPath<Tally, SyncPlan.Counts> = !localWins ? \.local : publishes ? \.cloud : \.kept
         tally[keyPath: side].count(change)
         guard tally.items.count < limit else { return }

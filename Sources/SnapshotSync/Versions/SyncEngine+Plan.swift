@@ -9,7 +9,7 @@ extension SyncEngine {
     ///
     /// - Parameter limit: at most so many entities a dataset are named; all are counted.
     public func plan(limit: Int = 10) async throws -> SyncPlan {
-        await gate.askForEntitlement()
+        await gate.askForEntitlement(asIfWanted: true)
         let device = try device(asIfWanted: true)
         let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
         return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()

@@ -14,7 +14,7 @@ public struct SyncPlan: Sendable, Codable, Hashable {
         public var total: Int { added + changed + removed }
     }
 
-    /// One entity that a sync would not leave as it is on both sides.
+    /// One entity that a sync would not leave as it is on both sides. Under the policy `single` one can go on both, and is named for each.
     public struct Item: Sendable, Codable, Hashable {
         /// Where something would change: `local`, `cloud`; or `kept`, where a reader's change stays on this device.
         public let side: String

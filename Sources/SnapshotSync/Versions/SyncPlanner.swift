@@ -47,7 +47,7 @@ struct SyncPlanner: Sendable {
                     if try transaction.hasNotes(settings.datasets) { try transaction.foldNotes(of: settings.datasets) }
                     let (guarded, first) = try self.refusals(found, transaction)
                     let refusals = notes + guarded
-                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first?.rule(of: $0.schema, horizon: nil) ?? .ordinary, in: transaction) }
+                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
                     return SyncPlan(
                         formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID, zone: settings.zone,
                         device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
@@ -61,10 +61,12 @@ struct SyncPlanner: Sendable {
         try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
     }
 
-    private func plan(_ one: Incoming, isTracking: Bool, by rule: MergeRule, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
+    private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {
         let planned = PlannedDataset(
-            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit, rule: rule)
+            schema: one.schema, transaction: transaction, database: device.database, publishes: device.settings.role.publishes, limit: limit,
+            rule: first?.rule(of: one.schema, horizon: nil) ?? .ordinary)
         guard let version = one.version else { return try planned.planFirstExport() }
+        if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
         let isComplete = try isTracking && transaction.trackedChanges(of: one.schema).isComplete
         return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
     }

@@ -8,7 +8,8 @@ struct PlanCommand: AsyncParsableCommand {
         abstract: "Says what a sync would add, change and remove on each side, and who wins and why; changes nothing.",
         discussion: """
             Decided by the import's own rules, in a transaction that is rolled back. With --out the plan is written to a file, which
-            apply takes as long as neither side has moved.
+            apply takes as long as neither side has moved. Where you keep sync off, it says what a sync would do once that is on: a look
+            before enable.
 
             EXAMPLES
               snapsync plan --db phone.db
