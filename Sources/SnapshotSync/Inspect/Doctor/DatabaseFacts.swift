@@ -1,0 +1,41 @@
+import LocalStore
+import SnapshotModel
+
+/// What a database is like, besides what `status` says of it.
+struct DatabaseFacts: Sendable {
+    let path: String
+    let settings: SyncSettings
+    /// What SQLite finds wrong with the file.
+    let damage: DoctorFacts.Look<[String]>
+    let journalMode: DoctorFacts.Look<String>
+    let datasets: [Dataset]
+    let applied: AppliedVersion?
+
+    struct Dataset: Sendable {
+        let schema: DatasetSchema
+        let shape: DoctorFacts.Look<TableShape>
+        /// Whether the triggers are there and as they should be.
+        let isTracking: DoctorFacts.Look<Bool>
+        /// How many entities were set aside, by the reason's name.
+        let setAside: DoctorFacts.Look<[String: Int]>
+        let unknownFields: [String]
+    }
+
+    init(_ database: LocalDatabase, _ settings: SyncSettings) {
+        func look<T>(_ body: () throws -> T) -> DoctorFacts.Look<T> {
+            do { return .success(try body()) } catch { return .failure(SyncError(error, step: .read)) }
+        }
+        path = database.path
+        self.settings = settings
+        damage = look { try database.quickCheck() }
+        journalMode = look { try database.journalMode() }
+        applied = try? database.read { try $0.applied() }
+        let states = (try? database.read { try $0.datasetStates() }) ?? []
+        datasets = settings.datasets.map { schema in
+            Dataset(
+                schema: schema, shape: look { try database.read { try $0.checkTable(of: schema) } }, isTracking: look { try database.read { try $0.isTracking([schema]) } },
+                setAside: look { try database.read { Dictionary(grouping: try $0.setAsideEntities(of: schema), by: \.reason.name).mapValues(\.count) } },
+                unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [])
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import CloudStore
+
+/// What a cloud's directory is like.
+struct DirectoryFacts: Sendable {
+    let path: String
+    let fileSystem: DoctorFacts.Look<FileSystemFacts>
+    /// The tool that replicates the folder, and what shows it; nil if none does.
+    let tool: (name: String, sign: String)?
+    /// Why events of the file system do not tell everything; nil if they do.
+    let polling: String?
+    /// What the file system can do; nil where nothing is to be written, for the device does not publish.
+    var probe: DoctorFacts.Look<DirectoryProbe>?
+    /// The directories of the zone in which this device makes files and may not, beneath the cloud.
+    var forbidden: [String] = []
+    var foreign: DoctorFacts.Look<[ForeignFile]> = .success([])
+
+    /// Looks at a directory.
+    ///
+    /// - Parameter publishes: whether the device publishes, so that the file system may be tried out.
+    init(_ cloud: DirectoryCloud, zone: ZoneID, publishes: Bool) async {
+        path = cloud.path
+        fileSystem = await DoctorFacts.look(.open) { try FileSystemFacts(ofDirectory: cloud.path) }
+        tool = ReplicatedFolder.tool(of: cloud.path)
+        polling = ZoneEvents(cloud: cloud.path, zone: zone) { _ in }.arm()
+        guard (try? await cloud.zone(zone)) != nil else { return }
+        foreign = await DoctorFacts.look(.fetch) { try await cloud.foreignFiles(in: zone) }
+        guard publishes else { return }
+        let folders = ["", CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.devices].map { "\(zone)" + ($0.isEmpty ? "" : "/\($0)") }
+        forbidden = folders.filter { !FileSystemFacts.isWritable("\(cloud.path)/\($0)") }
+        // What may not be written is not tried out either.
+        if forbidden.isEmpty { probe = await DoctorFacts.look(.store) { try await cloud.probe(zone) } }
+    }
+}
