@@ -124,6 +124,46 @@ import Testing
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "laptop.db") == "11")
     }
 
+    @Test func aCopyOfAReaderTellsItsChangesUnderItsOwnName() throws {
+        let scene = try zone()
+        // A copy with a mark that neither has told yet; the one that syncs first keeps the name.
+        try edit(scene, "watch.db", "PRAGMA wal_checkpoint; UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try edit(scene, "watch.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
+        try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
+        for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        let warned = try #require(try scene.json("sync --db copy.db")["imported"] as? [String: Any])
+        #expect((warned["warnings"] as? [String])?.first?.contains("another database has synced as watch") == true)
+        let messages = try scene.json("messages --cloud cloud")
+        #expect((messages["waiting"] as? [Any])?.count == 2 && messages["setAside"] as? [String] == [])
+        for name in ["laptop.db", "watch.db", "copy.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
+        try expectSettled(scene)
+        #expect(try scene.contents("copy.db") == scene.contents("desk.db"))
+        #expect(try scene.json("messages --db copy.db")["told"] as? [String] == [])
+    }
+
+    @Test func aCopyOfTheWriterPinsNothingInItsName() throws {
+        let scene = try Scene.phone()
+        try edit(scene, "phone.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
+        try scene.publishMore(1)
+        let commits = try scene.files("commits")
+        Scene.checkRefusal(try scene.run("pin 1 --db copy.db"), exit: 78, saying: ["phone"])
+        #expect(try scene.files("commits") == commits)
+        try scene.publishMore(1)
+        #expect(try scene.json("history --cloud cloud")["pins"] as? [String] == [])
+    }
+
+    @Test func whoReplacesTheCloudsDataApprovesOfFewerEntities() throws {
+        let scene = try Scene.phoneAndWatch()
+        try edit(scene, "phone.db", "DELETE FROM notifications WHERE id NOT IN (SELECT id FROM notifications LIMIT 5)")
+        try scene.refuse("export --db phone.db", exit: 78, saying: ["it has 5 of the 30 entities"])
+        try scene.succeed("replace cloud --yes --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        try scene.succeed("undo --db phone.db")
+        for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
+        #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "30")
+    }
+
     @Test func watchesCarryMarksAndVersionsBothWays() async throws {
         let scene = try zone()
         var watches: [RunningWatch] = []

@@ -1,4 +1,5 @@
 import CloudStore
+import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -14,6 +15,7 @@ struct MessageSender: Sendable {
     func run() async throws -> SendReport {
         try await removeAnswered()
         try await renewDoubtful()
+        try renewThoseOfAnotherName()
         let (stored, limit) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 (try transaction.outbox(onlyMessages: true).filter { $0.state == .stored }, try transaction.messageLimit() ?? CloudMessage.waitingLimit)
@@ -60,10 +62,23 @@ struct MessageSender: Sendable {
                     guard try transaction.isCurrent(entry), let body = entry.body else { return try transaction.renewMessage(entry.number, nil) }
                     let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
                     let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now())
-                    try transaction.renewMessage(entry.number, (id, try StrictJSON.encode(message.renamed(id))))
+                    try transaction.renewMessage(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
                 }
             }
         }
+    }
+
+    /// A database that was found to be a copy has another name from then on; what was written down before is told under that one.
+    private func renewThoseOfAnotherName() throws {
+        let renewed = try SyncError.at(.read) {
+            try device.database.read { try $0.outbox(onlyMessages: true) }.filter { $0.state == .stored }.compactMap { entry -> (number: Int64, id: String, body: Data)? in
+                guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }), message.sender != device.settings.device else { return nil }
+                let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now())
+                return (entry.number, id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device)))
+            }
+        }
+        if renewed.isEmpty { return }
+        try SyncError.at(.announce) { try device.database.write { transaction in for one in renewed { try transaction.renewMessage(one.number, (one.id, one.body)) } } }
     }
 
     private func remove(_ id: String) async throws {
@@ -97,8 +112,8 @@ public struct SendReport: Sendable, Encodable {
 }
 
 extension SyncUpdateMessage {
-    /// The same message under another id.
-    func renamed(_ id: String) -> SyncUpdateMessage {
+    /// The same message under another id, by a device that may have another name by now.
+    func renamed(_ id: String, sender: String) -> SyncUpdateMessage {
         SyncUpdateMessage(
             type: type, entityId: entityId, timestamp: timestamp, id: id, sender: sender, dataset: dataset, entity: entity, readAt: readAt,
             basedOnReadAt: basedOnReadAt)

@@ -23,14 +23,15 @@ public struct ReplaceLocalReport: Sendable, Encodable {
 extension SyncEngine {
     /// Makes this device's data the zone's newest version, whatever the cloud has. Publishers only.
     ///
-    /// The version that loses is pinned by the commit that replaces it, and ``undo()`` brings it back.
+    /// The version that loses is pinned by the commit that replaces it, and ``undo()`` brings it back. To say so is to approve of it
+    /// where much fewer entities are left, for readers too.
     public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
-            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress).run()
+            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }
     }

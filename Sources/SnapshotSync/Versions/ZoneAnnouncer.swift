@@ -30,10 +30,12 @@ struct ZoneAnnouncer: Sendable {
             _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
             let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
             let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+            // Before anything is put into the zone: a copy of the database that publishes makes no pins in its name.
+            let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
             guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
             do {
-                return try await commit(wanted, after: token)
+                return try await ZoneAnnouncer(device: identity.device).commit(wanted, after: token)
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < Self.policy.attempts {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
