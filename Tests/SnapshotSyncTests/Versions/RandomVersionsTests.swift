@@ -43,7 +43,7 @@ struct VersionStory {
         self.rule = rule
         scene = try await SyncScene(history.table, datasets: [history.schema], writerWAL: history.writerWAL, readerWAL: history.readerWAL)
         try scene.writer.run("INSERT OR IGNORE INTO things(id, done) VALUES(\(history.hasTextKey ? "'first'" : "1"), 1)")
-        _ = try await writer().export()
+        _ = try await writer().export(allowing: .all)
         try await note()
     }
 
@@ -92,7 +92,7 @@ struct VersionStory {
 
     private mutating func change() async throws {
         try scene.writer.run(history.statements() + ";")
-        _ = try await writer().export()
+        _ = try await writer().export(allowing: .all)
         pinned.formUnion(try await inspector().history().pins.map(\.version))
     }
 
@@ -150,7 +150,7 @@ struct VersionStory {
         _ = try await writer().restore(.version(version))
         #expect(try await inspector().diff(.version(version), .local) { _ in }.isSame, "seed \(seed)")
         if random.happens(percent: 60) {
-            _ = try await writer().export()
+            _ = try await writer().export(allowing: .all)
             try await note()
         }
         pinned.formUnion(try await inspector().history().pins.map(\.version))
@@ -160,14 +160,14 @@ struct VersionStory {
                 #expect(try scene.writer.values(of: "things", orderedBy: "id") == before, "seed \(seed)")
             }
         }
-        _ = try await writer().export()
+        _ = try await writer().export(allowing: .all)
         try await note()
         pinned.formUnion(try await inspector().history().pins.map(\.version))
         #expect(try await inspector().verify(local: true).localMatches == true, "seed \(seed)")
     }
 
     private func importAtReader() async throws {
-        _ = try await scene.importNewest()
+        _ = try await scene.engine("reader.db").importNewest(allowing: .all)
         let reader = try await scene.engine("reader.db").inspector()
         #expect(try await reader.verify(local: true).localMatches == true, "seed \(seed)")
         guard let newest = try await reader.history(limit: 1).newestVersion else { return }
@@ -181,7 +181,7 @@ struct VersionStory {
         let dump = try scene.writer.dump()
         let plan = try await writer().plan(limit: 0)
         #expect(try scene.writer.dump() == dump, "seed \(seed)")
-        let report = try await writer().export()
+        let report = try await writer().export(allowing: .all)
         try await note()
         var counts = SyncPlan.Counts()
         if report.published, let version = report.version {
