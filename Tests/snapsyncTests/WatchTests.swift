@@ -14,16 +14,17 @@ import Testing
             try await Eventually.holds("round \(round) is at the reader") { try scene.database("watch.db").run(Self.title + "'round \(round)'") == "\(round)\n" }
         }
         // Programs in Python write through another SQLite, in another way.
-        try Python.run("import sqlite3; c = sqlite3.connect('phone.db'); c.execute(\"DELETE FROM notifications WHERE title <> 'round 5'\"); c.commit()", in: scene.scratch.path)
+        try Python.run("import sqlite3; c = sqlite3.connect('phone.db'); c.execute(\"DELETE FROM notifications WHERE title <> 'round 5' AND rowid % 4 = 0\"); c.commit()", in: scene.scratch.path)
         try await Eventually.holds("the deletions are at the reader") { try scene.contents("watch.db") == scene.contents("phone.db") }
-        #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications") == "5\n")
+        let left = try scene.database("watch.db").run("SELECT count(*) FROM notifications").trimmingCharacters(in: .newlines)
+        #expect(Int(left).map { (40..<60).contains($0) } == true)
 
         let (published, imported) = (try writer.end(), try reader.end(SIGINT))
         #expect(published.errorText == "" && imported.errorText == "")
         // One line a version, with the number that history has; a burst may have become one version.
         let newest = try #require(try scene.json("history --db phone.db")["newestVersion"] as? Int)
-        #expect(published.text.contains(" published version \(newest): notifications 5 entities\n"))
-        #expect(imported.text.contains(" imported version \(newest): notifications 5 entities\n"))
+        #expect(published.text.contains(" published version \(newest): notifications \(left) entities\n"))
+        #expect(imported.text.contains(" imported version \(newest): notifications \(left) entities\n"))
         #expect(published.text.split(separator: "\n").count == newest)
     }
 
