@@ -4,8 +4,10 @@ SWIFT ?= swift
 PREFIX ?= /usr/local
 
 HISTORIES ?= 2000
+TARGET ?= all
+RUNS ?= 1000000
 
-.PHONY: help setup build demo test torture bench install clean
+.PHONY: help setup build demo test torture fuzz bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -24,9 +26,12 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
-torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
+torture: setup ## thousands of random histories of peers, eight processes that are killed for longer, 100,000 foreign files; prints its seeds
 	$(SWIFT) build --build-tests
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
+
+fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
+	@Scripts/fuzz.sh $(TARGET) $(RUNS)
 
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh

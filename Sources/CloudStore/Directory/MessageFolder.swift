@@ -18,15 +18,16 @@ struct MessageFolder {
     /// What waits; folders of names that no device has are not looked at.
     func read(_ request: MailboxRequest) throws -> CloudMailbox {
         var mailbox = CloudMailbox()
-        let folders: [(name: String, folder: CloudFolder)]
+        let senders: CloudFolder?
         do throws(CloudError) {
-            folders = try zone.folder.folder(CloudNames.messages)?.folders() ?? []
+            senders = try zone.folder.folder(CloudNames.messages)
         } catch {
             guard error.code == .damaged else { throw error }
             mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
             return mailbox
         }
-        for (sender, folder) in folders where request.sender == nil || sender == request.sender {
+        try senders?.eachFolder { sender, folder in
+            guard request.sender == nil || sender == request.sender else { return }
             mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
