@@ -47,7 +47,7 @@ struct MessageSender: Sendable {
     private func removeAnswered() async throws {
         let answered = try SyncError.at(.read) { try device.database.read { try $0.messagesToRemove() } }
         for message in answered { try await remove(message.id) }
-        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return }
+        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.hasForgettable() } }) else { return }
         try SyncError.at(.announce) { try device.database.write { try $0.noteRemoved(answered.map(\.number)) } }
     }
 
