@@ -5,13 +5,17 @@ PREFIX ?= /usr/local
 
 HISTORIES ?= 2000
 
+# Libdeflate compresses with libdeflate instead of zlib; each choice has a build directory of its own.
+TRAITS ?=
+STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS))
+
 .PHONY: help setup build demo test torture bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 setup: ## install the system libraries that are missing
-	@Scripts/setup.sh
+	@TRAITS="$(TRAITS)" Scripts/setup.sh
 
 build: setup ## build the command, optimised
 	$(SWIFT) build -c release --product snapsync
@@ -31,10 +35,10 @@ torture: setup ## thousands of random histories of peers, and eight processes th
 bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh
 
-install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local)
-	$(SWIFT) build -c release --product snapsync --static-swift-stdlib --scratch-path .build-static
+install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local); TRAITS=Libdeflate: with libdeflate
+	$(SWIFT) build $(STATIC) --product snapsync
 	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -s -m 755 "$$($(SWIFT) build -c release --static-swift-stdlib --scratch-path .build-static --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"
+	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"
 
 clean: ## remove what was built
-	rm -rf .build .build-static
+	rm -rf .build .build-static .build-static-Libdeflate
