@@ -13,7 +13,7 @@
         ///
         /// - Throws: ``FormatError`` with `.compression` for want of memory.
         init(level: Int) throws {
-            stream = .allocate(capacity: 1)
+            let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
             stream.initialize(to: z_stream())
             let status = deflateInit2_(
                 stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -21,6 +21,8 @@
                 stream.deallocate()
                 throw Self.fault(status)
             }
+            // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+            self.stream = stream
         }
 
         deinit {
