@@ -27,6 +27,8 @@ struct DeviceIdentity {
             same.reportSeen = report?.nonce
             return DeviceIdentity(device: same, warnings: [], reason: nil)
         }
+        // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
+        _ = try await device.news(noting: false)
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try SyncError.at(.open) {
             try device.database.write { transaction in

@@ -43,6 +43,7 @@ final class SimulatedDisk: FileSystemCalls, @unchecked Sendable {
         var open: [Int32: Node] = [:]
         var next: Int32 = 3
         var fault: Fault?
+        var swap: (call: Int, root: String, other: Folder)?
         var count = 0
         var hasFailed = false
     }
@@ -58,7 +59,18 @@ final class SimulatedDisk: FileSystemCalls, @unchecked Sendable {
     func makeRoot(_ path: String) { withState { $0.roots[path] = Folder(modified: clock()) } }
 
     /// Sets what goes wrong from now on; nil ends it.
-    func set(_ fault: Fault?) { withState { ($0.fault, $0.count, $0.hasFailed) = (fault, 0, false) } }
+    func set(_ fault: Fault?) { withState { ($0.fault, $0.swap, $0.count, $0.hasFailed) = (fault, nil, 0, false) } }
+
+    /// Lets another root's directory stand at `root` from call `call` on, as when something else is mounted there.
+    func swap(_ root: String, for other: String, atCall call: Int) {
+        withState { state in
+            (state.fault, state.count, state.hasFailed) = (nil, 0, false)
+            state.swap = state.roots[other].map { (call, root, $0) }
+        }
+    }
+
+    /// Lets a root's directory stand at another path, too.
+    func link(_ root: String, to other: String) { withState { $0.roots[other] = $0.roots[root] } }
 
     /// Whether the fault that was set has struck.
     var hasFailed: Bool { withState { $0.hasFailed } }
@@ -79,6 +91,10 @@ final class SimulatedDisk: FileSystemCalls, @unchecked Sendable {
     private func perform<T>(_ name: String, _ body: (inout State) throws(SystemFault) -> T) throws(SystemFault) -> T {
         let outcome: Result<T, SystemFault> = withState { state in
             defer { state.count += 1 }
+            if let swap = state.swap, state.count == swap.call {
+                state.roots[swap.root] = swap.other
+                (state.swap, state.hasFailed) = (nil, true)
+            }
             func run() -> Result<T, SystemFault> {
                 do throws(SystemFault) { return .success(try body(&state)) } catch { return .failure(error) }
             }

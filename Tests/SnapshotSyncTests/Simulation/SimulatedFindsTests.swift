@@ -38,4 +38,30 @@ import Testing
         #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
         #expect(try await mail.problems() == [])
     }
+
+    @Test(arguments: [["one", "two", "three"], ["two", "one", "three"], ["three", "two", "one"]])
+    func uniqueValueGivenToTwoEntitiesConvergesLosesNothingAndIsReported(order: [String]) async throws {
+        let seats = try DatasetSchema(name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+        let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
+        let scene = try await DeviceScene([seats])
+        try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")
+        try await scene.export("one")
+        for name in ["two", "three"] {
+            try await scene.add(name, .peer, table)
+            try await scene.importNewest(name)
+        }
+        try scene.run("one", "INSERT INTO seats VALUES('k1', 'Eve', '2021-01-01T00:00:00Z')")
+        try scene.run("two", "INSERT INTO seats VALUES('k2', 'Eve', '2022-01-01T00:00:00Z')")
+        var warnings: [String] = []
+        for name in order + order { warnings += try await scene.engine(name).sync().imported?.warnings ?? [] }
+        for name in order {
+            #expect(try scene.run(name, "SELECT id, guest FROM seats ORDER BY id") == "k2|Eve\ns|Ada\n", "\(name)")
+            #expect(try await scene.verify(name).isEmpty)
+        }
+        #expect(warnings.contains { $0.hasPrefix("seats: 1 entity set aside: another has a value") && $0.contains("\"k1\"") })
+        // Where the value is free again the other one comes back, everywhere.
+        try scene.run("three", "DELETE FROM seats WHERE id = 'k2'")
+        for name in ["three"] + order + order { _ = try await scene.engine(name).sync() }
+        for name in order { #expect(try scene.run(name, "SELECT id, guest FROM seats ORDER BY id") == "k1|Eve\ns|Ada\n", "\(name)") }
+    }
 }
