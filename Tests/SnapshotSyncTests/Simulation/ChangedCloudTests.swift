@@ -57,9 +57,9 @@ import Testing
             #expect(try zone.devices[device].database.read { try $0.settings().device } == ["one", "two"][device], "call \(call)")
             guard wasSwapped else { break }
             // Every call where time does not matter; else a few.
-            call += ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] == nil ? 13 : 1
+            call += ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] == nil ? 29 : 1
         }
-        #expect(refusals > 5, "\(refusals) of \(call) calls")
+        #expect(refusals > 2, "\(refusals) of \(call) calls")
         try await sync(1 - device)
         #expect(try zone.devices[0].rows() == zone.devices[1].rows())
         for device in 0..<2 { #expect(try await zone.engine(device).inspector().verify(all: device == 0, local: true).problems == []) }
