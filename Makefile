@@ -3,9 +3,11 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
+# Histories of peers; of simulated ones there are five times as many, each run twice.
 HISTORIES ?= 2000
+SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
-.PHONY: help setup build demo test torture bench install clean
+.PHONY: help setup build demo test torture faults coverage bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -27,6 +29,13 @@ test: setup ## build and run all tests
 torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
 	$(SWIFT) build --build-tests
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
+
+faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
+	@Scripts/seed_faults.py
+
+coverage: setup ## line coverage of the library by its tests, every room and the whole; fails below 90 %
+	@Scripts/coverage.sh
 
 bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh
