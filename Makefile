@@ -3,13 +3,15 @@
 SWIFT ?= swift
 PREFIX ?= /usr/local
 
+# Histories of peers; of simulated ones there are five times as many, each run twice.
 HISTORIES ?= 2000
+SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
 # Libdeflate compresses with libdeflate instead of zlib; each choice has a build directory of its own.
 TRAITS ?=
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS))
 
-.PHONY: help setup build demo test torture bench install clean
+.PHONY: help setup build demo test torture faults coverage bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -31,6 +33,13 @@ test: setup ## build and run all tests
 torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
 	$(SWIFT) build --build-tests
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
+
+faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
+	@Scripts/seed_faults.py
+
+coverage: setup ## line coverage of the library by its tests, every room and the whole; fails below 90 %
+	@Scripts/coverage.sh
 
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh

@@ -113,6 +113,7 @@ let package = Package(
             dependencies: [
                 "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
         .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
