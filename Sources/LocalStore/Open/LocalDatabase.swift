@@ -15,14 +15,9 @@ package final class LocalDatabase: Sendable {
 
     /// Opens the file, which must exist unless `creating`.
     ///
-    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied` or `.busy`.
+    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`.
     package init(path: String, creating: Bool = false) throws {
-        guard creating || FileManager.default.fileExists(atPath: path) else {
-            throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
-        }
-        guard !FileManager.default.fileExists(atPath: path) || FileManager.default.isReadableFile(atPath: path) else {
-            throw LocalStoreError(.permissionDenied, at: path, "the database cannot be read", hint: "check the owner and mode of the file and of its folder")
-        }
+        try DatabaseFile.verify(path, creating: creating)
         self.path = path
         self.queue = try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: Self.configuration(label: "writer"))
