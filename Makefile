@@ -24,9 +24,9 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
-torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
+torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
 	$(SWIFT) build --build-tests
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|snapsyncTests.FaultTests"
 
 bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh

@@ -38,8 +38,8 @@ LATE = {"link", "rename", "unlink", "mkdir"}
 CODES = {
     "EIO": {74}, "ENOSPC": {74}, "EDQUOT": {74}, "ESTALE": {69, 74}, "EMFILE": {74}, "ENOMEM": {74}, "EROFS": {74, 77}, "EACCES": {77},
     "ENOLCK": {74}, "EINTR": {74, 75}, "short": set()}
-# SQLite keeps most reasons to itself, and calls a database damaged that the disk fails to read.
-CODES_OF_SQLITE = {"EACCES": {74}, "EIO": {65}}
+# SQLite keeps most reasons to itself, calls a database damaged that the disk fails to read, and one locked where no lock is to be had.
+CODES_OF_SQLITE = {"EACCES": {74}, "EIO": {65}, "ENOLCK": {75}}
 OF_SQLITE = re.compile(r"\.db(-journal|-wal|-shm)?$")
 TOLD = "set aside; snapsync messages says why"
 
@@ -104,7 +104,7 @@ class Failer:
             problems += self.synced_again(run.calls)
             for one, texts in judge.at_rest(copy)[0].items():
                 problems += [(one, text) for text in texts[:1]]
-            if name in ("EIO", "short") or TOLD in run.errors or self.workshop.options.at:
+            if name in ("EIO", "short") or TOLD in run.output or self.workshop.options.at:
                 counts["continued"] = 1
                 for one, texts in judge.after_next_runs(copy).items():
                     problems += [(one, text) for text in texts[:1]]
@@ -115,7 +115,7 @@ class Failer:
         if run.status == 0:
             why = judge.is_done(scene)
             # A message that cannot be read stops nothing: it is told, and stays for the next run.
-            return [("silent", "exit 0, and " + why)] if why and TOLD not in run.errors else []
+            return [("silent", "exit 0, and " + why)] if why and TOLD not in run.output else []
         if run.status < 0:
             return [("silent", "signal %d" % -run.status)]
         if not run.errors.strip():

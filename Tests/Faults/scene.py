@@ -80,6 +80,8 @@ class Scene:
                 if connection.execute("SELECT count(*) FROM snapsync_importing").fetchone() != (0,):
                     raise Failure("%s: an import is marked as under way" % database)
                 return rows, json.loads(applied[0])["number"] if applied else None
+            except sqlite3.DatabaseError as error:
+                raise Failure("%s: %s" % (database, error)) from error
             finally:
                 connection.close()
 
