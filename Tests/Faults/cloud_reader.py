@@ -30,8 +30,13 @@ def sealed(path, name):
     return json.loads(body), sha256(data)
 
 
+def names_in(folder):
+    """The names in a folder; none where it has not been made yet."""
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
 def numbers(folder):
-    names = [name for name in os.listdir(folder) if re.fullmatch(r"\d{20}\.json", name)]
+    names = [name for name in names_in(folder) if re.fullmatch(r"\d{20}\.json", name)]
     return sorted(int(name[:20]) for name in names)
 
 
@@ -134,7 +139,7 @@ class Zone:
     def messages(self):
         """The ids of the messages that lie in the mailbox, by sender."""
         folder = os.path.join(self.path, "messages")
-        return {sender: {name[:-5] for name in os.listdir(os.path.join(folder, sender)) if re.fullmatch(r"[0-9a-f]{32}\.json", name)} for sender in os.listdir(folder)}
+        return {sender: {name[:-5] for name in names_in(os.path.join(folder, sender)) if re.fullmatch(r"[0-9a-f]{32}\.json", name)} for sender in names_in(folder)}
 
     def orphans(self):
         """Files that nothing needs: temporaries anywhere in the cloud, and assets and checkpoints that no kept commit names."""

@@ -101,7 +101,8 @@ class Failer:
             is_local = how == "+" or bool(OF_SQLITE.search(hit.target)) or copy.path.startswith(hit.target)
             allowed = CODES[name] | (CODES_OF_SQLITE.get(name, set()) if is_local else set())
             problems = self.ending(run, allowed, judge, copy)
-            problems += self.synced_again(run.calls)
+            # One that a signal has interrupted has not failed.
+            problems += self.synced_again(run.calls) if name != "EINTR" else []
             for one, texts in judge.at_rest(copy)[0].items():
                 problems += [(one, text) for text in texts[:1]]
             if name in ("EIO", "short") or TOLD in run.output or self.workshop.options.at:

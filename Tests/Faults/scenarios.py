@@ -61,6 +61,10 @@ def big(scene):
     scene.succeed("import --db watch.db")
 
 
+def fresh(scene):
+    scene.succeed("generate --db phone.db --notifications 12 --buckets 3")
+
+
 def first_export(scene):
     phone(scene)
     watch(scene)
@@ -172,6 +176,7 @@ def old_versions(scene):
 PHONE, WATCH = ("phone.db", "watch.db"), ("watch.db", "phone.db")
 
 SCENARIOS = [
+    Scenario("init, writer", fresh, "init --db phone.db --cloud cloud --role writer --device phone", PHONE[:1]),
     Scenario("export, first", first_export, "export --db phone.db", PHONE),
     Scenario("export, snapshot asset", snapshot_export, "export --db phone.db", PHONE),
     Scenario("export, change asset", change_export, "export --db phone.db", PHONE),

@@ -76,6 +76,8 @@ class Scene:
                 if found != [("ok",)]:
                     raise Failure("%s: integrity_check says %s" % (database, found[:3]))
                 rows = {table: dict(map(lambda row: entity(columns, row), connection.execute("SELECT %s FROM %s" % (", ".join(columns), table)))) for table, columns in TABLES.items()}
+                if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'snapsync_state'").fetchone() is None:
+                    return rows, None
                 applied = connection.execute("SELECT value FROM snapsync_state WHERE key = 'applied'").fetchone()
                 if connection.execute("SELECT count(*) FROM snapsync_importing").fetchone() != (0,):
                     raise Failure("%s: an import is marked as under way" % database)

@@ -7,7 +7,7 @@ import Testing
     ///
     /// The judges are programs of their own (`Tests/Faults`), which read cloud and databases without this project's code.
     @Suite struct FaultTests {
-        private static let scenarios = ["export, snapshot", "import, first", "sync, reader", "sync, peer", "prune"]
+        private static let scenarios = ["init", "export, snapshot", "import, first", "sync, reader", "sync, peer", "prune"]
 
         @Test func theJudgesFindWhatIsWrong() throws {
             try torture("check_judge.py", [], in: [], long: [])

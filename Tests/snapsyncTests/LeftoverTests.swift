@@ -27,6 +27,27 @@ import Testing
         #expect(try scene.succeed("verify --all --cloud cloud").hasSuffix("all is well\n"))
     }
 
+    /// Between the zone and the settings `init` may be killed: the next one must know that the zone it finds is the database's own, and
+    /// must not think so of any other.
+    @Test(arguments: [(nil, 78), ("phone", 0), ("tablet", 78)] as [(String?, Int32)])
+    func anInitThatEndedAfterItMadeTheZoneIsTakenUp(noted: String?, status: Int32) throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 6 --buckets 2")
+        try scene.succeed("generate --db other.db --notifications 6 --buckets 2")
+        let made = try scene.json("init --db other.db --cloud cloud --role writer --device phone")
+        if let noted {
+            let cloud = try #require(made["cloudUUID"] as? String)
+            try scene.database("phone.db").run("""
+                CREATE TABLE snapsync_beginning(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL);
+                INSERT INTO snapsync_beginning VALUES('\(cloud)', 'ZentikSyncZone', '\(noted)');
+                """)
+        }
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        #expect(try scene.value("SELECT count(*) FROM sqlite_master WHERE name = 'snapsync_beginning'", in: "phone.db") == "0")
+        let run = try scene.run("sync --db phone.db")
+        #expect(run.status == status, "\(run.errorText)")
+    }
+
     /// A message that cannot be read stops nothing, so a quiet run ends well and leaves it where it is; but not without a word.
     @Test func aQuietSyncStillTellsWhatItLeftUndone() throws {
         let scene = try Scene.phoneAndWatch()

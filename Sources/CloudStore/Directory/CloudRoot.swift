@@ -9,13 +9,16 @@ enum CloudRoot {
         do throws(SystemFault) {
             return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
         } catch {
-            switch error.number {
-            case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
-                throw CloudError(
-                    .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path",
-                    isRetryable: true)
-            default: throw error.error(at: path)
-            }
+            throw failure(error, at: path)
+        }
+    }
+
+    private static func failure(_ error: SystemFault, at path: String) -> CloudError {
+        switch error.number {
+        case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
+            CloudError(
+                .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
+        default: error.error(at: path)
         }
     }
 
@@ -43,9 +46,10 @@ enum CloudRoot {
 
     private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) {
         do throws(SystemFault) {
-            return try OpenDescriptor(try calls.openRoot(path), calls).close()
+            _ = OpenDescriptor(try calls.openRoot(path), calls)
+            return
         } catch {
-            guard error.isAbsence else { return }  // What else is wrong will be said when it is opened to be used.
+            guard error.isAbsence else { throw failure(error, at: path) }
         }
         let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
         let above = try open(url.deletingLastPathComponent().path, calls)
