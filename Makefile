@@ -26,7 +26,7 @@ test: setup ## build and run all tests
 
 torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
 	$(SWIFT) build --build-tests
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|PowerCutTests|RepairCutTests|EveryDamageTests"
 
 bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh
