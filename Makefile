@@ -28,7 +28,7 @@ torture: setup ## thousands of random histories of peers, and eight processes th
 	$(SWIFT) build --build-tests
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|PowerCutTests|RepairCutTests|EveryDamageTests"
 
-bench: build ## ours and its competitors in turn; prints ratios (ONLY=datasets or ONLY=cloud: one half)
+bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
 	@Benchmarks/run.sh
 
 install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local)

@@ -1,14 +1,24 @@
 #!/usr/bin/env bash
-# Builds the command and measures it against its competitors, then a cloud directory beside SQLite.
-# SIZES, ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out.
+# Builds the command as `make install` does and measures it against its competitors, then a cloud directory beside SQLite.
+# SIZES, ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
+# LIBDEFLATE=1 measures the build with libdeflate, too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-release="$(${SWIFT:-swift} build -c release --show-bin-path)"
+Benchmarks/setup.sh
+built() { # built SCRATCH PRODUCT OPTION...: builds, and prints where the program is
+    local scratch=$1 product=$2
+    shift 2
+    ${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" --product "$product" "$@" >&2
+    echo "$(${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" --show-bin-path "$@")/$product"
+}
 rounds="${ROUNDS:-3}"
 if [ "${ONLY:-datasets}" = datasets ]; then
-    python3 Benchmarks/bench.py "$release/snapsync" --sizes "${SIZES:-150,100000,1000000}" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY"}
+    options=()
+    if [ -x .build-bench/python/bin/python ]; then options+=(--python "$PWD/.build-bench/python/bin/python"); fi
+    if [ -n "${LIBDEFLATE:-}" ]; then options+=(--libdeflate "$(built .build-libdeflate snapsync --traits Libdeflate)"); fi
+    if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
+    python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES:-150,100000,1000000}" --rounds "$rounds" "${options[@]}"
 fi
 if [ "${ONLY:-cloud}" = cloud ]; then
-    ${SWIFT:-swift} build -c release --product cloudbench
-    python3 Benchmarks/cloud_bench.py "$release/cloudbench" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY/cloud-bench"}
+    python3 Benchmarks/cloud_bench.py "$(built .build-static cloudbench)" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY/cloud-bench"}
 fi

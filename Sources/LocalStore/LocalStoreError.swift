@@ -88,7 +88,7 @@ extension LocalStoreError {
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG:
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
         case .SQLITE_IOERR:
-            self.init(.inputOutput, at: place, "the disk could not be read or written (\(message)); nothing was changed", hint: "check the disk and its room, then run the same command again")
+            self.init(.inputOutput, at: place, "the disk could not be read or written (\(message), SQLite's code \(error.extendedResultCode.rawValue)); nothing was changed", hint: "check the disk and its room, then run the same command again")
         default:
             self.init(.inputOutput, at: place, "SQLite failed: \(message)", hint: "check the database with: sqlite3 FILE 'PRAGMA integrity_check'")
         }

@@ -1,5 +1,6 @@
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct JSONScannerTests {
@@ -81,22 +82,5 @@ import Testing
             }) ?? false
             #expect(isJSON == (verdict == "1"), "seed \(seed): \(text)")
         }
-    }
-}
-
-/// An independent judge.
-enum Python {
-    static func run(_ program: String, input: Data) throws -> String {
-        let process = Process(), stdin = Pipe(), stdout = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "-c", program]
-        process.standardInput = stdin
-        process.standardOutput = stdout
-        try process.run()
-        stdin.fileHandleForWriting.write(input)
-        try stdin.fileHandleForWriting.close()
-        let output = stdout.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return String(decoding: output, as: UTF8.self)
     }
 }

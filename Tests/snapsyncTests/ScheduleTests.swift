@@ -121,4 +121,24 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         try scene.succeed("verify --all --local --db phone.db")
     }
+
+    /// A number closed twice may be another thread's file by then.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/strace"), "strace shows the calls"), arguments: [false, true])
+    func noRunClosesADescriptorTwice(isKeptOut: Bool) throws {
+        let scene = try Scene.phone()
+        try scene.succeed("generate --db phone.db --mark-read 2")
+        let status = try Python.run(
+            """
+            import fcntl, os, struct, subprocess, sys
+            if sys.argv[2] == 'true':
+                lock = os.open('phone.db.snapsync-lock', os.O_RDWR | os.O_CREAT)
+                fcntl.fcntl(lock, 37, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 0, 0, 0))  # F_OFD_SETLK, for Python's lockf is another lock
+            run = ['strace', '-f', '-qq', '-e', 'trace=close', '-o', 'calls.txt', sys.argv[1], 'sync', '--db', 'phone.db']
+            print(subprocess.run(run, capture_output=True).returncode, end='')
+            """, [BuiltCommand.path(), String(isKeptOut)], in: scene.scratch.path)
+        #expect(status == (isKeptOut ? "75" : "0"))
+        let calls = String(decoding: try scene.scratch.read("calls.txt"), as: UTF8.self).split(separator: "\n")
+        #expect(calls.count > 10)
+        #expect(calls.filter { $0.contains("EBADF") } == [])
+    }
 }

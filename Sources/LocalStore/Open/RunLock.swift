@@ -18,7 +18,7 @@ package final class RunLock: Sendable {
     /// - Throws: ``LocalStoreError`` with `.running` if another run holds it.
     package init(database: String) throws {
         let path = Self.path(for: database)
-        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
             throw LocalStoreError(
                 errno == EACCES || errno == EROFS ? .permissionDenied : .inputOutput, at: path, "the lock file cannot be opened: \(String(cString: strerror(errno)))",
@@ -32,6 +32,8 @@ package final class RunLock: Sendable {
             }
             throw LocalStoreError(.inputOutput, at: path, "the lock file cannot be locked: \(String(cString: strerror(code)))")
         }
+        // Last: an initializer that throws once every property is set runs deinit, which would close the number again, by then perhaps another's.
+        self.descriptor = descriptor
     }
 
     deinit {

@@ -19,7 +19,7 @@ package final class MemberCompressor: @unchecked Sendable {
         guard (1...9).contains(level) else {
             throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
         }
-        stream = .allocate(capacity: 1)
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let status = deflateInit2_(
             stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
@@ -27,6 +27,8 @@ package final class MemberCompressor: @unchecked Sendable {
             stream.deallocate()
             throw Self.fault(status)
         }
+        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+        self.stream = stream
     }
 
     deinit {

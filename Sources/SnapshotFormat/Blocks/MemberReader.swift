@@ -16,13 +16,15 @@ package final class MemberReader: @unchecked Sendable {
     ///
     /// - Throws: ``FormatError`` with `.compression` for want of memory.
     package init() throws {
-        stream = .allocate(capacity: 1)
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         stream.initialize(to: z_stream())
         let status = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
         guard status == Z_OK else {
             stream.deallocate()
             throw Self.memoryFault(status)
         }
+        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+        self.stream = stream
     }
 
     deinit {

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 /// What lies on disk is what docs/cloud-directory.md says; a program that shares no code with this one agrees.
@@ -86,14 +87,8 @@ import Testing
     }
 
     private func run(_ program: String, _ arguments: [String]) throws -> String {
-        let process = Process(), output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardOutput = output
-        try process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        let run = try ProgramRun(program, arguments)
+        #expect(run.status == 0)
+        return run.text.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }

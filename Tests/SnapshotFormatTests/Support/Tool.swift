@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Runs the programs that check our bytes independently.
@@ -12,18 +13,8 @@ enum Tool {
 
     /// Runs a program and returns what it printed, its status and its complaints.
     static func attempt(_ program: String, _ arguments: [String], input: Data? = nil) throws -> (Data, status: Int32, errors: String) {
-        let directory = try TemporaryDirectory()
-        let files = ["in", "out", "err"].map { directory.url.appendingPathComponent($0) }
-        for (file, data) in zip(files, [input ?? Data(), Data(), Data()]) { try data.write(to: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = [program] + arguments
-        process.standardInput = try FileHandle(forReadingFrom: files[0])
-        process.standardOutput = try FileHandle(forWritingTo: files[1])
-        process.standardError = try FileHandle(forWritingTo: files[2])
-        try process.run()
-        process.waitUntilExit()
-        return (try Data(contentsOf: files[1]), process.terminationStatus, String(decoding: try Data(contentsOf: files[2]), as: UTF8.self))
+        let run = try ProgramRun(program, arguments, input: input ?? Data())
+        return (run.output, run.status, run.errorText)
     }
 }
 

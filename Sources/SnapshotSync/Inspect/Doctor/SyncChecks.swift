@@ -19,7 +19,14 @@ enum SyncChecks {
 
     private static func version(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
         if let view = status.view { return .notice("version", "the database shows \(view)", means: "sync leaves it as it is", do: "run: snapsync import \(place)") }
-        guard let version = status.version else { return .notice("version", "no version is here yet", means: "the database was set up and never synced", do: "run: snapsync sync \(place)") }
+        guard let version = status.version else {
+            guard let newest = status.newestVersion, newest > 0 else {
+                return .notice("version", "no version is here yet", means: "the database was set up and never synced", do: "run: snapsync sync \(place)")
+            }
+            return .notice(
+                "version", "no version is here yet, and the cloud has version \(newest)",
+                means: "nothing is published from here before the first import; where a row is here and in the cloud, the cloud's counts and the one from here is kept", do: "run: snapsync import \(place)")
+        }
         guard let behind = status.behind, behind > 0 else { return .ok("version", "version \(version) is here") }
         return .notice("version", "version \(version) is here, \(behind) behind the newest", means: "the next sync brings what is new", do: "run: snapsync sync \(place)")
     }

@@ -1,0 +1,76 @@
+"""The goals, and what the rows of a benchmark say of them."""
+
+LARGE, MIDDLE, SMALL = 1_000_000, 100_000, 150
+
+
+def table(rows):
+    """A Markdown table: each goal, the figure of these rows, and whether it is met. Goals whose sizes were not measured say so."""
+    def find(count, job, competitor=""):
+        return next((row for row in rows if row["rows"] == count and row["job"] == job and competitor in row["competitor"]), None)
+
+    def value(row, key):
+        return None if row is None else row.get(key)
+
+    def bytes_ratio(row):
+        return None if row is None or "theirs_bytes" not in row else row["ours_bytes"] / row["theirs_bytes"]
+
+    def growth(job, competitor=""):
+        large, middle = find(LARGE, job, competitor), find(MIDDLE, job, competitor)
+        return None if large is None or middle is None else large["ours_s"] / middle["ours_s"]
+
+    def memory(job, count, key="ours_peak"):
+        found = [row[key] for row in rows if row["rows"] == count and row["job"] == job]
+        return max(found) if found else None
+
+    def memory_growth(job):
+        large, middle = memory(job, LARGE), memory(job, MIDDLE)
+        return None if large is None or middle is None else large / middle
+
+    def read_part(row):
+        return None if row is None or not row["theirs_bytes"] else row["ours_bytes"] / row["theirs_bytes"]
+
+    whole, over = "export, whole", "import, over as many other rows"
+    blocks = find(LARGE, "catching up by blocks, 100 rows differ")
+    changed_out, changed_in = find(LARGE, "export, 100 rows changed"), find(LARGE, "import, 100 rows changed")
+    lines = [
+        ("full export, time to `.dump \\| gzip -6`", 0.30, value(find(LARGE, whole, "gzip"), "ratio"), "x"),
+        ("full export, bytes to `.dump \\| gzip -6`", 1.28, bytes_ratio(find(LARGE, whole, ".dump | gzip")), "x"),
+        ("full export with libdeflate, time to `.dump \\| gzip -6`", 0.21, value(find(LARGE, whole + ", libdeflate", "gzip"), "ratio"), "x"),
+        ("full export with libdeflate, bytes to `.dump \\| gzip -6`", 1.18, bytes_ratio(find(LARGE, whole + ", libdeflate", "gzip")), "x"),
+        ("full export with libdeflate, time to `.dump \\| zstd -3 -T2`", 1.2, value(find(LARGE, whole + ", libdeflate", "zstd"), "ratio"), "x"),
+        ("full import over as many rows, time to `zcat \\| sqlite3 new.db`", 0.42, value(find(LARGE, over), "ratio"), "x"),
+        ("100 of 1,000,000 rows changed, export: time", 30, milliseconds(changed_out), "ms"),
+        ("100 of 1,000,000 rows changed, export: written", 40, kilobytes(changed_out), "kB"),
+        ("100 of 1,000,000 rows changed, import: time", 30, milliseconds(changed_in), "ms"),
+        ("100 of 1,000,000 rows changed, import: read", 40, kilobytes(changed_in), "kB"),
+        ("catching up by blocks, time to a full import", 0.5, value(blocks, "ratio"), "x"),
+        ("catching up by blocks, part of the asset read", 0.05, read_part(blocks), "x"),
+        *((f"`sync`, nothing new, {side}, {count:,} rows", 12, milliseconds(find(count, f"sync, nothing new, {side}")), "ms")
+          for side in ("writer", "reader") for count in (SMALL, MIDDLE, LARGE)),
+        ("150 rows, export", 15, milliseconds(find(SMALL, whole)), "ms"),
+        ("150 rows, import", 15, milliseconds(find(SMALL, "import, into an empty database")), "ms"),
+        ("tracking, bulk insert of 100,000 rows, row by row", 1.6, value(find(100_000, "bulk insert of 100,000, row by row"), "ratio"), "x"),
+        ("growth of a full export, 100,000 to 1,000,000 rows", 11, growth(whole, ".dump | gzip"), "x"),
+        ("growth of a full import, 100,000 to 1,000,000 rows", 11, growth(over), "x"),
+        ("memory of a full export", 64, memory(whole, LARGE), "MiB"),
+        ("memory of a full import", 128, memory(over, LARGE), "MiB"),
+        ("memory of a full export, 1,000,000 to 100,000 rows", 1.15, memory_growth(whole), "x"),
+        ("memory of a full import, 1,000,000 to 100,000 rows", 1.15, memory_growth(over), "x"),
+    ]
+    head = ["| goal | at most | measured | |", "| --- | ---: | ---: | --- |"]
+    return "\n".join(head + [line(*one) for one in lines])
+
+
+def milliseconds(row):
+    return None if row is None else row["ours_s"] * 1000
+
+
+def kilobytes(row):
+    return None if row is None else row["ours_bytes"] / 1000
+
+
+def line(name, most, measured, unit):
+    figure = lambda number: f"{number:.3g}" if unit == "x" else f"{number:.1f}"
+    if measured is None:
+        return f"| {name} | {figure(most)} {unit} | not measured | |"
+    return f"| {name} | {figure(most)} {unit} | {figure(measured)} {unit} | {'met' if measured <= most else '**not met**'} |"
