@@ -9,7 +9,7 @@ import Testing
 @Suite struct PowerCutTests {
     private static let isLong = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
     private static let stride = isLong ? 1 : 23
-    private static let limit = isLong ? 4096 : 150
+    private static let limit = isLong ? 4096 : 60
     /// The file systems that the short form tries with every act.
     private static let kinds = isLong ? SimulatedFileSystem.Kind.allCases : [.full]
     private static let acts: [(Act, SimulatedFileSystem.Kind)] = Act.allCases.flatMap { act in kinds.map { (act, $0) } }
