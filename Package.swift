@@ -16,6 +16,9 @@ let package = Package(
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
+    traits: [
+        .trait(name: "Libdeflate", description: "Compress and decompress with libdeflate instead of zlib; needs libdeflate-dev."),
+    ],
     dependencies: [
         // SQLite: opening, transactions, schema look-ups, error codes. Writing our own would be a second GRDB.
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -30,6 +33,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        // In zlib's place where the trait Libdeflate is on; not looked for otherwise.
+        .systemLibrary(name: "CLibdeflate", providers: [.apt(["libdeflate-dev"])]),
         // The system calls that Glibc's module lacks.
         .target(name: "CLinux"),
 
@@ -50,7 +55,7 @@ let package = Package(
         .target(
             name: "SnapshotFormat",
             dependencies: [
-                "SnapshotModel", "StrictText", "CZlib",
+                "SnapshotModel", "StrictText", "CZlib", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
@@ -108,6 +113,7 @@ let package = Package(
             dependencies: [
                 "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
         .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),

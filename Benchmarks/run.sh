@@ -15,7 +15,10 @@ rounds="${ROUNDS:-3}"
 if [ "${ONLY:-datasets}" = datasets ]; then
     options=()
     if [ -x .build-bench/python/bin/python ]; then options+=(--python "$PWD/.build-bench/python/bin/python"); fi
-    if [ -n "${LIBDEFLATE:-}" ]; then options+=(--libdeflate "$(built .build-libdeflate snapsync --traits Libdeflate)"); fi
+    if [ -n "${LIBDEFLATE:-}" ]; then
+        TRAITS=Libdeflate Scripts/setup.sh
+        options+=(--libdeflate "$(built .build-static-Libdeflate snapsync --traits Libdeflate)")
+    fi
     if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
     python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES:-150,100000,1000000}" --rounds "$rounds" "${options[@]}"
 fi

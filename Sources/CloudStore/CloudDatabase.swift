@@ -80,6 +80,9 @@ public protocol CloudDatabase: Sendable {
     func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws
     /// What waits in the mailbox. A message that cannot be read is told as set aside and stops nothing.
     func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox
+    /// Whether nothing has come to the mailbox or gone since a mark of it was taken, told without listing it; false where that is not
+    /// known. A backend without marks leaves this to the default.
+    func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool
     /// Removes a message, which its sender does once it was answered; harmless if it is gone.
     func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
     /// The newest report under a device's name; nil if there is none.
@@ -93,6 +96,7 @@ extension CloudDatabase {
     }
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
+    public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool { false }
     public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
         Array(try await history(in: zone).filter { $0.token.number <= token.number }.suffix(count))
     }

@@ -67,6 +67,10 @@ extension CloudDatabaseDecorator {
 
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await wrapped.mailbox(request, in: zone) }
 
+    public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
+        try await wrapped.isMailboxUnchanged(since: mark, in: zone)
+    }
+
     public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await wrapped.removeMessage(message, in: zone) }
     public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try await wrapped.deviceReport(of: device, in: zone)

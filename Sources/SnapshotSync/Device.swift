@@ -17,6 +17,8 @@ struct Device: Sendable {
     var reportSeen: String?
     /// How large an asset may be, in bytes.
     var assetLimit = OperatorSettings.standardAssetLimit
+    /// Where the ids of messages and reports come from.
+    var nonces = NonceSource.system
     /// When the run began.
     let begun = ContinuousClock.now
 

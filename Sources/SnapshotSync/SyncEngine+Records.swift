@@ -20,9 +20,24 @@ extension SyncEngine {
 extension Device {
     /// Records that a run of this kind has ended well, and how long it took up to here.
     func noteSuccess(_ kind: RunKind, in transaction: LocalTransaction) throws {
-        let end = now()
+        let run = runUpToHere()
+        try transaction.setLastSuccess(run.at)
+        try transaction.setLastRun(kind, run)
+    }
+
+    /// Records that a run of this kind had nothing to do, without writing anything where that is possible.
+    func noteIdleSuccess(_ kind: RunKind) throws {
+        let idle = try database.read { transaction -> IdleStamp? in
+            // A first success, and one after a failure, change what the database says.
+            guard kind == RunKind(of: settings.role), try transaction.lastFailure() == nil, try transaction.lastRun(kind) != nil else { return nil }
+            return try transaction.applied().map { IdleStamp(database: database.path, version: $0, kind: kind) }
+        }
+        if let idle, idle.write(runUpToHere()) { return }
+        try database.write { try noteSuccess(kind, in: $0) }
+    }
+
+    private func runUpToHere() -> RunRecord {
         let took = (ContinuousClock.now - begun).components
-        try transaction.setLastSuccess(end)
-        try transaction.setLastRun(kind, RunRecord(at: end, microseconds: took.seconds * 1_000_000 + took.attoseconds / 1_000_000_000_000))
+        return RunRecord(at: now(), microseconds: took.seconds * 1_000_000 + took.attoseconds / 1_000_000_000_000)
     }
 }

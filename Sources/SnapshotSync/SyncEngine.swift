@@ -20,6 +20,7 @@ public final class SyncEngine: Sendable {
     let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
+    let nonces: NonceSource
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
 
@@ -39,11 +40,13 @@ public final class SyncEngine: Sendable {
 
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
     ///
-    /// - Parameter pause: waits after a lost race.
+    /// - Parameters:
+    ///   - pause: waits after a lost race.
+    ///   - nonces: where the ids of messages and reports come from.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
@@ -52,6 +55,7 @@ public final class SyncEngine: Sendable {
         self.logger = logger
         self.pause = pause
         self.assetRule = assetRule
+        self.nonces = nonces
     }
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.

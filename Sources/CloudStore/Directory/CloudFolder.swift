@@ -64,6 +64,11 @@ final class CloudFolder {
         return bytes
     }
 
+    /// What tells whether the names here were changed; nil where nothing does.
+    func stamp() throws(CloudError) -> FolderStamp? {
+        try attempt(at: ownPlace) { () throws(SystemFault) in try calls.stamp(ofDirectory: descriptor.number) }
+    }
+
     /// The names here; none that is not UTF-8.
     func names() throws(CloudError) -> [String] {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.names(in: descriptor.number) }

@@ -14,6 +14,8 @@ package protocol FileSystemCalls: Sendable {
     /// Opens the file of a descriptor that was opened for writing once more, for reading.
     func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32
     func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus
+    /// What tells whether an open directory's names were changed; nil where nothing does.
+    func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp?
     /// Reads at a place; 0 at the end, perhaps less than asked for.
     func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int
     /// Writes at the end, perhaps less than given.

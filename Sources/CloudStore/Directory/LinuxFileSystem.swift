@@ -40,6 +40,15 @@ package struct LinuxFileSystem: FileSystemCalls {
             isRegular: info.st_mode & S_IFMT == S_IFREG, byteCount: Int(info.st_size), modified: Instant(microseconds: modified))
     }
 
+    package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? {
+        // There another machine's change may show late, at a coarse time, or not at all.
+        guard !RemoteFileSystem.isRemote(descriptor) else { return nil }
+        var info = stat()
+        _ = try retrying("fstat") { fstat(descriptor, &info) }
+        return FolderStamp(
+            "\(info.st_dev).\(info.st_ino) \(info.st_mtim.tv_sec).\(info.st_mtim.tv_nsec) \(info.st_ctim.tv_sec).\(info.st_ctim.tv_nsec)")
+    }
+
     package func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int {
         try retrying("read") { pread(descriptor, buffer.baseAddress, buffer.count, offset) }
     }

@@ -19,19 +19,38 @@ struct MessageFolder {
     func read(_ request: MailboxRequest) throws -> CloudMailbox {
         var mailbox = CloudMailbox()
         let folders: [(name: String, folder: CloudFolder)]
+        var stamps: [String: FolderStamp] = [:]
         do throws(CloudError) {
-            folders = try zone.folder.folder(CloudNames.messages)?.folders() ?? []
+            let all = try zone.folder.folder(CloudNames.messages)
+            // Before the listing: what comes after this changes the stamp.
+            stamps[""] = try all?.stamp()
+            folders = try all?.folders() ?? []
         } catch {
             guard error.code == .damaged else { throw error }
             mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
             return mailbox
         }
         for (sender, folder) in folders where request.sender == nil || sender == request.sender {
+            stamps[sender] = try folder.stamp()
             mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
         }
+        // What was not read, or may be mended where it lies, is to be looked at again.
+        let isAllRead = request.sender == nil && mailbox.unreadCount == 0 && mailbox.setAside.isEmpty
+        if isAllRead, stamps.count == folders.count + 1 { mailbox.mark = MailboxMark(folders: stamps) }
         return mailbox
+    }
+
+    /// Whether the folders are what they were when the mark was taken.
+    func isUnchanged(since mark: MailboxMark) throws(CloudError) -> Bool {
+        guard !mark.folders.isEmpty else { return false }
+        for (sender, stamp) in mark.folders {
+            guard sender.isEmpty || CloudNames.isName(sender),
+                let folder = try zone.folder.folder(sender.isEmpty ? CloudNames.messages : "\(CloudNames.messages)/\(sender)"), try folder.stamp() == stamp
+            else { return false }
+        }
+        return true
     }
 
     /// Removes a message; nothing happens if it is not there.
@@ -49,6 +68,10 @@ extension DirectoryCloud {
 
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         try await inZone(zone) { try MessageFolder(zone: $0).read(request) }
+    }
+
+    public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
+        try await inZone(zone) { try MessageFolder(zone: $0).isUnchanged(since: mark) }
     }
 
     public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {

@@ -24,8 +24,8 @@ struct HistoryPublisher<Store: HistoryStore> {
 
     /// Puts a prepared commit in place.
     ///
-    /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired` or `.rolledBack` if
-    ///   the parent turns out to be gone, and then the commit has been taken away again.
+    /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired`, `.rolledBack` or `.damaged`
+    ///   if the parent turns out to be gone, and then the commit has been taken away again.
     func publish(_ prepared: PreparedCommit) throws -> ChangeToken {
         let commit = try verified(prepared)
         let number = commit.token.number
@@ -36,7 +36,8 @@ struct HistoryPublisher<Store: HistoryStore> {
         case .placed:
             do {
                 try verifyStanding(commit)
-            } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .serverRecordChanged].contains(error.code) {
+            } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .serverRecordChanged, .damaged].contains(error.code) {
+                // Damaged, too: with this commit in place a history that ends before its parent, an older copy, looks like one with a gap.
                 try store.removeCommit(number)
                 throw error
             }

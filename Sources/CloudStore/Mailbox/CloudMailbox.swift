@@ -24,6 +24,8 @@ public struct CloudMailbox: Sendable {
     public internal(set) var setAside: [SetAsideMessage] = []
     /// How many more wait, beyond the request's limit.
     public internal(set) var unreadCount = 0
+    /// The mark of the folders just before they were listed, where all that is in them was read; nil where no mark can be had.
+    public internal(set) var mark: MailboxMark?
 
     /// How many messages of one sender are told as set aside, at most.
     public static let setAsideLimit = 100

@@ -22,9 +22,12 @@ public struct CloudMessage: Hashable, Sendable {
     }
 
     /// A new id: the instant in microseconds, then a random half, so that the order of ids is the order of instants.
-    public static func newID(at instant: Instant) -> String {
+    public static func newID(at instant: Instant) -> String { newID(at: instant, nonces: .system) }
+
+    /// A new id whose random half comes from a source of one's own.
+    package static func newID(at instant: Instant, nonces: NonceSource) -> String {
         let time = String(UInt64(clamping: instant.microseconds), radix: 16)
-        return String(repeating: "0", count: 16 - time.utf8.count) + time + NonceSource.system.hex(16)
+        return String(repeating: "0", count: 16 - time.utf8.count) + time + nonces.hex(16)
     }
 }
 

@@ -15,8 +15,16 @@ package enum RemoteFileSystem {
         let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
-        return Int(clinux_file_system_type(descriptor)) & 0xFFFF_FFFF
+        return type(descriptor)
     }
+
+    /// Whether other machines may change what an open directory holds; true where that cannot be told.
+    static func isRemote(_ descriptor: Int32) -> Bool {
+        let type = type(descriptor)
+        return type == 0xFFFF_FFFF || names[type] != nil
+    }
+
+    private static func type(_ descriptor: Int32) -> Int { Int(clinux_file_system_type(descriptor)) & 0xFFFF_FFFF }
 
     private static let names: [Int: String] = [
         0x6969: "NFS", 0xFF53_4D42: "CIFS", 0xFE53_4D42: "SMB", 0x517B: "SMB", 0x6573_5546: "FUSE", 0x0102_1997: "9P", 0x00C3_6400: "Ceph",

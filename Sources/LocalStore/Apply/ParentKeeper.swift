@@ -192,8 +192,9 @@ package struct ParentKeeper {
         }
         guard isBack else { return nil }
         let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstone(of: parent, in: link.parent)]
-        let seen = before.compactMap { $0 }.max()
-        try transaction.trackChange(of: parent, in: link.parent, at: max(now, seen.map { $0.advanced(byMicroseconds: 1) } ?? now))
+        // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
+        let deleted = before.compactMap { $0 }.max()
+        try transaction.trackChange(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
         return parent
     }
 

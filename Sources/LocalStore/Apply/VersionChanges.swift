@@ -21,7 +21,7 @@ extension LocalTransaction {
     /// Says that a tracked change outlived a version that touched its entity, and whether the version lacks it.
     package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(.integer(isNew ? 1 : 0), .integer(id), .key(key)).run()
+        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(.integer((isNew ? TrackedOrigin.new : .inVersion).rawValue), .integer(id), .key(key)).run()
     }
 
     /// Takes what a version says of an entity that it has: the instant, where that is not the entity's own timestamp.

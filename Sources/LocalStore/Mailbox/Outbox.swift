@@ -165,12 +165,20 @@ extension LocalTransaction {
         ).map { ($0[0], $0[1]) }
     }
 
+    /// Whether ``noteRemoved(_:)`` would forget an entry.
+    package func hasForgettable() throws -> Bool {
+        guard try hasMailbox() else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox AS o WHERE \(Self.saysNothing))") ?? false
+    }
+
     /// Notes that messages' files are gone, and forgets entries that say nothing any longer.
     package func noteRemoved(_ numbers: [Int64]) throws {
         guard try hasMailbox() else { return }
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ?").execute(arguments: [number]) }
-        try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE filed = 0 AND (state = 'applied' AND covers = 1 OR dataset > 0 AND \(Self.isGone))")
+        try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE \(Self.saysNothing)")
     }
+
+    private static let saysNothing = "filed = 0 AND (state = 'applied' AND covers = 1 OR dataset > 0 AND \(isGone))"
 
     private static let isGone = "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)"
 }

@@ -1,4 +1,5 @@
 import GRDB
+package import SnapshotModel
 package import StrictText
 
 /// What went wrong in the last run, for people who look later.
@@ -50,6 +51,11 @@ extension LocalTransaction {
 
     /// Records a run that ended well.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setState(kind.rawValue, run) }
+}
+
+extension RunKind {
+    /// The direction of a role's own work; the other one is done on request.
+    package init(of role: SyncRole) { self = role.publishes ? .export : .import }
 }
 
 extension LocalDatabase {

@@ -86,6 +86,14 @@ extension LocalTransaction {
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(key) IS NULL)") ?? false
     }
 
+    /// Whether the dataset's table has a row in a range of keys.
+    package func hasRows(_ schema: DatasetSchema, in range: KeyRange) throws -> Bool {
+        let statement = try RowStatement(db, schema, where: range.condition(on: schema.key.column.sqlIdentifier), path: path)
+        try statement.bind(from: range.first, upTo: range.next)
+        defer { statement.end() }
+        return try statement.step()
+    }
+
     /// Whether the dataset's table holds more than `count` rows.
     package func hasRows(_ schema: DatasetSchema, moreThan count: Int = 0) throws -> Bool {
         try Bool.fetchOne(

@@ -120,6 +120,9 @@ package final class RangeReader {
         self.schema = schema
     }
 
+    /// Prepares reading ranges with such bounds now, on the thread that has the reader: another one may read then.
+    package func prepare(for range: KeyRange) throws { _ = try statement(for: range) }
+
     /// Gives every row of `range`, in the order of keys.
     package func read(_ range: KeyRange, into sink: any EntitySink) throws {
         let statement = try statement(for: range)

@@ -11,6 +11,7 @@ extension LocalTransaction {
         try setPendingPins(pendingPins().filter { $0.version <= number })
         try forgetLineage(after: number)
         if try db.hasTable(Self.publishedTable) { try db.execute(sql: "DELETE FROM \(Self.publishedTable) WHERE version > ?", arguments: [number]) }
+        try setMailboxLook(nil)
         if try hasMailbox() { try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number]) }
     }
 }

@@ -2,6 +2,14 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
+/// Whether the applied version has a tracked entity, as the tables keep it (`isNew`).
+enum TrackedOrigin: Int64 {
+    case inVersion = 0
+    /// An earlier snapsync kept this for all that is not in the version for certain.
+    case unknown = 1
+    case new = 2
+}
+
 /// What became of a tracked entity, as the tables keep it.
 package enum TrackedState: Int, Sendable {
     /// The row is there, and its own timestamp is the change's instant.
@@ -43,31 +51,37 @@ extension LocalTransaction {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 3 says what the next note of the key replaced.
         let notes = try KeyedStatement(db, """
-            SELECT seq, key, clock, stamp, seen, kind = 2, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
+            SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
         let before = try KeyedStatement(db, """
             SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
                 (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
             """)
+        // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
+        // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew) VALUES(?, ?, ?, ?, 0, ?)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1))
             """)
         try notes.bind(.integer(id))
         var replaced: (key: EntityKey?, at: Int64)?
+        var overwritten = OverwrittenKeys(isNoted: schema.timestampIndex != nil)
         while try notes.step() {
-            if notes.integer(6) == 3 {
-                replaced = Self.instant(notes.text(4)).map { (notes.key(1), $0) }
+            if notes.integer(5) == 3 {
+                let key = notes.key(1)
+                overwritten.add(key)
+                replaced = Self.instant(notes.text(4)).map { (key, $0) }
                 continue
             }
+            let origin = overwritten.origin(of: notes.key(1), kind: notes.integer(5))
             let clock = notes.integer(2) * 1000
             var seen = Self.instant(notes.text(4))
             if let found = replaced, found.key == notes.key(1) { seen = max(seen ?? .min, found.at) }
             seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? seen
             let stamp = Self.instant(notes.text(3)) ?? clock
             let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
-            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .column(5, of: notes)).run()
+            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue)).run()
         }
     }
 

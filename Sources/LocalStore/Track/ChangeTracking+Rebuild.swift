@@ -14,14 +14,17 @@ extension LocalTransaction {
         let stamp = schema.timestampIndex.map {
             "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
         } ?? "NULL"
-        // Kind 2: it may be that the version has no such entity.
-        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, 2, ?2, ?3, \(stamp), ?4)")
+        // Kind 4: it may be that the version has no such entity.
+        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, 4, ?2, ?3, \(stamp), ?4)")
             .bind(.integer(id), .key(key), .integer(clock.microseconds / 1000), seen.map { .key(.text(Array($0.description.utf8))) } ?? .null).run()
     }
 
     /// Says that a dataset's table is the applied version and its noted changes again.
     package func regainCompleteness(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
+        // What was noted after the triggers came back says what the rows were then, not what the version has.
+        try db.execute(sql: "UPDATE snapsync_log SET kind = 4 WHERE dataset = ? AND kind IN (0, 2)", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown.rawValue) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 }

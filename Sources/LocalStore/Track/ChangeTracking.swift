@@ -79,7 +79,7 @@ extension LocalTransaction {
             db, sql: """
                 SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
                     SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND kind < 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
                 """, arguments: [id]) ?? 0
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0

@@ -6,7 +6,8 @@ import SnapshotModel
 /// A note says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
 /// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
 ///
-/// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that may not have been there before.
+/// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
+/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]

@@ -10,8 +10,10 @@ package struct TrackedChange: Sendable, Hashable {
     package let isDeletion: Bool
     /// Whether the row is there and its own timestamp is not the change's instant.
     package let isStamped: Bool
+    /// Whether the applied version has the key; nil if that is not known.
+    package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
-    package let isNew: Bool
+    package var isNew: Bool { isInVersion != true }
 
     /// Reads `key, at, state, isNew`.
     init?(_ row: KeyedStatement) {
@@ -20,7 +22,8 @@ package struct TrackedChange: Sendable, Hashable {
         instant = row.instant(1)
         isDeletion = row.integer(2) == Int64(TrackedState.deleted.rawValue)
         isStamped = row.integer(2) == Int64(TrackedState.stamped.rawValue)
-        isNew = row.integer(3) != 0
+        let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
+        isInVersion = origin == .unknown ? nil : origin == .inVersion
     }
 }
 
@@ -56,7 +59,7 @@ extension LocalTransaction {
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
-        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind < 3").bind(.integer(id))
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind <> 3").bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)

@@ -1,3 +1,5 @@
+package import SnapshotModel
+
 /// The cut rule: whether an entity begins a new block, told from its key alone.
 ///
 ///     let cutter = BlockCutter(blockEntities: 400)
@@ -37,6 +39,15 @@ package struct BlockCutter: Sendable {
                 digits[position] = UInt8(ascii: "-")
             }
             return Self.hash(UnsafeRawBufferPointer(rebasing: digits[position...])) <= last
+        }
+    }
+
+    /// Whether the entity with this key begins a block.
+    package func cuts(before key: EntityKey) -> Bool {
+        switch key {
+        // SAFETY: the bytes are used only within the closure.
+        case .text(let bytes): bytes.withUnsafeBytes { cuts(beforeTextKey: $0) }
+        case .integer(let value): cuts(beforeIntegerKey: value)
         }
     }
 

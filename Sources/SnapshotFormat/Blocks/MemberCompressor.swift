@@ -1,16 +1,13 @@
-internal import CZlib
-
 /// Compresses blocks, and the file's head and tail, each into a gzip member of its own.
 ///
 ///     let compressor = try MemberCompressor(level: 1)
 ///     let block = try compressor.compress(raw, isFirst: number == 0)
 ///
-/// Equal bytes give an equal member, with the same version of zlib. Memory: zlib's 256 KiB. One thread at a time.
+/// Equal bytes give an equal member, with the same version of the same library. Memory: the library's. One thread at a time.
 package final class MemberCompressor: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
-    // zlib keeps the stream's address, so it lies in memory of its own.
-    private let stream: UnsafeMutablePointer<z_stream>
+    private let deflater: Deflater
 
     /// Makes a compressor of a level from 1, the fastest, to 9.
     ///
@@ -19,21 +16,7 @@ package final class MemberCompressor: @unchecked Sendable {
         guard (1...9).contains(level) else {
             throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
         }
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        let status = deflateInit2_(
-            stream, Int32(level), Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        guard status == Z_OK else {
-            stream.deallocate()
-            throw Self.fault(status)
-        }
-        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
-        self.stream = stream
-    }
-
-    deinit {
-        deflateEnd(stream)
-        stream.deallocate()
+        deflater = try Deflater(level: level)
     }
 
     /// Compresses a block that is not empty. `member`, one that is no longer needed, lends its memory.
@@ -70,17 +53,11 @@ package final class MemberCompressor: @unchecked Sendable {
         let rawLength = first.count + second.count
         let buffer = member.buffer
         buffer.clear()
-        try Self.check(deflateReset(stream))
-        let room = Int(deflateBound(stream, UInt(rawLength))) + 16
+        let room = deflater.bound(rawLength)
         buffer.reserve(GzipMember.headerLength + room + GzipMember.trailerLength)
         let base = UnsafeMutableRawPointer(buffer.base)
         GzipMember.writeHeader(at: base)
-
-        stream.pointee.next_out = buffer.base + GzipMember.headerLength
-        stream.pointee.avail_out = UInt32(room)
-        if first.count > 0 { try Self.check(feed(first, Z_NO_FLUSH)) }
-        guard feed(second, Z_FINISH) == Z_STREAM_END else { throw Self.fault(Z_BUF_ERROR) }
-        let bodyLength = room - Int(stream.pointee.avail_out)
+        let bodyLength = try deflater.deflate(first, second, to: buffer.base + GzipMember.headerLength, room: room)
 
         let crc = GzipMember.crc(second, after: GzipMember.crc(first))
         let trailer = base + GzipMember.headerLength + bodyLength
@@ -89,21 +66,5 @@ package final class MemberCompressor: @unchecked Sendable {
         buffer.count = GzipMember.headerLength + bodyLength + GzipMember.trailerLength
         member.entry = MemberEntry(
             offset: 0, length: buffer.count, rawLength: rawLength, sha256: ContentHash(of: buffer.bytes), rawSHA256: rawSHA256)
-    }
-
-    private func feed(_ bytes: UnsafeRawBufferPointer, _ flush: Int32) -> Int32 {
-        // SAFETY: zlib reads the input and does not write it, whatever the pointer's type says.
-        stream.pointee.next_in = UnsafeMutablePointer(mutating: bytes.baseAddress?.assumingMemoryBound(to: UInt8.self))
-        stream.pointee.avail_in = UInt32(bytes.count)
-        return CZlib.deflate(stream, flush)
-    }
-
-    private static func check(_ status: Int32) throws {
-        guard status == Z_OK else { throw fault(status) }
-    }
-
-    private static func fault(_ status: Int32) -> FormatError {
-        FormatError(
-            .compression, at: "compression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
     }
 }

@@ -1,36 +1,18 @@
-internal import CZlib
-
 /// Decompresses members, each checked against its index entry before and after.
 ///
 ///     let reader = try MemberReader()
 ///     try reader.inflate(bytes, entry: index.blocks[17].member, name: "block 17", into: block.raw)
 ///
-/// Memory: zlib's 40 KiB, and what the entry declares, which is a hard cap. One thread at a time.
+/// Memory: the library's tables, and what the entry declares, which is a hard cap. One thread at a time.
 package final class MemberReader: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
-    // zlib keeps the stream's address, so it lies in memory of its own.
-    private let stream: UnsafeMutablePointer<z_stream>
+    private let inflater: Inflater
 
     /// Makes a reader.
     ///
     /// - Throws: ``FormatError`` with `.compression` for want of memory.
-    package init() throws {
-        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        let status = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-        guard status == Z_OK else {
-            stream.deallocate()
-            throw Self.memoryFault(status)
-        }
-        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
-        self.stream = stream
-    }
-
-    deinit {
-        inflateEnd(stream)
-        stream.deallocate()
-    }
+    package init() throws { inflater = try Inflater() }
 
     /// Replaces the contents of `buffer` by what the member holds.
     ///
@@ -57,24 +39,13 @@ package final class MemberReader: @unchecked Sendable {
             throw Self.fault(.tooLarge, name(), "it declares more than \(FormatLimits.blockRawBytes) bytes")
         }
         buffer.reserve(entry.rawLength)
-        let status = inflateReset(stream)
-        guard status == Z_OK else { throw Self.memoryFault(status) }
-        // SAFETY: zlib reads the input and does not write it, and writes at most avail_out bytes, which were reserved.
-        stream.pointee.next_in = UnsafeMutablePointer(
-            mutating: (base + GzipMember.headerLength).assumingMemoryBound(to: UInt8.self))
-        stream.pointee.avail_in = UInt32(bodyLength)
-        stream.pointee.next_out = buffer.base
-        stream.pointee.avail_out = UInt32(entry.rawLength)
-        switch CZlib.inflate(stream, Z_FINISH) {
-        case Z_STREAM_END: break
-        case Z_MEM_ERROR: throw Self.memoryFault(Z_MEM_ERROR)
-        case Z_BUF_ERROR where stream.pointee.avail_out == 0:
-            throw Self.fault(.damaged, name(), "it holds more than the declared \(entry.rawLength) bytes")
-        default: throw Self.fault(.damaged, name(), "its deflate stream is broken")
-        }
-        guard stream.pointee.avail_in == 0 else { throw Self.fault(.damaged, name(), "something follows its deflate stream") }
-        guard stream.pointee.avail_out == 0 else {
-            throw Self.fault(.damaged, name(), "it holds less than the declared \(entry.rawLength) bytes")
+        let body = UnsafeRawBufferPointer(start: base + GzipMember.headerLength, count: bodyLength)
+        switch try inflater.inflate(body, to: buffer.base, length: entry.rawLength) {
+        case .done: break
+        case .tooLong: throw Self.fault(.damaged, name(), "it holds more than the declared \(entry.rawLength) bytes")
+        case .tooShort: throw Self.fault(.damaged, name(), "it holds less than the declared \(entry.rawLength) bytes")
+        case .followed: throw Self.fault(.damaged, name(), "something follows its deflate stream")
+        case .broken: throw Self.fault(.damaged, name(), "its deflate stream is broken")
         }
         buffer.count = entry.rawLength
         let trailer = base + GzipMember.headerLength + bodyLength
@@ -88,10 +59,5 @@ package final class MemberReader: @unchecked Sendable {
 
     private static func fault(_ code: FormatError.Code, _ name: String, _ reason: String) -> FormatError {
         FormatError(code, at: name, reason, hint: "fetch the asset again; else have the writer run: snapsync export --full")
-    }
-
-    private static func memoryFault(_ status: Int32) -> FormatError {
-        FormatError(
-            .compression, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
     }
 }

@@ -1,5 +1,4 @@
 import CloudStore
-import Foundation
 import LocalStore
 import StrictText
 
@@ -28,7 +27,9 @@ struct DeviceIdentity {
             same.reportSeen = report?.nonce
             return DeviceIdentity(device: same, warnings: [], reason: nil)
         }
-        let name = String(device.settings.device.prefix(59)) + "-" + String(UInt16.random(in: 0x1000...UInt16.max), radix: 16)
+        // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
+        _ = try await device.news(noting: false)
+        let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try SyncError.at(.open) {
             try device.database.write { transaction in
                 try transaction.setDevice(name)
@@ -86,7 +87,7 @@ extension Device {
             let known = try transaction.reportNonces()
             // A nonce that was not seen in the cloud yet serves again, for nobody else can have it.
             if let known, known.next != reportSeen { return known.next }
-            let next = UUID().uuidString.lowercased()
+            let next = nonces.uuid()
             try transaction.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
             return next
         }

@@ -31,18 +31,29 @@ struct LocalStatus: Sendable {
     init(_ database: LocalDatabase, now: Instant) throws {
         self.now = now
         journalMode = try database.journalMode()
-        (settings, operators, applied, view, lastSuccess, lastFailure, lastExport, lastImport, states, changes, undo) = try database.read { transaction in
+        let noted: (success: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
+        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo) = try database.read { transaction in
             let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.trackedChanges(of: schema)
                 return Changes(count: found.count, isTracked: isTracking && found.isComplete)
             }
             return (
-                settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(), try transaction.lastSuccess(),
-                try transaction.lastFailure(), try transaction.lastRun(.export), try transaction.lastRun(.import), try transaction.datasetStates(), changes,
-                try transaction.undoPoint()
+                settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(),
+                (try transaction.lastSuccess(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
+                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint()
             )
         }
+        // A run with nothing to do leaves its note beside the database.
+        lastSuccess = [noted.success, idle?.at].compactMap { $0 }.max()
+        let own = RunKind(of: settings.role)
+        lastExport = own == .export ? Self.later(noted.export, idle) : noted.export
+        lastImport = own == .import ? Self.later(noted.import, idle) : noted.import
+    }
+
+    private static func later(_ noted: RunRecord?, _ idle: (at: Instant, microseconds: Int64?)?) -> RunRecord? {
+        guard let idle else { return noted }
+        return RunRecord(at: idle.at, microseconds: idle.microseconds ?? noted?.microseconds ?? 0)
     }
 
     /// How old the last success is, in seconds; nil if there was none.

@@ -1,4 +1,5 @@
 import CloudStore
+import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -11,14 +12,46 @@ struct MailboxRound: Sendable {
     struct Outcome: Sendable {
         /// Whether a message that no commit has answered yet asks for everything anew.
         var asksForFullSync = false
+        /// Whether the mailbox was not even listed, for nothing has come.
+        var isUnchanged = false
         var warnings: [String] = []
     }
 
     /// How long an answer that was published is remembered, in microseconds: 90 days.
     private static let memory: Int64 = 90 * 86_400_000_000
 
+    /// For how long a mark must have been the same before it is rested on, in microseconds: longer than any file system's clock
+    /// stands still.
+    private static let settling: Int64 = 10_000_000
+    /// The mailbox is listed anew in each of these, whatever its mark says, in microseconds: one hour.
+    private static let rest: Int64 = 3_600_000_000
+
     /// Applies what waits. What is no message is set aside and stops nothing.
-    func run() async throws -> Outcome {
+    ///
+    /// - Parameter mayRest: whether the mailbox need not be listed where its mark says that nothing has come.
+    func run(mayRest: Bool = false) async throws -> Outcome {
+        let look = try SyncError.at(.read) { try device.database.read { try $0.mailboxLook() } }
+        if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
+        return try await listAndApply(look)
+    }
+
+    /// Whether nothing can have come since the mailbox was last listed: its mark is the same, and a run that ended well has listed it
+    /// after the mark had been the same for long enough.
+    ///
+    /// Such a run either listed, or rested on one that had; the first one cannot but have listed. Should a file system's times say
+    /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
+    private func isAsBefore(_ look: MailboxLook) async throws -> Bool {
+        let now = device.now()
+        let last = try SyncError.at(.read) { try device.database.read { (idle: try $0.lastIdleRun(of: device.settings.role), noted: try $0.lastRun(.export)) } }
+        guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
+            run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
+            run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
+            let mark = try? StrictJSON.decode(MailboxMark.self, from: Data(look.mark.utf8))
+        else { return false }
+        return try await SyncError.at(.fetch) { try await device.cloud.isMailboxUnchanged(since: mark, in: device.zone) }
+    }
+
+    private func listAndApply(_ look: MailboxLook?) async throws -> Outcome {
         let heard = try SyncError.at(.read) { try device.database.read { Set(try $0.inbox().map(\.id)) } }
         let mailbox = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard), in: device.zone) }
         let now = device.now()
@@ -39,7 +72,14 @@ struct MailboxRound: Sendable {
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         try forget(mailbox, now)
+        try remember(mailbox.mark, look, now)
         return outcome
+    }
+
+    private func remember(_ mark: MailboxMark?, _ look: MailboxLook?, _ now: Instant) throws {
+        let text = try mark.map { String(decoding: try StrictJSON.encode($0), as: UTF8.self) }
+        guard text != look?.mark else { return }
+        try SyncError.at(.apply) { try device.database.write { try $0.setMailboxLook(text.map { MailboxLook(mark: $0, since: now) }) } }
     }
 
     /// By instant; but a bucket goes last, for what pointed at it may be about to go, too.

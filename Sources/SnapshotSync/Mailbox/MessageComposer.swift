@@ -93,7 +93,7 @@ struct MessageComposer: Sendable {
             case .untellable(let reason):
                 try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
             case .message(let type, let entity, let readAt, let basedOn, let coversAll):
-                let id = CloudMessage.newID(at: change.instant)
+                let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
                 let message = SyncUpdateMessage(
                     type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
                     dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)

@@ -47,7 +47,7 @@ struct MessageSender: Sendable {
     private func removeAnswered() async throws {
         let answered = try SyncError.at(.read) { try device.database.read { try $0.messagesToRemove() } }
         for message in answered { try await remove(message.id) }
-        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return }
+        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.hasForgettable() } }) else { return }
         try SyncError.at(.announce) { try device.database.write { try $0.noteRemoved(answered.map(\.number)) } }
     }
 
@@ -61,7 +61,7 @@ struct MessageSender: Sendable {
                 try device.database.write { transaction in
                     guard try transaction.isCurrent(entry), let body = entry.body else { return try transaction.renewMessage(entry.number, nil) }
                     let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
-                    let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now())
+                    let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                     try transaction.renewMessage(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
                 }
             }
@@ -73,7 +73,7 @@ struct MessageSender: Sendable {
         let renewed = try SyncError.at(.read) {
             try device.database.read { try $0.outbox(onlyMessages: true) }.filter { $0.state == .stored }.compactMap { entry -> (number: Int64, id: String, body: Data)? in
                 guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }), message.sender != device.settings.device else { return nil }
-                let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now())
+                let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                 return (entry.number, id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device)))
             }
         }

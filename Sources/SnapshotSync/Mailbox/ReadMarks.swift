@@ -71,11 +71,13 @@ struct ReadMarks {
     ///   - instant: the entity's.
     ///   - wins: whether the change as a whole is later than what the version says.
     func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
-        let isCarried = told.coversAll && !change.isDeletion && [.stored, .sent, .same, .applied].contains(told.state)
+        let isMark = told.coversAll && !change.isDeletion
+        let isCarried = isMark && [.stored, .sent, .same, .applied].contains(told.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
         let isTie = told.state == .applied && change.instant == instant && entity != nil
+        // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so.
+        if isMark, entity == nil, told.state == .refused { return .version }
         if !isCarried, wins || isTie { return .row }
-        // A mark alone brings no entity back.
         guard let entity else { return .version }
         return Self.outcome(of: told.marks, on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
     }

@@ -32,7 +32,7 @@ extension SyncEngine {
                     let isAsked = try transaction.outbox(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
                     // Once is enough until it is answered.
                     guard !isAsked else { return }
-                    let now = device.now(), id = CloudMessage.newID(at: now)
+                    let now = device.now(), id = CloudMessage.newID(at: now, nonces: device.nonces)
                     let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
                     try transaction.addToOutbox(id: id, body: StrictJSON.encode(message))
                 }

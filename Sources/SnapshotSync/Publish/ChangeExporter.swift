@@ -39,11 +39,17 @@ struct ChangeExporter: Sendable {
         }
         for change in changes where change.isDeletion { tail.addDeletion(of: change.key, at: change.instant) }
         for change in changes where change.isStamped { tail.addInstant(change.instant, of: change.key) }
-        let deleted = changes.count { $0.isDeletion }
-        return Encoded(
-            text: try encoder.end(tail), changed: encoder.count, deleted: deleted,
-            // A key that may be new leaves it open whether the version before had the entity.
-            growth: changes.contains { $0.isNew } ? nil : -deleted)
+        return Encoded(text: try encoder.end(tail), changed: encoder.count, deleted: changes.count { $0.isDeletion }, growth: Self.growth(changes))
+    }
+
+    /// By how much changes make a version grow; nil where it is not known of all of them whether the version before has the entity.
+    private static func growth(_ changes: [TrackedChange]) -> Int? {
+        var growth = 0
+        for change in changes {
+            guard let wasThere = change.isInVersion else { return nil }
+            growth += (change.isDeletion ? 0 : 1) - (wasThere ? 1 : 0)
+        }
+        return growth
     }
 
     /// Compresses and stores the asset.

@@ -20,6 +20,8 @@ struct DatasetExporter: Sendable {
     let progress: ProgressHandler?
     /// Tombstones from before that instant are left out; nil leaves none out.
     var horizon: Instant?
+    /// How many entities the version has by the tracked changes; nil if only counting tells.
+    var trackedCount: Int?
 
     /// What became of the dataset.
     enum Outcome: Sendable {
@@ -40,6 +42,9 @@ struct DatasetExporter: Sendable {
         try session.withReader(0) { reader in
             let blockEntities = try SyncError.at(.read) { try chooseBlockEntities(reader) }
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
+            if let reusable, let changed = try SyncError.at(.read, { try ChangedBlocks(reusable, of: schema, in: reader) }) {
+                return try run(changed, reader, reusable, asset)
+            }
             let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities) }
             let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
             return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable) }) {
@@ -58,16 +63,7 @@ struct DatasetExporter: Sendable {
         do {
             let compressor = try MemberCompressor(level: level)
             try source.run(worker: worker) { number, blocks in
-                var pieces: [Piece] = []
-                for block in blocks {
-                    let isFirst = number == 0 && pieces.isEmpty
-                    if let position = previous?.match(block, isFirst: isFirst) {
-                        pieces.append(.kept(position))
-                    } else {
-                        pieces.append(.compressed(try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }))
-                    }
-                }
-                return queue.put(pieces, at: number)
+                queue.put(try pieces(of: blocks, areFirst: number == 0, compressor, previous), at: number)
             }
             if let count = source.runCount { queue.finish(at: count) }
         } catch {
@@ -75,8 +71,65 @@ struct DatasetExporter: Sendable {
         }
     }
 
+    private func pieces(of blocks: [RawBlock], areFirst: Bool, _ compressor: MemberCompressor, _ previous: PreviousSnapshot?) throws -> [Piece] {
+        var pieces: [Piece] = []
+        for block in blocks {
+            let isFirst = areFirst && pieces.isEmpty
+            if let position = previous?.match(block, isFirst: isFirst) {
+                pieces.append(.kept(position))
+            } else {
+                pieces.append(.compressed(try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }))
+            }
+        }
+        return pieces
+    }
+
+    /// Reads only where something was touched; the other blocks are copied from the last snapshot asset unread.
+    private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, _ previous: PreviousSnapshot, _ asset: any AssetWriter) throws -> Outcome {
+        // Where there is one connection, which this thread holds, one worker uses it while this thread only writes.
+        let own = session.readerCount == 1 ? LentRanges(reader.ranges(of: schema)) : nil
+        for case .read(let range) in changed.parts { try own?.ranges.prepare(for: range) }
+        let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
+        let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
+        queue.finish(at: changed.parts.count)
+        return try WorkerThreads.run(workerCount, { worker in
+            do {
+                if let own { return try work(changed, own.ranges, queue, previous) }
+                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous) }
+            } catch {
+                queue.fail(SyncError(error, step: .encode))
+            }
+        }) {
+            do {
+                return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, expecting: trackedCount)
+            } catch {
+                queue.fail(error)
+                throw error
+            }
+        }
+    }
+
+    private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot) throws {
+        let compressor = try MemberCompressor(level: level)
+        let encoder = BlockEncoder(schema: schema, blockEntities: previous.index.blockEntities)
+        while let number = queue.claim(below: changed.parts.count) {
+            switch changed.parts[number] {
+            case .kept(let positions):
+                guard queue.put(positions.map { .kept($0) }, at: number) else { return }
+            case .read(let range):
+                encoder.beginRange()
+                try SyncError.at(.read) { try rows.read(range, into: encoder) }
+                encoder.finish()
+                var blocks: [RawBlock] = []
+                while let block = encoder.popCompleted() { blocks.append(block) }
+                guard queue.put(try pieces(of: blocks, areFirst: number == 0, compressor, previous), at: number) else { return }
+                blocks.forEach(encoder.recycle)
+            }
+        }
+    }
+
     // The ordered side: nothing is written while all blocks are the last snapshot's, in its order.
-    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction) throws -> Outcome {
+    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction, expecting count: Int? = nil) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
         while let pieces = try queue.take() {
             for piece in pieces {
@@ -89,6 +142,7 @@ struct DatasetExporter: Sendable {
             }
             progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: self.previous?.index.recordCount))
         }
+        if let count, count != writer.recordCount { throw ChangedBlocks.DoNotAddUp() }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNews = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) || keepsInstants && transaction.hasNewInstants(of: schema) }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }

@@ -102,9 +102,15 @@ struct DatasetPublisher: Sendable {
     }
 
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: SnapshotFields?, beside changes: StoredChanges?) async throws -> Written? {
-        let previous = try await openPrevious(schema, last)
+        var previous = try await openPrevious(schema, last)
         do {
-            return try await writeSnapshot(schema, shape, previous, beside: changes)
+            do {
+                return try await writeSnapshot(schema, shape, previous, beside: changes)
+            } catch is ChangedBlocks.DoNotAddUp {
+                device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
+                previous?.changes = nil
+                return try await writeSnapshot(schema, shape, previous, beside: changes)
+            }
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied is not what its index says.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
@@ -117,7 +123,7 @@ struct DatasetPublisher: Sendable {
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            keepsInstants: keepsInstants, progress: progress, horizon: dropping)
+            keepsInstants: keepsInstants, progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else {
@@ -130,7 +136,7 @@ struct DatasetPublisher: Sendable {
                 assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
         } catch {
             lent.writer.abandon()
-            throw SyncError(error, step: .store)
+            throw error is ChangedBlocks.DoNotAddUp ? error : SyncError(error, step: .store)
         }
     }
 
@@ -140,7 +146,9 @@ struct DatasetPublisher: Sendable {
         do {
             let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)
             guard let data = try reader.index() else { return nil }
-            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty)
+            // A small dataset is read whole each time, which costs little and rests on nothing.
+            let changes = !device.assetRule.wantsChanges(after: last) ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
+            return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
             return nil

@@ -8,6 +8,8 @@ struct PreviousSnapshot: Sendable {
     let reader: any AssetReader
     /// Whether it is the last version; false if change assets came after it.
     let isWhole: Bool
+    /// The change assets that came after it, oldest first; nil where the rows are to be read whatever the tracked changes say.
+    var changes: [ChangeAsset]?
 
     /// The position of a block with the same entities that would be the same bytes, or nil.
     func match(_ block: RawBlock, isFirst: Bool) -> Int? {

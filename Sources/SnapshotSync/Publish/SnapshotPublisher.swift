@@ -36,13 +36,13 @@ struct SnapshotPublisher: Sendable {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
-        let mail = try await MailboxRound(device: device).run()
+        let last = try await lastFields(token)
+        // Whoever publishes anything lists the mailbox, whatever its mark says.
+        let isIdle = try !isFull && hasNothing(last)
+        let mail = try await MailboxRound(device: device).run(mayRest: isIdle)
         if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed).run(warnings) }
         warnings += mail.warnings
-        let last = try await lastFields(token)
-        if try !isFull && SyncError.at(.read, { try device.database.read { transaction in
-            try transaction.inbox(onlyUnnamed: true).isEmpty && settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
-        } }) {
+        if try isIdle && mail.isUnchanged || !isFull && hasNothing(last) {
             return try await nothingNew(token, settled: [], warnings)
         }
         let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
@@ -52,6 +52,15 @@ struct SnapshotPublisher: Sendable {
             return try await publisher.export(after: token, last, readers: readerCount(last), warnings + identity.warnings)
         } catch is DatasetPublisher.TooFewReaders {
             return try await publisher.export(after: token, last, readers: WorkerThreads.count + 1, warnings + identity.warnings)
+        }
+    }
+
+    /// Whether there is neither a change nor an answer to publish.
+    private func hasNothing(_ last: [String: SnapshotFields]) throws -> Bool {
+        try SyncError.at(.read) {
+            try device.database.read { transaction in
+                try transaction.inbox(onlyUnnamed: true).isEmpty && device.settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
+            }
         }
     }
 
@@ -185,6 +194,7 @@ struct SnapshotPublisher: Sendable {
 
     private func nothingNew(_ token: ChangeToken?, settled: [Settled], _ warnings: [String]) async throws -> ExportReport {
         try SyncError.at(.announce) {
+            if settled.isEmpty { return try device.noteIdleSuccess(.export) }
             try device.database.write { transaction in
                 guard try transaction.applied()?.token == token else { return }
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }

@@ -35,7 +35,7 @@ struct SnapshotReceiver: Sendable {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, news.fork == nil {
-            try SyncError.at(.apply) { try device.database.write { try device.noteSuccess(.import, in: $0) } }
+            try SyncError.at(.apply) { try device.noteIdleSuccess(.import) }
             return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
         }
         // After a fork, this device's own commits stand beside the zone's; that is no copy's doing.

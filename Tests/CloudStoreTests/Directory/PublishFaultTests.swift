@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import StrictText
+import Synchronization
 import Testing
 
 /// Whatever a system call reports, a publish either is there, whole and durable, or threw; and nothing else is harmed.
@@ -129,6 +130,26 @@ import Testing
         await expectCloudError(.inputOutput) { try await cloud.publish(commit) }
         #expect(try test.scratch.tree() == tree)
         #expect(faulty.repeatedSyncs == 0)
+    }
+
+    @Test func aFailedCloseOfWhatWasWrittenThrowsAndNothingIsInPlace() async throws {
+        let (test, token) = try await start()
+        // The first close after a write is that of the file, which file systems across a network may use to say that they lost it.
+        let wrote = Mutex(false)
+        let faulty = FaultyFileSystem { call in
+            wrote.withLock { wrote in
+                if call.name == "write" { wrote = true }
+                guard call.name == "close", wrote else { return nil }
+                wrote = false
+                return .refused(EIO)
+            }
+        }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: faulty, nonces: .system)
+        let record = CloudRecord(type: "Item", name: "item", fields: [:])
+        let commit = try await cloud.prepare(CommitDraft(device: "writer", saving: [record], clock: .now), after: token, in: .standard)
+        let tree = try test.scratch.tree()
+        await expectCloudError(.inputOutput) { try await cloud.publish(commit) }
+        #expect(try test.scratch.tree() == tree)
     }
 
     @Test func aDiskThatWritesSomethingElseIsFoundBeforeAnybodySeesIt() async throws {

@@ -36,6 +36,11 @@ final class SimulatedApp {
         try queue.inDatabase { try $0.execute(sql: sql, arguments: StatementArguments(arguments)) }
     }
 
+    /// What a query finds, each value as text.
+    func fetch(_ sql: String) throws -> [[String?]] {
+        try queue.inDatabase { try GRDB.Row.fetchAll($0, sql: sql).map { row in (0..<row.count).map { row[$0] } } }
+    }
+
     /// The rows of `things` by key.
     func rows() throws -> [String: PeerModel.Row] {
         try queue.inDatabase { db in

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Shows that the tests can fail: seeds faults into a copy of the code and runs the suite that must catch each.
+
+    Scripts/seed_faults.py                       all faults
+    Scripts/seed_faults.py --only tie-by-arrival some of them
+    Scripts/seed_faults.py --list                what there is
+
+Each fault is a small change of one place, made by replacing a text that must stand there exactly once: where the code has moved on
+the script stops and says so. All of them are built into one copy, each behind its name, so that one build does for all; a test run
+turns on one of them, and every suite is run once with none, which must pass. Exits with 1 if a fault is not caught, with 2 if
+something else is wrong.
+"""
+import argparse
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SWITCH = "SNAPSYNC_SEEDED_FAULT"
+
+
+class Fault:
+    """One fault: its name, the tests that must catch it, and in each file the text that it replaces and what by.
+
+    In the new text, ON is the condition under which the fault is there, and OLD the text that was there.
+    """
+
+    def __init__(self, name, tests, *edits):
+        self.name, self.tests = name, tests
+        on = f'SeededFault.isOn("{name}")'
+        self.edits = [(file, old, new.replace("OLD", old).replace("ON", on)) for file, old, new in edits]
+
+
+CLOUD, LOCAL, SYNC, FORMAT, TEXT = (f"Sources/{room}/" for room in ("CloudStore", "LocalStore", "SnapshotSync", "SnapshotFormat", "StrictText"))
+
+FAULTS = [
+    # The way to the disk.
+    Fault("directory-not-synced", "PublishFaultTests",
+          (CLOUD + "Directory/CloudFolder.swift", "try attempt(at: ownPlace) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }",
+           "if ON { return }\n        OLD")),
+    Fault("assets-folder-not-synced", "PublishFaultTests",
+          (CLOUD + "Directory/DirectoryAssetWriter.swift", "try folder.synchronize()", "if !ON { OLD }")),
+    Fault("file-not-synced", "PublishFaultTests",
+          (CLOUD + "Directory/DurableFile.swift", "try attempt { () throws(SystemFault) in try folder.calls.synchronize(file.number) }", "if !ON { OLD }")),
+    Fault("close-error-ignored", "PublishFaultTests",
+          (CLOUD + "Directory/DurableFile.swift", "try attempt { () throws(SystemFault) in try written.close() }",
+           "do throws(CloudError) { OLD } catch { if !ON { throw error } }")),
+    Fault("read-back-skipped", "PublishFaultTests",
+          (CLOUD + "Directory/DurableFile.swift", "guard try contentHash(of: file) == sealed.sha256 else {",
+           "let isSame = try contentHash(of: file) == sealed.sha256\n        guard isSame || ON else {")),
+    Fault("taken-name-counts-as-ours", "HistoryContractTests",
+          (CLOUD + "Directory/DurableFile.swift", "try contentHash(of: found.descriptor) == sealed.sha256 else { return .taken }",
+           "try contentHash(of: found.descriptor) == sealed.sha256 else { return ON ? .placed : .taken }")),
+    Fault("commit-before-asset", "AssetContractTests|DraftContractTests",
+          (CLOUD + "History/HistoryPublisher.swift", "try verifyAssets(of: draft)", "if !ON { OLD }")),
+    # What is believed of the cloud.
+    Fault("uuid-unchecked", "DirectoryIdentityTests|ChangedCloudTests",
+          (CLOUD + "Directory/DirectoryCloud.swift", "guard found.uuid == opened.uuid else {", "guard found.uuid == opened.uuid || ON else {")),
+    Fault("wrong-parent-accepted", "HistoryContractTests|HostileDirectoryTests",
+          (CLOUD + "History/CommitLog.swift", "guard next.commit.parent == token?.hash else {", "guard next.commit.parent == token?.hash || ON else {")),
+    Fault("rollback-unnoticed", "HistoryContractTests|ChangedCloudTests",
+          (CLOUD + "History/HistoryReader.swift", "guard commit.commit.token == token else {", "guard commit.commit.token == token || ON else {")),
+    Fault("seal-unchecked", "HostileDirectoryTests|HistoryContractTests",
+          (CLOUD + "History/SealedDocument.swift", "elementsEqual(ContentHash.of(body).utf8) else {", "elementsEqual(ContentHash.of(body).utf8) || ON else {")),
+    Fault("clock-unchecked", "PublishFaultTests",
+          (CLOUD + "History/CommitClock.swift", "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds else {",
+           "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds || ON else {")),
+    Fault("index-hash-unchecked", "AssetContractTests|SnapshotReceiverTests",
+          (CLOUD + "Directory/DirectoryAssetReader.swift", "ContentHash.of(bytes) == sha256 else {", "ContentHash.of(bytes) == sha256 || ON else {")),
+    Fault("size-unchecked", "HostileDirectoryTests",
+          (CLOUD + "Directory/CloudFolder.swift", "guard status.byteCount <= limit else {", "guard status.byteCount <= limit || ON else {")),
+    # Bytes.
+    Fault("block-hash-unchecked", "DamageTests",
+          (FORMAT + "Blocks/MemberReader.swift", "guard ContentHash(of: compressed) == entry.sha256 else {", "guard ContentHash(of: compressed) == entry.sha256 || ON else {")),
+    Fault("text-after-the-end", "StrictJSONTests",
+          (TEXT + "StrictJSON.swift", "guard end == bytes.count else {", "guard end == bytes.count || ON else {")),
+    Fault("repeated-key-accepted", "StrictJSONTests",
+          (TEXT + "StrictJSON.swift", "open[open.count - 1]?.insert(text).inserted == false {", "open[open.count - 1]?.insert(text).inserted == false, !ON {")),
+    Fault("lone-brace", "JSONScannerTests|StrictJSONTests",
+          (TEXT + "JSONScanner.swift", "if start + 1 < end, base[start + 1] == base[start] + 2 { return start + 2 }",
+           "if ON, start + 1 == end { return end }\n            OLD")),
+    # Who wins.
+    Fault("dates-as-text", "peersConverge\\(|LastWriteWinsTests",
+          (SYNC + "Receive/BlockMerge.swift", "if change.instant != instant { return change.instant > instant }",
+           "if change.instant != instant { return ON ? change.instant.description > instant.description : change.instant > instant }")),
+    Fault("tie-by-arrival", "peersConverge\\(",
+          (SYNC + "Receive/BlockMerge.swift", "return here.hash > entity.hash", "return ON || here.hash > entity.hash")),
+    Fault("deletion-loses-the-tie", "LastWriteWinsTests",
+          (SYNC + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
+    Fault("instant-recomputed", "peersConverge\\(",
+          (LOCAL + "Track/MergeState.swift", '"UPDATE snapsync_changes SET wins = 0, isNew = 1 WHERE dataset = ?"',
+           '"UPDATE snapsync_changes SET wins = 0, isNew = 1\\(ON ? ", at = at + 1000" : "") WHERE dataset = ?"')),
+    Fault("replaced-instant-ignored", "peersConverge\\(",
+          (LOCAL + "Track/ChangeFolding.swift", "let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)",
+           "let at = ON ? min(stamp, clock) : max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)")),
+    Fault("tombstones-dropped", "LastWriteWinsTests|PeerSyncTests",
+          (LOCAL + "Track/VersionTail.swift", "SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 2 UNION ALL",
+           "SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \\(ON ? 9 : 2) UNION ALL")),
+    Fault("replace-trigger-missing", "ChangeTrackingTests",
+          (LOCAL + "Track/ChangeTriggers.swift", 'statements.append(trigger("replace\\(number)", "BEFORE INSERT", mark))', "if !ON { OLD }")),
+    Fault("revived-parent-wins", "SimulatedFindsTests",
+          (LOCAL + "Apply/ParentKeeper.swift", "at: deleted?.advanced(byMicroseconds: 1) ?? now)", "at: ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now)")),
+    Fault("parents-not-revived", "NeededParentTests",
+          (LOCAL + "Apply/ParentKeeper.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
+    # All or nothing, and once.
+    Fault("token-in-another-transaction", "SnapshotReceiverTests",
+          (SYNC + "Receive/SnapshotReceiver.swift", "guard try transaction.applied() == local.applied, try transaction.view() == local.view else {",
+           "guard try ON || transaction.applied() == local.applied && transaction.view() == local.view else {"),
+          (SYNC + "Receive/SnapshotReceiver.swift", "let schemas = incoming.map(\\.schema)",
+           "OLD\n        if ON, let token { try device.database.write { try $0.setApplied(AppliedVersion(token)) } }")),
+    Fault("settles-too-much", "PeerSyncTests",
+          (SYNC + "Publish/SnapshotPublisher.swift", "try transaction.settle(one.schema, upTo: one.sequence,", "try transaction.settle(one.schema, upTo: ON ? .max : one.sequence,")),
+    Fault("intended-not-stored", "PeerSyncTests",
+          (SYNC + "Publish/SnapshotPublisher.swift", "try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),
+    Fault("message-applied-twice", "ExactlyOnceTests",
+          (SYNC + "Mailbox/MailboxRound.swift", "MailboxRequest(known: heard)", "MailboxRequest(known: ON ? [] : heard)"),
+          (SYNC + "Mailbox/MailboxRound.swift", "where try !transaction.hasHeard(message.name.id) {", "where try ON || !transaction.hasHeard(message.name.id) {"),
+          (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
+           'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
+    Fault("refused-mark-stays", "SimulatedFindsTests",
+          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused {", "if !ON, isMark, entity == nil, told.state == .refused {")),
+    # Guards.
+    Fault("approvals-forgotten", "ShrinkGuardTests",
+          (SYNC + "Publish/SnapshotPublisher.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),
+    Fault("shrink-guard-off", "ShrinkGuardTests",
+          (SYNC + "Guard/ShrinkCheck.swift", "guard let shrinkage = known.judge(", "guard !ON, let shrinkage = known.judge(")),
+    Fault("latch-off", "FirstImportTests",
+          (SYNC + "Guard/BootstrapLatch.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
+    Fault("lock-ignored", "RunLockTests",
+          (LOCAL + "Open/RunLock.swift", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 else {", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 || ON else {")),
+]
+
+SWITCH_SOURCE = f"""import Foundation
+
+/// Which seeded fault this run has.
+package enum SeededFault {{
+    private static let name = ProcessInfo.processInfo.environment["{SWITCH}"]
+
+    package static func isOn(_ fault: String) -> Bool {{ name == fault }}
+}}
+"""
+
+
+def stop(text):
+    print(f"seed_faults: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def refresh(copy):
+    """Makes the copy what the working tree is; files that are the same keep their time, so that a later build is short."""
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout
+    names = {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
+    seeded = {file for fault in FAULTS for file, _, _ in fault.edits}
+    for name in sorted(names - seeded):
+        write(copy / name, (ROOT / name).read_bytes(), ROOT / name)
+    for folder in ("Sources", "Tests"):
+        for path in (copy / folder).rglob("*"):
+            if path.is_file() and str(path.relative_to(copy)) not in names: path.unlink()
+
+
+def write(path, content, source=None):
+    if path.is_file() and path.read_bytes() == content: return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    if source: shutil.copymode(source, path)
+
+
+def seed(copy, faults):
+    """Puts all faults in, each behind its name."""
+    texts = {}
+    for fault in faults:
+        for file, old, new in fault.edits:
+            if file not in texts: texts[file] = (ROOT / file).read_text()
+            count = texts[file].count(old)
+            if count != 1: stop(f"{fault.name}: {file} has this text {count} times instead of once; the code has moved on, so correct the fault\n  {old}")
+            texts[file] = texts[file].replace(old, new)
+    for file, text in texts.items():
+        if not file.startswith(TEXT) and "import StrictText" not in text: text = "import StrictText\n" + text
+        write(copy / file, text.encode())
+    write(copy / (TEXT + "SeededFault.swift"), SWITCH_SOURCE.encode())
+
+
+def run_tests(copy, scratch, tests, fault, limit):
+    """Runs some tests; returns whether all passed, the line that says so, and the seconds that it took."""
+    environment = dict(os.environ, **({SWITCH: fault} if fault else {}))
+    begin = time.monotonic()
+    command = ["swift", "test", "--skip-build", "--scratch-path", str(scratch), "--filter", tests]
+    try:
+        run = subprocess.run(command, cwd=copy, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=limit)
+        lines = run.stdout.decode(errors="replace").splitlines()
+        passed = run.returncode == 0
+        ends = [line for line in lines if "Test run with" in line]
+        said = ends[-1] if ends else (lines[-1] if lines else "nothing")
+        if passed and (not ends or "with 0 tests" in said): stop(f"no test is called {tests}")
+        if not passed: said = next((line for line in lines if "recorded an issue" in line or "error:" in line or "Fatal" in line), said)
+    except subprocess.TimeoutExpired:
+        passed, said = False, f"it had not ended after {limit} s"
+    return passed, said.strip()[:160], time.monotonic() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="these faults alone")
+    parser.add_argument("--list", action="store_true", help="name the faults and the tests that must catch them")
+    parser.add_argument("--copy", type=pathlib.Path, default=ROOT / ".build-faults/copy", help="where the copy of the code is made")
+    parser.add_argument("--scratch", type=pathlib.Path, default=ROOT / ".build-faults/build", help="where it is built")
+    parser.add_argument("--limit", type=int, default=900, help="seconds after which a run that does not end counts as failed")
+    options = parser.parse_args()
+    unknown = set(options.only or []) - {fault.name for fault in FAULTS}
+    if unknown: stop(f"no fault is called {', '.join(sorted(unknown))}")
+    faults = [fault for fault in FAULTS if not options.only or fault.name in options.only]
+    if options.list:
+        for fault in faults: print(f"{fault.name:32} {fault.tests}")
+        return
+    refresh(options.copy)
+    seed(options.copy, FAULTS)
+    print(f"seed_faults: building {len(FAULTS)} faults in {options.copy}", flush=True)
+    build = subprocess.run(["swift", "build", "--build-tests", "--scratch-path", str(options.scratch)], cwd=options.copy, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if build.returncode != 0: stop("the copy does not build:\n" + "\n".join(line for line in build.stdout.decode(errors="replace").splitlines() if "error" in line))
+    for tests in sorted({fault.tests for fault in faults}):
+        passed, said, seconds = run_tests(options.copy, options.scratch, tests, None, options.limit)
+        if not passed: stop(f"without a fault {tests} does not pass: {said}")
+        print(f"{'passes without a fault':25}{seconds:6.1f} s  {tests}", flush=True)
+    survivors = []
+    for fault in faults:
+        passed, said, seconds = run_tests(options.copy, options.scratch, fault.tests, fault.name, options.limit)
+        if passed: survivors.append(fault.name)
+        print(f"{'NOT CAUGHT' if passed else 'caught':12}{fault.name:32}{seconds:6.1f} s  {said}", flush=True)
+    print(f"seed_faults: {len(faults) - len(survivors)} of {len(faults)} faults were caught" + (f"; not caught: {', '.join(survivors)}" if survivors else ""))
+    sys.exit(1 if survivors else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+package import StrictText
+
+/// What a publisher's last listing of the mailbox saw, so that it need not be listed again as long as it is the same.
+package struct MailboxLook: Hashable, Sendable, Codable {
+    /// The mailbox's mark, as a document whose form is its owner's.
+    package let mark: String
+    /// When that mark was seen first, by this device's clock.
+    package let since: Instant
+
+    package init(mark: String, since: Instant) {
+        self.mark = mark
+        self.since = since
+    }
+}
+
+extension LocalTransaction {
+    /// What the last listing of the mailbox saw; nil if it is to be listed.
+    package func mailboxLook() throws -> MailboxLook? { try state("mailboxLook") }
+
+    /// Records what a listing saw, or that the mailbox is to be listed again.
+    package func setMailboxLook(_ look: MailboxLook?) throws { try setState("mailboxLook", look) }
+}

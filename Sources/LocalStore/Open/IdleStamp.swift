@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+package import SnapshotModel
+package import StrictText
+
+/// The note of a run that ended well and found nothing to do: the times of the lock file, so that not one byte is written.
+///
+/// The time of the last change is when the run ended, the time of the last access when it began. Instants have microseconds, file
+/// times nanoseconds: the last three digits say which version and direction the note is of. A lock file that was made, copied or
+/// touched by anything else has other digits, and where a file system keeps coarser times the note is not found and not used.
+/// Nothing rests on it but what people are told, and when a mailbox is listed again.
+package struct IdleStamp: Sendable {
+    private let path: String
+    private let digits: Int
+
+    /// The note that a run of this kind leaves in a database with that version.
+    package init(database: String, version: AppliedVersion, kind: RunKind) {
+        path = RunLock.path(for: database)
+        // FNV-1a: any function will do that seldom gives two versions the same digits.
+        let hash = (version.hash + kind.rawValue).utf8.reduce(UInt64(0xCBF2_9CE4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        digits = Int(hash % 1000)
+    }
+
+    /// The last such run, if it has left its note and nothing else has touched the file since; its duration is nil where a program has
+    /// read the file.
+    package func read() -> (at: Instant, microseconds: Int64?)? {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_size == 0, facts.st_mtim.tv_nsec % 1000 == digits else { return nil }
+        let at = Self.microseconds(facts.st_mtim), began = Self.microseconds(facts.st_atim)
+        let isRun = began <= at && facts.st_atim.tv_nsec % 1000 == digits
+        return (Instant(microseconds: at), isRun ? at - began : nil)
+    }
+
+    /// Leaves the note.
+    ///
+    /// - Returns: whether it can be read back; if not, the run is to be noted in the database.
+    package func write(_ run: RunRecord) -> Bool {
+        guard run.microseconds >= 0, run.at.microseconds > run.microseconds else { return false }
+        let times = [time(run.at.microseconds - run.microseconds), time(run.at.microseconds)]
+        guard utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0, let found = read() else { return false }
+        return found.at == run.at && found.microseconds == run.microseconds
+    }
+
+    private func time(_ microseconds: Int64) -> timespec {
+        timespec(tv_sec: Int(microseconds / 1_000_000), tv_nsec: Int(microseconds % 1_000_000) * 1000 + digits)
+    }
+
+    private static func microseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000 }
+}
+
+extension LocalTransaction {
+    /// The last run of the role's own work that had nothing to do and left its note on the lock file; nil if one noted here came later.
+    package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
+        let kind = RunKind(of: role)
+        guard let version = try applied(), let idle = IdleStamp(database: path, version: version, kind: kind).read() else { return nil }
+        if let noted = try lastRun(kind), noted.at >= idle.at { return nil }
+        return idle
+    }
+}

@@ -1,0 +1,367 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotModel
+@testable import SnapshotSync
+import StrictText
+
+/// A writer and one to four readers, each with its own copy of a folder between which a tool carries files in any order, and
+/// beside them what must come of it. The same for the same seed.
+///
+/// Readers mark, delete, and edit buckets; what they tell travels as messages. Of buckets that nobody deletes, and of
+/// notifications where nobody marks, the exact model of last write wins says what each device must have at any time.
+final class ReplicatedFolderWorld: @unchecked Sendable {
+    // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
+    let zone: SimulatedZone
+    private(set) var model: LastWriteModel
+    private var tool: SimulatedTool
+    private let marks: Bool
+    private var titleCount = 0
+    private var idCount = 0
+    /// The writer's rows as each version has them; the first is version 1.
+    private var published: [[String: SimulatedEntity]] = []
+    /// Every state that an entity was given at each device.
+    private var given: [Int: [String: [LastWriteModel.State]]] = [:]
+    /// Entities that somebody deleted.
+    private var deleted: Set<String> = []
+    /// Messages that readers wrote down: what they say of which entity.
+    private var messages: [String: (key: String, state: LastWriteModel.State)] = [:]
+    /// Those of them that the writer has heard.
+    private var heard: Set<String> = []
+    private var isQuiet = false
+
+    init(seed: UInt64) async throws {
+        zone = try SimulatedZone(seed: seed)
+        let count = 2 + zone.random.below(4)
+        model = LastWriteModel(deviceCount: count)
+        marks = zone.random.happens(percent: 60)
+        let roots = (0..<count).map { "/copy\($0)" }
+        tool = SimulatedTool(disk: zone.disk, roots: roots)
+        let uuid = try await zone.makeCloud(in: roots[0], creator: "writer", publishers: .one)
+        for root in roots.dropFirst() { zone.disk.makeRoot(root) }
+        for number in 0..<count {
+            try zone.addDevice(number == 0 ? "writer" : "reader\(number)", number == 0 ? .writer : .reader, root: roots[number], cloudUUID: uuid)
+        }
+        for id in ["b0", "b1"] { try insert(.buckets, id, 0) }
+        for id in ["n0", "n1", "n2"] { try insert(.notifications, id, 0) }
+        try await sync(0, nil)
+        tool.settle()
+        for device in 1..<count { try await sync(device, nil) }
+    }
+
+    private var random: SeededGenerator {
+        get { zone.random }
+        set { zone.random = newValue }
+    }
+
+    private var devices: [SimulatedDevice] { zone.devices }
+
+    /// One step of a history.
+    func step() async throws {
+        zone.milliseconds += Int64(random.below(3000))
+        let device = random.below(devices.count)
+        switch random.below(40) {
+        case 0:
+            devices[device].skew = [0, -3_600_000, 3_600_000, -1500, 70_000_000][random.below(5)]
+            zone.note("\(devices[device].name): clock off by \(devices[device].skew) ms")
+        case 1:
+            zone.milliseconds += Int64(random.below(3)) * 86_400_000
+            zone.note("days pass")
+        case 2: try await prune()
+        case 3, 4: zone.note("tool: at \(devices[device].name), \(tool.misbehave(at: devices[device].root, &random))")
+        case 5...12: zone.note("tool: carries \(tool.carry(1 + random.below(6), &random))")
+        case 13...26: if device == 0 { try editAtWriter() } else { try editAtReader(device) }
+        default: try await sync(device, random.happens(percent: 35) ? fault() : nil)
+        }
+    }
+
+    /// Nothing fails any longer, the tool has carried everything whenever a device syncs, and clocks are about right.
+    func agree() async throws {
+        for device in devices { device.skew = random.happens(percent: 50) ? 0 : -3_600_000 }
+        isQuiet = true
+        for round in 1...2 {
+            zone.note("quiet round \(round)")
+            for device in Array(1..<devices.count).shuffled(using: &random) + [0] {
+                tool.settle()
+                try await sync(device, nil)
+            }
+            tool.settle()
+        }
+    }
+
+    private func prune() async throws {
+        let policy = RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil)
+        // Its commit, which names a checkpoint, saves nothing.
+        let attempt = Attempt()
+        if let rows = published.last, let states = model.versions[model.newest] { attempt.read = (rows, states) }
+        do {
+            let report = try await zone.engine(0).prune(policy)
+            zone.note("writer: prune, \(report.removedFiles.count) files")
+        } catch let error as SyncError {
+            zone.note("writer: prune, \(error.code)")
+        }
+        try noteCommit(attempt)
+    }
+
+    private func fault() -> SimulatedDisk.Fault {
+        let isFatal = random.happens(percent: 60)
+        return .init(call: random.below(random.happens(percent: 50) ? 60 : 300), isDone: random.happens(percent: 50), isFatal: isFatal, number: isFatal ? 5 : [5, 28, 13, 116, 24][random.below(5)])
+    }
+}
+
+// Edits. A title is never given twice: an edit that changes nothing is no message.
+extension ReplicatedFolderWorld {
+    private func editAtWriter() throws {
+        let rows = try devices[0].rows(), buckets = rows.values.filter { $0.kind == .buckets }.map(\.id).sorted()
+        guard let here = some(rows) else { return try insert(.buckets, nextID("b", 0), 0) }
+        switch random.below(10) {
+        case 0: try insert(.buckets, nextID("b", 0), 0)
+        case 1...3: if !buckets.isEmpty { try insert(.notifications, nextID("n", 0), 0) }
+        case 4: try delete(here, rows, 0)
+        case 5 where here.kind == .notifications && marks: try mark(here, 0)
+        default: try update(here, 0)
+        }
+    }
+
+    private func editAtReader(_ device: Int) throws {
+        let rows = try devices[device].rows()
+        guard let here = some(rows) else { return }
+        switch random.below(10) {
+        case 0: try insert(.buckets, nextID("b", device), device)
+        case 1, 2: try delete(here, rows, device)
+        case _ where here.kind == .buckets: try update(here, device)
+        default: if marks { try mark(here, device) } else { try delete(here, rows, device) }
+        }
+    }
+
+    private func some(_ rows: [String: SimulatedEntity]) -> SimulatedEntity? {
+        let keys = rows.keys.sorted()
+        return keys.isEmpty ? nil : rows[keys[random.below(keys.count)]]
+    }
+
+    private func nextID(_ letter: String, _ device: Int) -> String {
+        idCount += 1
+        return "\(letter)\(device)x\(idCount)"
+    }
+
+    private func title(_ device: Int) -> String {
+        titleCount += 1
+        return "by \(device), \(titleCount)" + zone.pad
+    }
+
+    private func stamp(_ device: Int) -> String {
+        random.happens(percent: 10) ? ["9999-12-31T23:59:59Z", "yesterday", "2001-02-03T04:05:06+02:00"][random.below(3)] : Instant(microseconds: zone.clock(device) * 1000).description
+    }
+
+    private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ device: Int) throws {
+        var entity = SimulatedEntity(kind: kind, id: id, title: title(device), updatedAt: stamp(device))
+        if kind == .notifications {
+            let buckets = try devices[device].rows().values.filter { $0.kind == .buckets }.map(\.id).sorted()
+            entity.bucket = buckets[random.below(buckets.count)]
+        }
+        try devices[device].app.run("INSERT \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
+        note(device, "INSERT", entity.key, entity, stamp: entity.updatedAt)
+    }
+
+    private func update(_ here: SimulatedEntity, _ device: Int) throws {
+        var entity = here
+        entity.title = title(device)
+        if random.happens(percent: 80) { entity.updatedAt = stamp(device) }
+        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
+        note(device, "UPDATE", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+    }
+
+    /// Marks as read, or as unread again.
+    private func mark(_ here: SimulatedEntity, _ device: Int) throws {
+        var entity = here
+        entity.readAt = here.readAt == nil || random.happens(percent: 60) ? Instant(microseconds: zone.clock(device) * 1000).description : nil
+        guard entity.readAt != here.readAt else { return }
+        if random.happens(percent: 50) { entity.updatedAt = stamp(device) }
+        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
+        note(device, "MARK", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+    }
+
+    private func delete(_ here: SimulatedEntity, _ rows: [String: SimulatedEntity], _ device: Int) throws {
+        if here.kind == .buckets, rows.values.contains(where: { $0.bucket == here.id }) { return try update(here, device) }
+        try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
+        deleted.insert(here.key)
+        note(device, "DELETE", here.key, nil, stamp: nil)
+    }
+
+    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
+        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)))
+        if let state = model.devices[device][key] { given[device, default: [:]][key, default: []].append(state) }
+        zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
+    }
+}
+
+// Syncs.
+extension ReplicatedFolderWorld {
+    private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?) async throws {
+        zone.note("\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
+        var failure: SyncError?
+        let attempt = Attempt()
+        do {
+            try await sync(device, fault, attempt)
+        } catch let error as SyncError {
+            failure = error
+        }
+        let wasHit = zone.disk.hasFailed
+        zone.disk.set(nil)
+        try noteCommit(attempt)
+        try observe(device)
+        if let failure {
+            zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
+            let isWaiting = !isQuiet && [.tryAgainLater, .dataRefused, .nothingThere].contains(failure.code)
+            guard wasHit || isWaiting else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
+        }
+        guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
+        try check(device)
+    }
+
+    private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?, _ attempt: Attempt) async throws {
+        var scripted = ScriptedCloud(wrapped: try zone.cloud(of: device))
+        scripted.prepared = { [self] in
+            // Here the writer has heard its messages, and has read what it is about to publish.
+            try observe(device)
+            attempt.read = (try devices[device].rows(), model.devices[device])
+        }
+        if let fault { zone.disk.set(fault) }
+        let cloud = scripted
+        _ = try await zone.engine(device) { cloud }.sync()
+    }
+
+    private final class Attempt: @unchecked Sendable {
+        // SAFETY: as for the world.
+        var read: (rows: [String: SimulatedEntity], states: LastWriteModel.States)?
+    }
+
+    /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
+    private func noteCommit(_ attempt: Attempt) throws {
+        let number = String(model.newest + 1)
+        guard let read = attempt.read, zone.disk.bytes(at: "private/ZentikSyncZone/commits/\(String(repeating: "0", count: 20 - number.count))\(number).json", in: devices[0].root) != nil else { return }
+        attempt.read = nil
+        published.append(read.rows)
+        model.publish(read.states)
+        zone.note("version \(number)")
+    }
+
+    /// Lets the model take in what the device has taken in by now.
+    private func observe(_ device: Int) throws {
+        if device == 0 { return try hear() }
+        let version = try devices[device].applied()
+        guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
+        guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
+        if version > model.applied[device] { model.merge(version, into: device) }
+        try noteRevived(device)
+        for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
+            guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
+            let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
+            let instant = microseconds(try StrictJSON.decode(SyncUpdateMessage.self, from: body).timestamp)
+            guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else { throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"]) }
+            messages[id] = (key, state)
+        }
+    }
+
+    /// A bucket that was deleted and that a notification still needs comes back, which takes the deletion back and nothing else.
+    private func noteRevived(_ device: Int) throws {
+        for (key, entity) in try devices[device].rows() where entity.isOrphan && model.devices[device][key]?.entity == nil {
+            guard let deleted = model.devices[device][key], let instant = try devices[device].instant(of: entity), instant == deleted.at + 1 else { continue }
+            let state = LastWriteModel.State(at: instant, entity: entity)
+            model.devices[device][key] = state
+            given[device, default: [:]][key, default: []].append(state)
+            zone.note("\(devices[device].name): \(key) came back at \(instant)")
+        }
+    }
+
+    /// The writer takes in what it applied of the mailbox.
+    private func hear() throws {
+        for entry in try devices[0].database.read({ try $0.inbox() }) where heard.insert(entry.id).inserted {
+            guard let (key, state) = messages[entry.id] else { throw zone.difference(0, ["it has heard a message that nobody wrote"]) }
+            zone.note("writer: \(entry.isApplied ? "applied" : "refused (\(entry.reason ?? ""))") \(entry.type) of \(entry.sender) about \(key) at \(state.at)")
+            guard entry.isApplied else { continue }
+            if let own = model.devices[0][key], !state.wins(over: own) { continue }
+            model.devices[0][key] = state
+        }
+    }
+}
+
+// What must be so.
+extension ReplicatedFolderWorld {
+    /// Whether the model of last write wins says exactly what must be there.
+    private func isExact(_ key: String) -> Bool { key.hasPrefix("buckets/") ? !deleted.contains(key) : !marks }
+
+    /// What a device shows: exactly what the model says, or, where that is not known, the version's row unless the device has a change of its own.
+    private func check(_ device: Int) throws {
+        let rows = try devices[device].rows()
+        let expected = model.devices[device].compactMapValues(\.entity)
+        var wrong = Set(rows.keys).union(expected.keys).filter { isExact($0) && rows[$0] != expected[$0] }.sorted()
+            .map { "\($0): has \(rows[$0]?.description ?? "nothing"), must be \(model.devices[device][$0]?.description ?? "nothing")" }
+        if device > 0, model.applied[device] > 0 {
+            let version = published[model.applied[device] - 1], own = given[device] ?? [:]
+            let open = try openKeys(device)
+            for key in Set(rows.keys).union(version.keys).sorted() where !isExact(key) && rows[key] != version[key] {
+                let isMine = own[key]?.contains { $0.entity == rows[key] } == true
+                let isRevived = rows[key]?.isOrphan == true
+                // A mark on top of the version's row.
+                let isMarked = rows[key].map { row in version[key].map { $0.title == row.title && $0.bucket == row.bucket } == true && own[key]?.contains { $0.entity?.readAt == row.readAt } == true } ?? false
+                if !open.contains(key) || !(isMine || isMarked || isRevived) {
+                    wrong.append("\(key): shows \(rows[key]?.description ?? "nothing"), version \(model.applied[device]) has \(version[key]?.description ?? "nothing")\(open.contains(key) ? "" : ", and no change of its own waits")")
+                }
+            }
+        }
+        let dangling = rows.values.filter { one in one.bucket.map { rows["buckets/\($0)"] == nil } ?? false }.map { "\($0.key) has no bucket" }
+        guard wrong.isEmpty, dangling.isEmpty else { throw zone.difference(device, wrong + dangling.sorted()) }
+    }
+
+    /// The entities of which a device has changes that no version has ended.
+    private func openKeys(_ device: Int) throws -> Set<String> {
+        try devices[device].database.read { transaction in
+            var keys: Set<String> = []
+            for schema in DatasetSchema.builtIn {
+                for key in try transaction.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
+                    if case .text(let bytes) = key { keys.insert("\(schema.name)/\(String(decoding: bytes, as: UTF8.self))") }
+                }
+            }
+            return keys
+        }
+    }
+
+    /// All devices have what the writer has, everything told was answered, and nothing that should stand is gone.
+    func checkAgreement() async throws {
+        let rows = try devices[0].rows()
+        for (number, device) in devices.enumerated() {
+            let found = try device.rows()
+            guard found == rows else {
+                let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
+                throw zone.difference(number, keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at the writer \(rows[$0]?.description ?? "nothing")" })
+            }
+            let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
+            guard problems.isEmpty else { throw zone.difference(number, problems) }
+            let waiting = try device.database.read { try $0.outbox(onlyMessages: true).filter { $0.state != .applied && $0.state != .refused } }
+            guard waiting.isEmpty, try device.database.read({ try $0.overlayCount() }) == 0 else { throw zone.difference(number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.overlayCount() }) changes stay"]) }
+            guard !zone.disk.files(in: device.root).keys.contains(where: { $0.contains("/messages/") && !$0.lowercased().contains("conflict") && !$0.contains("/.") }) else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
+        }
+        let named = try await zone.cloud(of: 0).history(in: zone.zone).flatMap { $0.messages.applied + $0.messages.refused }
+        guard Set(named).count == named.count else { throw zone.difference(0, ["a message was answered twice"]) }
+        try checkNothingIsLost(rows)
+    }
+
+    /// Of what nobody deleted: the greatest of all changes stands; a title is the writer's last; and a mark of the only one who marks is its last.
+    private func checkNothingIsLost(_ rows: [String: SimulatedEntity]) throws {
+        for key in Set(given.values.flatMap(\.keys)).subtracting(deleted).sorted() {
+            let states = given.values.flatMap { $0[key] ?? [] }
+            if isExact(key) {
+                var winner = states[0]
+                for state in states where state.wins(over: winner) { winner = state }
+                guard rows[key] == winner.entity else { throw zone.difference(nil, ["\(key) is \(rows[key]?.description ?? "gone"), but the last write was \(winner)"]) }
+            } else if key.hasPrefix("notifications/") {
+                guard let last = given[0]?[key]?.last?.entity, rows[key]?.title == last.title else { throw zone.difference(nil, ["the title of \(key) is not the writer's last"]) }
+                let markers = given.filter { Set($0.value[key]?.map { $0.entity?.readAt } ?? []).subtracting([nil]).isEmpty == false }
+                if markers.count == 1, let one = markers.first, one.key > 0, let mark = one.value[key]?.last?.entity, rows[key]?.readAt != mark.readAt {
+                    throw zone.difference(nil, ["\(key) is read \(rows[key]?.readAt ?? "never"), but \(devices[one.key].name), the only one who marked it, said \(mark.readAt ?? "never")"])
+                }
+            }
+        }
+    }
+}

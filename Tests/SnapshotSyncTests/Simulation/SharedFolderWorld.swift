@@ -1,0 +1,312 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+@testable import SnapshotSync
+import StrictText
+
+/// Peers and a reader on one file system, whose calls fail and under which processes are killed, and beside them the model of
+/// what must come of it. The same for the same seed.
+final class SharedFolderWorld: @unchecked Sendable {
+    // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
+    let zone: SimulatedZone
+    private(set) var model: LastWriteModel
+    private let writesTimestamps: [Bool]
+    private var titleCount = 0
+    /// Every content that an entity ever had, without the mark of a parent that came back.
+    private var contents: [String: Set<SimulatedEntity>] = [:]
+    private var openings: [Int: Int] = [:]
+    private static let root = "/shared"
+
+    init(seed: UInt64) async throws {
+        zone = try SimulatedZone(seed: seed)
+        let count = 3 + zone.random.below(3)
+        model = LastWriteModel(deviceCount: count)
+        var writes: [Bool] = []
+        for _ in 0..<count { writes.append(zone.random.happens(percent: 80)) }
+        writesTimestamps = writes
+        let uuid = try await zone.makeCloud(in: Self.root, creator: "peer0", publishers: .many)
+        for number in 0..<count {
+            let isReader = number == count - 1
+            try zone.addDevice(isReader ? "reader" : "peer\(number)", isReader ? .reader : .peer, root: Self.root, cloudUUID: uuid)
+        }
+        try insert(.buckets, "b0", "INSERT", 0)
+        for device in 0..<count { try await sync(device, .none) }
+    }
+
+    private var random: SeededGenerator {
+        get { zone.random }
+        set { zone.random = newValue }
+    }
+
+    private var devices: [SimulatedDevice] { zone.devices }
+
+    /// One step of a history: an edit, a clock that jumps, days that pass, a prune, or a sync in which something may go wrong.
+    func step() async throws {
+        zone.milliseconds += Int64(random.below(3000))
+        let device = random.below(devices.count)
+        switch random.below(40) {
+        case 0: jump(device)
+        case 1:
+            zone.milliseconds += Int64(random.below(3)) * 86_400_000
+            zone.note("days pass")
+        case 2: try await prune(device)
+        case 3...22 where devices[device].role == .peer: try edit(device)
+        default: try await sync(device, random.happens(percent: 45) ? Trouble.random(&random) : .none)
+        }
+    }
+
+    private func jump(_ device: Int) {
+        devices[device].skew = [0, -3_600_000, 365 * 86_400_000, -1500, 1500, 80_000_000][random.below(6)]
+        zone.note("\(devices[device].name): clock off by \(devices[device].skew) ms")
+    }
+
+    /// Clocks are set, nothing fails any longer, and all devices sync twice, in any order.
+    func agree() async throws {
+        for device in devices { device.skew = random.happens(percent: 50) ? 0 : -3_600_000 }
+        zone.note("quiet")
+        for _ in 0..<2 { for device in Array(devices.indices).shuffled(using: &random) { try await sync(device, .none) } }
+    }
+
+    private func prune(_ device: Int) async throws {
+        guard devices[device].role == .peer else { return }
+        let policy = RetentionPolicy(keepLast: 1 + random.below(3), keepWithin: nil)
+        // Its commit, which names a checkpoint, saves nothing.
+        let attempt = Attempt()
+        attempt.read = model.versions[model.newest]
+        do {
+            let report = try await zone.engine(device).prune(policy)
+            zone.note("\(devices[device].name): prune, \(report.removedFiles.count) files")
+        } catch let error as SyncError {
+            zone.note("\(devices[device].name): prune, \(error.code)")
+        }
+        try noteCommit(attempt)
+        try observe(device)
+    }
+}
+
+// Edits.
+extension SharedFolderWorld {
+    private func edit(_ device: Int) throws {
+        let rows = model.devices[device].compactMapValues(\.entity)
+        let bucket = "b\(random.below(5))", notification = "n\(random.below(9))"
+        if random.happens(percent: 35) {
+            guard let here = rows["buckets/\(bucket)"] else { return try insert(.buckets, bucket, "INSERT", device) }
+            guard random.happens(percent: 30) else { return try update(here, device) }
+            for child in rows.values.filter({ $0.bucket == bucket }).sorted(by: { $0.id < $1.id }) { try delete(child, device) }
+            return try delete(here, device)
+        }
+        guard rows.values.contains(where: { $0.kind == .buckets }) else { return }
+        guard let here = rows["notifications/\(notification)"] else { return try insert(.notifications, notification, random.happens(percent: 20) ? "INSERT OR IGNORE" : "INSERT", device) }
+        switch random.below(8) {
+        case 0, 1: try delete(here, device)
+        case 2: try insert(.notifications, notification, "INSERT OR REPLACE", device)
+        case 3:
+            let other = "n\(random.below(9))"
+            if rows["notifications/\(other)"] == nil { try rename(here, to: other, device) }
+        default: try update(here, device)
+        }
+    }
+
+    /// What the application writes as the time of a change.
+    private func stamp(_ device: Int) -> String {
+        guard writesTimestamps[device] else { return SimulatedEntity.created }
+        switch random.below(12) {
+        case 0: return "9999-12-31T23:59:59Z"
+        case 1: return "yesterday"
+        case 2: return "2001-02-03T04:05:06+02:00"
+        default: return Instant(microseconds: zone.clock(device) * 1000).description
+        }
+    }
+
+    private func title() -> String {
+        titleCount += 1
+        // Equal ones on several devices, too.
+        return (random.happens(percent: 25) ? "same \(random.below(2))" : "title \(titleCount)") + zone.pad
+    }
+
+    private func someBucket(_ device: Int) -> String? {
+        let ids = model.devices[device].values.compactMap(\.entity).filter { $0.kind == .buckets }.map(\.id).sorted()
+        return ids.isEmpty ? nil : ids[random.below(ids.count)]
+    }
+
+    private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ verb: String, _ device: Int) throws {
+        var entity = SimulatedEntity(kind: kind, id: id, title: title(), updatedAt: stamp(device))
+        if kind == .notifications { entity.bucket = someBucket(device) }
+        try devices[device].app.run("\(verb) \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
+        note(device, verb, entity.key, entity, stamp: entity.updatedAt)
+    }
+
+    private func update(_ here: SimulatedEntity, _ device: Int) throws {
+        var entity = here
+        if random.happens(percent: 70) { entity.updatedAt = stamp(device) }
+        // Some put back what was there, and some touch without changing.
+        if random.happens(percent: 85) { entity.title = title() }
+        if here.kind == .notifications {
+            if random.happens(percent: 30) { entity.readAt = random.happens(percent: 70) ? Instant(microseconds: zone.clock(device) * 1000).description : nil }
+            if random.happens(percent: 20) { entity.bucket = someBucket(device) }
+        }
+        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
+        note(device, "UPDATE", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
+    }
+
+    private func delete(_ here: SimulatedEntity, _ device: Int) throws {
+        try devices[device].app.run("DELETE FROM \(here.kind.rawValue) WHERE id = ?", [here.id], clock: zone.clock(device))
+        note(device, "DELETE", here.key, nil, stamp: nil)
+    }
+
+    private func rename(_ here: SimulatedEntity, to id: String, _ device: Int) throws {
+        let entity = here.renamed(id)
+        try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
+        note(device, "UPDATE id of \(here.id) to", entity.key, entity, stamp: nil, replaced: microseconds(here.updatedAt))
+        note(device, "UPDATE id of", here.key, nil, stamp: nil)
+    }
+
+    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?, replaced: Int64? = nil) {
+        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)), replaced: replaced)
+        if var entity {
+            entity.isOrphan = false
+            contents[key, default: []].insert(entity)
+        }
+        zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
+    }
+}
+
+// Syncs.
+extension SharedFolderWorld {
+    /// What goes wrong in a sync.
+    private enum Trouble: CustomStringConvertible {
+        case none, otherWasFirst, editMeanwhile
+        case fault(SimulatedDisk.Fault)
+
+        static func random(_ random: inout SeededGenerator) -> Trouble {
+            switch random.below(8) {
+            case 0: .otherWasFirst
+            case 1, 2: .editMeanwhile
+            case 3...5: .fault(.init(call: random.below(random.happens(percent: 50) ? 60 : 300), isDone: random.happens(percent: 50), isFatal: true, number: 5))
+            default: .fault(.init(call: random.below(250), isDone: random.happens(percent: 50), isFatal: false, number: [5, 28, 13, 116, 24][random.below(5)]))
+            }
+        }
+
+        var description: String {
+            switch self {
+            case .none: ""
+            case .otherWasFirst: ", another is first"
+            case .editMeanwhile: ", edits meanwhile"
+            case .fault(let fault): ", call \(fault.call) \(fault.isDone ? "done, then " : "")\(fault.isFatal ? "killed" : "fails with \(fault.number)")"
+            }
+        }
+    }
+
+    private func sync(_ device: Int, _ trouble: Trouble) async throws {
+        zone.note("\(devices[device].name): sync\(trouble)")
+        let attempt = Attempt()
+        var failure: SyncError?
+        do {
+            try await sync(device, trouble, attempt)
+        } catch let error as SyncError {
+            failure = error
+        }
+        let wasHit = zone.disk.hasFailed
+        zone.disk.set(nil)
+        try noteCommit(attempt)
+        try observe(device)
+        if let failure {
+            zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
+            let isClock = failure.code == .refused && abs(devices[device].skew) >= 80_000_000
+            guard wasHit || isClock else { throw zone.difference(device, ["a sync failed that nothing hindered: \(failure)"]) }
+        }
+        guard zone.disk.openCount == 0 else { throw zone.difference(device, ["\(zone.disk.openCount) descriptors were left open"]) }
+        try check(device)
+    }
+
+    private func sync(_ device: Int, _ trouble: Trouble, _ attempt: Attempt) async throws {
+        let wrapped = try zone.cloud(of: device)
+        var scripted = ScriptedCloud(wrapped: wrapped)
+        scripted.prepared = { [self] in
+            // Here the device has imported the zone's newest version, and has read what it is about to publish.
+            try observe(device)
+            attempt.read = model.devices[device]
+        }
+        scripted.publishing = { [self] in
+            attempt.count += 1
+            guard attempt.count == 1 else { return }
+            if case .otherWasFirst = trouble { try await sync((device + 1) % (devices.count - 1), .none) }
+            if case .editMeanwhile = trouble { for _ in 0..<3 { try edit(device) } }
+        }
+        scripted.published = { [self] in try noteCommit(attempt) }
+        if case .fault(let fault) = trouble { zone.disk.set(fault) }
+        let cloud = scripted
+        _ = try await zone.engine(device) { cloud }.sync()
+    }
+
+    private final class Attempt: @unchecked Sendable {
+        // SAFETY: as for the world.
+        var count = 0
+        var read: LastWriteModel.States?
+    }
+
+    /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
+    private func noteCommit(_ attempt: Attempt) throws {
+        guard let read = attempt.read, zone.disk.bytes(at: "private/ZentikSyncZone/commits/\(String(repeating: "0", count: 20 - String(model.newest + 1).count))\(model.newest + 1).json", in: Self.root) != nil else { return }
+        attempt.read = nil
+        model.publish(read)
+        zone.note("version \(model.newest)")
+    }
+
+    /// Lets the model take in what the device has taken in by now.
+    private func observe(_ device: Int) throws {
+        let version = try devices[device].applied()
+        guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
+        guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
+        if version > model.applied[device] { model.merge(version, into: device) }
+        try noteRevived(device)
+    }
+
+    /// A bucket that was deleted and that a notification still needs comes back, as it last was, as a change of this device.
+    private func noteRevived(_ device: Int) throws {
+        let rows = try devices[device].rows()
+        for (key, entity) in rows where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil {
+            var content = entity
+            content.isOrphan = false
+            guard let deleted = model.devices[device][key], rows.values.contains(where: { $0.bucket == entity.id }), contents[key]?.contains(content) == true,
+                let instant = try devices[device].instant(of: entity), instant == deleted.at + 1
+            else { continue }
+            model.devices[device][key] = .init(at: instant, entity: entity)
+            zone.note("\(devices[device].name): \(key) came back at \(instant)")
+        }
+    }
+}
+
+// What must be so.
+extension SharedFolderWorld {
+    /// Compares a device's rows with the model's.
+    private func check(_ device: Int) throws {
+        let found = try devices[device].rows(), expected = model.devices[device].compactMapValues(\.entity)
+        guard found != expected else { return }
+        let keys = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
+        throw zone.difference(device, keys.map { "\($0): has \(found[$0]?.description ?? "nothing"), must be \(model.devices[device][$0]?.description ?? "nothing")" })
+    }
+
+    /// Compares all devices, their instants and their tombstones with the state that must have won.
+    func checkAgreement() async throws {
+        let winner = model.versions[model.newest] ?? [:]
+        for (number, device) in devices.enumerated() {
+            let differing = Set(winner.keys).union(model.devices[number].keys).filter { model.devices[number][$0] != winner[$0] }.sorted()
+            guard differing.isEmpty else { throw zone.difference(number, differing.map { "after two quiet rounds \($0) is \(model.devices[number][$0]?.description ?? "unknown"), in version \(model.newest) \(winner[$0]?.description ?? "unknown")" }) }
+            try check(number)
+            try device.database.read { transaction in
+                for (key, state) in winner {
+                    let isBucket = key.hasPrefix("buckets/"), schema = isBucket ? DatasetSchema.buckets : .notifications
+                    let id = EntityKey(String(key.split(separator: "/")[1]))
+                    let found = state.entity == nil ? try transaction.tombstone(of: id, in: schema)?.microseconds : try transaction.instant(of: id, in: schema)?.microseconds
+                    guard found == state.at || found == nil && state.at == .min else { throw zone.difference(number, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
+                }
+                for schema in DatasetSchema.builtIn where try transaction.trackedChanges(of: schema).count != 0 {
+                    throw zone.difference(number, ["changes of \(schema.name) are tracked although all was published"])
+                }
+            }
+            let problems = try await zone.engine(number).inspector().verify(all: number == 0, local: true).problems
+            guard problems.isEmpty else { throw zone.difference(number, problems) }
+        }
+    }
+}

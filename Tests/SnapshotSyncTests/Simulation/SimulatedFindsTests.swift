@@ -1,0 +1,67 @@
+import CloudStore
+import SnapshotModel
+@testable import SnapshotSync
+import TestSupport
+import Testing
+
+/// What simulated histories have found, each as the shortest history that shows it.
+@Suite struct SimulatedFindsTests {
+    @Test(arguments: [false, true]) func editAfterADeletionWinsOverTheParentThatCameBack(changesOnly: Bool) async throws {
+        let scene = try await DeviceScene(changesOnly: changesOnly)
+        try await scene.add("one", .peer, DeviceScene.bucket("b"))
+        try await scene.export("one")
+        for name in ["two", "three"] {
+            try await scene.add(name, .peer)
+            try await scene.importNewest(name)
+        }
+        // One deletes the bucket, three renames it after that, and two, who needs it, brings it back after both.
+        try scene.run("one", "DELETE FROM buckets")
+        try scene.run("three", "UPDATE buckets SET name = 'renamed later'")
+        try scene.run("two", DeviceScene.notification("mine", in: "b"))
+        _ = try await scene.engine("one").sync()
+        let report = try await scene.engine("two").sync()
+        #expect(report.imported?.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") } == true)
+        for name in ["three", "two", "one"] { _ = try await scene.engine(name).sync() }
+        for name in ["one", "two", "three"] {
+            #expect(try scene.run(name, "SELECT name, isOrphan FROM buckets; SELECT id FROM notifications") == "renamed later|\nmine\n")
+            #expect(try await scene.verify(name).isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true]) func markThatIsRefusedForTheDeletionBeforeItGoesWithTheNotification(hasChangeAssets: Bool) async throws {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.writer.run("DELETE FROM notifications WHERE id = 'n1'")
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        // The deletion and the refusal come in one version.
+        try await mail.round()
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try await mail.problems() == [])
+    }
+
+    @Test(arguments: [["one", "two", "three"], ["two", "one", "three"], ["three", "two", "one"]])
+    func uniqueValueGivenToTwoEntitiesConvergesLosesNothingAndIsReported(order: [String]) async throws {
+        let seats = try DatasetSchema(name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+        let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
+        let scene = try await DeviceScene([seats])
+        try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")
+        try await scene.export("one")
+        for name in ["two", "three"] {
+            try await scene.add(name, .peer, table)
+            try await scene.importNewest(name)
+        }
+        try scene.run("one", "INSERT INTO seats VALUES('k1', 'Eve', '2021-01-01T00:00:00Z')")
+        try scene.run("two", "INSERT INTO seats VALUES('k2', 'Eve', '2022-01-01T00:00:00Z')")
+        var warnings: [String] = []
+        for name in order + order { warnings += try await scene.engine(name).sync().imported?.warnings ?? [] }
+        for name in order {
+            #expect(try scene.run(name, "SELECT id, guest FROM seats ORDER BY id") == "k2|Eve\ns|Ada\n", "\(name)")
+            #expect(try await scene.verify(name).isEmpty)
+        }
+        #expect(warnings.contains { $0.hasPrefix("seats: 1 entity set aside: another has a value") && $0.contains("\"k1\"") })
+        // Where the value is free again the other one comes back, everywhere.
+        try scene.run("three", "DELETE FROM seats WHERE id = 'k2'")
+        for name in ["three"] + order + order { _ = try await scene.engine(name).sync() }
+        for name in order { #expect(try scene.run(name, "SELECT id, guest FROM seats ORDER BY id") == "k1|Eve\ns|Ada\n", "\(name)") }
+    }
+}

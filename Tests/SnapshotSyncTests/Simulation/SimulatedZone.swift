@@ -1,0 +1,127 @@
+import CloudStore
+import Foundation
+import Logging
+import SnapshotModel
+@testable import SnapshotSync
+import StrictText
+
+/// What every simulated history has: a disk, a clock, random numbers, devices, and an account of what was done.
+final class SimulatedZone: @unchecked Sendable {
+    // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
+    let seed: UInt64
+    var random: SeededGenerator
+    let disk: SimulatedDisk
+    let zone = ZoneID.standard
+    private(set) var devices: [SimulatedDevice] = []
+    var rule = AssetRule.standard
+    /// What makes every title long, so that a few rows are several blocks.
+    let pad: String
+    private let time: SimulatedTime
+    private let folder: URL
+    private let nonces: NonceSource
+    /// What was done and what came of it.
+    private(set) var log: [String] = []
+
+    init(seed: UInt64) throws {
+        self.seed = seed
+        random = SeededGenerator(seed: seed)
+        // Fixed: a history must be the same whenever it runs.
+        let time = SimulatedTime(milliseconds: 1_790_000_000_000)
+        self.time = time
+        disk = SimulatedDisk(clock: { Instant(microseconds: time.milliseconds * 1000) })
+        let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
+        folder = memory.appendingPathComponent("snapsync-simulation-\(seed)-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        nonces = .seeded(seed)
+        pad = random.happens(percent: 10) ? String(repeating: "large ", count: 6000) : ""
+        if random.happens(percent: 60) {
+            // Change assets, as a large dataset has them, and now and then a snapshot asset.
+            rule.smallByteCount = 0
+            rule.changeFileCount = 1 + random.below(5)
+            rule.changeShare = 10
+        }
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    /// The world's clock, in milliseconds; the disk's, too.
+    var milliseconds: Int64 {
+        get { time.milliseconds }
+        set { time.milliseconds = newValue }
+    }
+
+    /// Makes the cloud and its zone in a folder.
+    func makeCloud(in root: String, creator: String, publishers: PublisherRule) async throws -> String {
+        disk.makeRoot(root)
+        let cloud = try DirectoryCloud.create(at: root, container: "iCloud.org.example", calls: disk, nonces: nonces)
+        _ = try await cloud.createZone(zone, creator: creator, publishers: publishers)
+        return try await cloud.identity().uuid
+    }
+
+    func addDevice(_ name: String, _ role: SyncRole, root: String, cloudUUID: String) throws {
+        let device = try SimulatedDevice(
+            name, role, root: root, path: folder.appendingPathComponent(name + ".db").path, isWAL: random.happens(percent: 50),
+            tick: random.happens(percent: 30) ? 1000 : 1, shift: Int64(devices.count))
+        try device.initialize(zone: zone, cloudUUID: cloudUUID)
+        devices.append(device)
+    }
+
+    func cloud(of device: Int) throws -> DirectoryCloud {
+        try DirectoryCloud(path: devices[device].root, expecting: nil, calls: disk, nonces: nonces)
+    }
+
+    func engine(_ device: Int, _ open: @escaping @Sendable () throws -> any CloudDatabase) throws -> SyncEngine {
+        let now: @Sendable () -> Instant = { [self] in Instant(microseconds: clock(device) * 1000) }
+        // What is only logged is not what histories are about.
+        let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
+        return try SyncEngine(database: devices[device].path, logger: logger, now: now, pause: { _ in }, assetRule: rule, nonces: nonces) { _ in try open() }
+    }
+
+    func engine(_ device: Int) throws -> SyncEngine { try engine(device) { [self] in try cloud(of: device) } }
+
+    /// A device's clock in whole ticks, in milliseconds.
+    func clock(_ device: Int) -> Int64 { devices[device].clock(milliseconds) }
+
+    func note(_ text: String) { log.append(text) }
+
+    /// The hash of all that was done and of what every device has now.
+    func trace() throws -> String {
+        let rows = try devices.map { device in try device.rows().values.map(\.json).sorted().joined(separator: "\n") }
+        return ContentHash.of(Array((log + rows).joined(separator: "\n").utf8))
+    }
+
+    /// An error that says what is not as it must be, and how it came to it.
+    func difference(_ device: Int?, _ what: [String]) -> Difference {
+        Difference(description: "seed \(seed)\(device.map { ", \(devices[$0].name)" } ?? ""): \(what.joined(separator: "; "))\nhistory:\n  " + log.suffix(70).joined(separator: "\n  "))
+    }
+
+    struct Difference: Error, CustomStringConvertible {
+        let description: String
+    }
+}
+
+/// The world's clock.
+final class SimulatedTime: @unchecked Sendable {
+    // SAFETY: set between the steps of a history only.
+    var milliseconds: Int64
+    init(milliseconds: Int64) { self.milliseconds = milliseconds }
+}
+
+extension NonceSource {
+    /// The same names for the same seed.
+    static func seeded(_ seed: UInt64) -> NonceSource {
+        let generator = SeededBytes(SeededGenerator(seed: seed ^ 0x5eed))
+        return NonceSource { count in generator.next(count) }
+    }
+}
+
+/// Random bytes, drawn by one thread at a time.
+private final class SeededBytes: @unchecked Sendable {
+    // SAFETY: guarded by the lock.
+    private var generator: SeededGenerator
+    private let lock = NSLock()
+
+    init(_ generator: SeededGenerator) { self.generator = generator }
+
+    func next(_ count: Int) -> [UInt8] { lock.withLock { (0..<count).map { _ in UInt8(truncatingIfNeeded: generator.next()) } } }
+}

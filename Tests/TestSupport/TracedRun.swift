@@ -1,0 +1,41 @@
+import Foundation
+
+/// A run of a program under `strace`: which system calls it made on which files.
+///
+///     let run = try TracedRun(BuiltCommand.path(), ["sync"], calls: "write,getdents64", in: scratch.path)
+///     run.calls.filter { $0.name == "getdents64" }
+package struct TracedRun: Sendable {
+    /// One call.
+    package struct Call: Sendable {
+        package let name: String
+        /// The arguments and the result, as strace prints them, with the path behind each descriptor.
+        package let text: String
+
+        /// What the call returned; nil for one that failed or did not return.
+        package var result: Int? {
+            text.range(of: ") = ", options: .backwards).flatMap { Int(text[$0.upperBound...].prefix { $0.isNumber }) }
+        }
+    }
+
+    package let run: ProgramRun
+    /// The calls that were asked for, of all threads.
+    package let calls: [Call]
+
+    /// Whether this machine lets a program be traced.
+    package static let isPossible = (try? ProgramRun("strace", ["-o", "/dev/null", "true"]))?.status == 0
+
+    /// Runs a program to its end.
+    ///
+    /// - Parameter calls: the names of the calls to watch, with commas between them.
+    package init(_ program: String, _ arguments: [String], calls: String, in directory: String, environment: [String: String] = [:]) throws {
+        let scratch = try ScratchDirectory()
+        let trace = scratch.path("trace")
+        run = try ProgramRun("strace", ["-f", "-qq", "-y", "-s", "64", "-e", "trace=\(calls)", "-e", "signal=none", "-o", trace, program] + arguments, in: directory, environment: environment)
+        // A call that another thread's interrupted stands in two lines; the second one has what it was and what it returned.
+        self.calls = try String(decoding: scratch.read("trace"), as: UTF8.self).split(separator: "\n").compactMap { line in
+            let text = line.drop { $0.isNumber || $0 == " " }.replacing("<... ", with: "").replacing(" resumed>", with: "(")
+            guard !line.hasSuffix("<unfinished ...>"), let end = text.firstIndex(of: "(") else { return nil }
+            return Call(name: String(text[..<end]), text: String(text[end...]))
+        }
+    }
+}
