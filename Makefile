@@ -34,7 +34,7 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	$(SWIFT) build --build-tests
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
-	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build --filter "snapsyncTests.FaultTests"
+	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
 
 faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
 	@Scripts/seed_faults.py

@@ -30,7 +30,13 @@ enum CloudRoot {
     ) throws -> CloudIdentity {
         try makeLastPart(of: path, calls)
         let root = try open(path, calls)
-        if let found = try CloudMarker.read(in: root) { return found }
+        if let found = try CloudMarker.read(in: root) {
+            // Whoever made it may have been killed before the name was durable.
+            try root.synchronizeIfPossible()
+            return found
+        }
+        // Whoever made the directory, likewise.
+        try synchronizeAbove(path, calls)
         guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud between the two looks.
             if let found = try CloudMarker.read(in: root) { return found }
@@ -58,6 +64,13 @@ enum CloudRoot {
         } catch {
             throw error.moved(to: path)
         }
+    }
+
+    /// Makes the directory's own name durable, where the directory above can be opened.
+    private static func synchronizeAbove(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+        let above = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.deletingLastPathComponent().path
+        guard let folder = try? open(above, calls) else { return }
+        do throws(CloudError) { try folder.synchronizeIfPossible() } catch { throw error.moved(to: above) }
     }
 
     static func missingMarker(_ path: String, expected: Bool) -> CloudError {

@@ -6,7 +6,7 @@ import GRDB
 ///     let database = try LocalDatabase(path: "app.db")
 ///     try database.write { try $0.setApplied(version) }
 ///
-/// The journal mode is left as it is. Foreign keys are not enforced on this connection; imports keep them by themselves
+/// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
 /// (see ``ForeignKeyKeeper``), for SQLite would cascade a delete-then-insert into tables that are not ours.
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
@@ -41,7 +41,12 @@ package final class LocalDatabase: Sendable {
         configuration.busyMode = .timeout(TimeInterval(patience))
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { $0.addInstantFunction() }
+        configuration.prepareDatabase { db in
+            db.addInstantFunction()
+            // What is noted here must be on the disk before the cloud says it: with a rollback journal that takes an fsync of the
+            // folder, too, or the journal may come back after a power cut and undo the note.
+            try db.execute(sql: "PRAGMA synchronous = EXTRA")
+        }
         return configuration
     }
 
