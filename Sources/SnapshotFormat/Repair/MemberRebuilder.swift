@@ -1,5 +1,3 @@
-package import SnapshotModel
-
 /// Makes a member's bytes again out of what it holds, whatever level of compression made them: the hash decides.
 ///
 ///     let rebuilder = MemberRebuilder()
