@@ -24,15 +24,23 @@ enum CloudRoot {
 
     /// Makes the directory a cloud with this identity, or returns the identity that it has.
     ///
-    /// - Parameter besideOthers: whether other files may lie in it.
+    /// - Parameters:
+    ///   - besideOthers: whether other files may lie in it.
+    ///   - sharing: who else may use it; nil leaves a directory that is there as it is, and makes one for its owner alone.
     static func create(
-        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false
+        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false,
+        sharing: DirectorySharing? = nil
     ) throws -> CloudIdentity {
-        try makeLastPart(of: path, calls)
+        let isMade = try makeLastPart(of: path, calls)
         let root = try open(path, calls)
+        func share() throws(CloudError) {
+            guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
+            do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
+        }
         if let found = try CloudMarker.read(in: root) {
             // Whoever made it may have been killed before the name was durable.
             try root.synchronizeIfPossible()
+            if sharing != nil { try share() }
             return found
         }
         // Whoever made the directory, likewise.
@@ -42,6 +50,8 @@ enum CloudRoot {
             if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
+        // Before there is anything in it, and only once it is known to hold nothing of anybody's.
+        try share()
         switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
         case .taken:
@@ -50,10 +60,11 @@ enum CloudRoot {
         }
     }
 
-    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+    /// Makes the directory if it is missing; returns whether it was.
+    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) -> Bool {
         do throws(SystemFault) {
             _ = OpenDescriptor(try calls.openRoot(path), calls)
-            return
+            return false
         } catch {
             guard error.isAbsence else { throw failure(error, at: path) }
         }
@@ -61,6 +72,7 @@ enum CloudRoot {
         let above = try open(url.deletingLastPathComponent().path, calls)
         do throws(CloudError) {
             _ = try above.makeFolder(url.lastPathComponent)
+            return true
         } catch {
             throw error.moved(to: path)
         }

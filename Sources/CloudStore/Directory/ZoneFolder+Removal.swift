@@ -15,7 +15,7 @@ extension ZoneFolder {
             guard let directory = try folder.folder(name) else { continue }
             found += try list(directory) { CloudNames.number(ofFile: $0).map(kind) }
         }
-        for (record, directory) in try folder.folder(CloudNames.assets)?.folders() ?? [] {
+        try folder.folder(CloudNames.assets)?.eachFolder { record, directory in
             found += try list(directory) { StoredFile.Kind(nameInAssets: $0, of: record) }
         }
         return try found + temporaries()

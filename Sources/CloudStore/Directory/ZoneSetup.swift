@@ -37,7 +37,7 @@ struct ZoneSetup {
         var found: [ZoneInfo] = []
         for scope in CloudScope.allCases {
             guard let folder = try root.folder(scope.rawValue) else { continue }
-            for (name, zone) in try folder.folders() {
+            try folder.eachFolder { name, zone in
                 if let info = try ZoneMarker.read(ZoneID(name, scope: scope), in: zone) { found.append(info) }
             }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Glibc
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -19,8 +20,25 @@ package final class LocalDatabase: Sendable {
     package init(path: String, creating: Bool = false) throws {
         try DatabaseFile.verify(path, creating: creating)
         self.path = path
-        self.queue = try LocalStoreError.translating(at: path) {
-            let queue = try DatabaseQueue(path: path, configuration: Self.configuration(label: "writer"))
+        let isMade = creating && Self.makeFile(path)
+        do {
+            queue = try Self.open(path)
+        } catch {
+            if isMade { unlink(path) }
+            throw error
+        }
+    }
+
+    /// Makes an empty file for its owner alone, if there is none; what SQLite keeps beside a database has the database's mode.
+    /// Where none can be made SQLite says why.
+    private static func makeFile(_ path: String) -> Bool {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        return descriptor >= 0 && Glibc.close(descriptor) == 0
+    }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        try LocalStoreError.translating(at: path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer"))
             // A file that is no database is found by the first look into it.
             try queue.read { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")

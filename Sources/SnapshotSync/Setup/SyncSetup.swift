@@ -31,6 +31,9 @@ public struct SetupRequest: Sendable {
     public var assetLimit: Int?
     /// What to do about the data here if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
+    /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
+    /// and makes one for its owner alone. Only for a role that publishes.
+    public var sharing: CloudSharing?
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.
@@ -177,7 +180,10 @@ enum SyncSetup {
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
         guard request.role.publishes else { return (try DirectoryCloud(path: request.cloud), false) }
         let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
-        return (try DirectoryCloud.create(at: request.cloud, container: request.container), !wasThere)
+        let cloud =
+            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map { try DirectoryCloud.create(at: request.cloud, container: request.container, sharing: $0) }
+            ?? DirectoryCloud.create(at: request.cloud, container: request.container)
+        return (cloud, !wasThere)
     }
 
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest) async throws {

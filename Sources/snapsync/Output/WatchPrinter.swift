@@ -14,7 +14,7 @@ struct WatchPrinter: Sendable {
 
     private func printLine(_ event: WatchEvent) throws {
         guard let line = WatchLine(event) else { return }
-        try StandardStream.output.write(String(decoding: StrictJSON.encode(line), as: UTF8.self) + "\n")
+        try StandardStream.output.write(Printer.json(line) + "\n")
     }
 
     private func printSentence(_ event: WatchEvent) throws {
