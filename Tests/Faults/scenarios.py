@@ -1,6 +1,5 @@
 """The runs that are killed and failed: each a scene made ready, and the command at work in it."""
 import base64, random
-from scene import Scene
 
 # A minute ago: SQLite rounds the present time to the next millisecond, and no change may be later than the clock.
 EDIT = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-60 seconds')"
@@ -191,12 +190,3 @@ SCENARIOS = [
     Scenario("sync, peer", peers, "sync --db desk.db", ("desk.db", "laptop.db", "watch.db"), carries=("watch.db",)),
     Scenario("prune", old_versions, "prune --keep-last 2 --db phone.db", PHONE),
 ]
-
-
-def prepared(scenario, folder, command):
-    """The scenario's scene, made in a folder that must not be there yet."""
-    import os
-    os.makedirs(folder)
-    scene = Scene(folder, command)
-    scenario.prepare(scene)
-    return scene
