@@ -34,10 +34,11 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
-torture: setup ## thousands of random histories of peers, eight processes that are killed for longer, 100,000 foreign files; prints its seeds
+torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
 	$(SWIFT) build --build-tests
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
+	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
 
 fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)

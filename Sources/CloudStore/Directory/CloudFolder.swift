@@ -119,6 +119,18 @@ final class CloudFolder {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }
     }
 
+    /// Makes the names here durable that somebody else has made, where this device's file system and rights let it.
+    ///
+    /// For who relies on a name whose maker may have been killed before its own ``synchronize()``.
+    func synchronizeIfPossible() throws(CloudError) {
+        do throws(SystemFault) {
+            try calls.synchronize(descriptor.number)
+        } catch {
+            guard !error.isUnsupported, !error.isDenial, !error.isReadOnly else { return }
+            throw error.error(at: ownPlace)
+        }
+    }
+
     private func open(_ name: String, _ purpose: OpenPurpose) throws(CloudError) -> Int32? {
         do throws(SystemFault) {
             return try calls.open(name, in: descriptor.number, purpose)

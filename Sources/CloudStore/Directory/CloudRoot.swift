@@ -9,13 +9,16 @@ enum CloudRoot {
         do throws(SystemFault) {
             return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
         } catch {
-            switch error.number {
-            case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
-                throw CloudError(
-                    .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path",
-                    isRetryable: true)
-            default: throw error.error(at: path)
-            }
+            throw failure(error, at: path)
+        }
+    }
+
+    private static func failure(_ error: SystemFault, at path: String) -> CloudError {
+        switch error.number {
+        case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
+            CloudError(
+                .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
+        default: error.error(at: path)
         }
     }
 
@@ -35,9 +38,13 @@ enum CloudRoot {
             do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
         }
         if let found = try CloudMarker.read(in: root) {
+            // Whoever made it may have been killed before the name was durable.
+            try root.synchronizeIfPossible()
             if sharing != nil { try share() }
             return found
         }
+        // Whoever made the directory, likewise.
+        try synchronizeAbove(path, calls)
         guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud between the two looks.
             if let found = try CloudMarker.read(in: root) { return found }
@@ -56,10 +63,10 @@ enum CloudRoot {
     /// Makes the directory if it is missing; returns whether it was.
     private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) -> Bool {
         do throws(SystemFault) {
-            try OpenDescriptor(try calls.openRoot(path), calls).close()
+            _ = OpenDescriptor(try calls.openRoot(path), calls)
             return false
         } catch {
-            guard error.isAbsence else { return false }  // What else is wrong will be said when it is opened to be used.
+            guard error.isAbsence else { throw failure(error, at: path) }
         }
         let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
         let above = try open(url.deletingLastPathComponent().path, calls)
@@ -69,6 +76,13 @@ enum CloudRoot {
         } catch {
             throw error.moved(to: path)
         }
+    }
+
+    /// Makes the directory's own name durable, where the directory above can be opened.
+    private static func synchronizeAbove(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+        let above = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.deletingLastPathComponent().path
+        guard let folder = try? open(above, calls) else { return }
+        do throws(CloudError) { try folder.synchronizeIfPossible() } catch { throw error.moved(to: above) }
     }
 
     static func missingMarker(_ path: String, expected: Bool) -> CloudError {

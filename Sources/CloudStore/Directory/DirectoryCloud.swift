@@ -15,7 +15,7 @@ public final class DirectoryCloud: CloudDatabase {
     public let path: String
     private let opened: CloudIdentity
     private let calls: any FileSystemCalls
-    private let files: FileMaker
+    let files: FileMaker
     private let ends = VerifiedEnds()
     // Disks block; the threads that Swift's tasks share must not.
     private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
@@ -177,7 +177,7 @@ extension DirectoryCloud {
         return root
     }
 
-    private func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
+    func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
         try CloudNames.verify(zone)
         guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")

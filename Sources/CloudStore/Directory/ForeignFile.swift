@@ -8,6 +8,8 @@ package struct ForeignFile: Sendable, Hashable {
         case notPlain
         /// A look of `doctor` that was killed has left it.
         case probe
+        /// A damaged file that `repair` has put a whole one in the place of.
+        case setAside
         case other
     }
 
@@ -22,6 +24,8 @@ package struct ForeignFile: Sendable, Hashable {
             kind = .notPlain
         } else if name.hasPrefix(DirectoryProbe.prefix) {
             kind = .probe
+        } else if DamagedName.original(of: name) != nil {
+            kind = .setAside
         } else {
             // Syncthing: `.sync-conflict-…`; Dropbox: ` (… conflicted copy …)`; Nextcloud: `(conflicted copy …)`; OneDrive, Seafile: `conflict`.
             kind = name.lowercased().contains("conflict") ? .conflictCopy : .other

@@ -9,7 +9,11 @@ struct ZoneSetup {
     ///
     /// - Throws: ``CloudError`` with `.pending` if a history is there whose `zone.json` has not arrived.
     func create(_ zone: ZoneID, _ marker: ZoneMarker) throws -> ZoneInfo {
-        if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) { return info }
+        if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) {
+            // Whoever made it may have been killed before the marker's name was durable.
+            try folder.synchronizeIfPossible()
+            return info
+        }
         let folder = try files.folder(zone.name, in: try files.folder(zone.scope.rawValue, in: root))
         for name in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices] {
             _ = try files.folder(name, in: folder)

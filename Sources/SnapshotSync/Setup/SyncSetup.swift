@@ -93,6 +93,7 @@ enum SyncSetup {
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
         let device = request.device ?? defaultDeviceName()
+        var hasBegun = false
 
         do {
             if request.role == .peer { try ReplicatedFolder.refuse(request.cloud) }
@@ -100,7 +101,8 @@ enum SyncSetup {
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             let zone = ZoneID(request.zone)
-            let wasThere = try await SyncError.at(.open) { try await isThere(zone, in: cloud) }
+            let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
+            hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
             try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
@@ -108,10 +110,12 @@ enum SyncSetup {
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows)
+            let madeZone = hasBegun
             let journalMode = try SyncError.at(.open) {
                 try database.write {
+                    try $0.endBeginning()
                     try $0.initialize(settings)
-                    try claim.note(madeZone: request.role.publishes && !wasThere, in: $0)
+                    try claim.note(madeZone: madeZone, in: $0)
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
@@ -124,8 +128,8 @@ enum SyncSetup {
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled)
         } catch {
-            // A database that this call made, and that is of no use, is not left behind.
-            if isNew { database.remove() }
+            // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
+            if isNew, !hasBegun { database.remove() }
             throw error
         }
     }
@@ -195,6 +199,18 @@ enum SyncSetup {
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
                 : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
+    }
+
+    /// Notes that this database is about to make the zone. Whether it is, or was when an earlier `init` ended too early.
+    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest) async throws -> Bool {
+        guard request.role.publishes else { return false }
+        if try await isThere(zone, in: cloud) {
+            // With a version in it, it is to be imported first, whoever made it.
+            guard try database.read({ try $0.hasBegun(beginning) }) else { return false }
+            return try await cloud.records(in: zone).token == nil
+        }
+        try database.write { try $0.begin(beginning) }
+        return true
     }
 
     private static func isThere(_ zone: ZoneID, in cloud: any CloudDatabase) async throws -> Bool {
