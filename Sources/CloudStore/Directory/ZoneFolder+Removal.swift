@@ -22,10 +22,10 @@ extension ZoneFolder {
     }
 
     /// What killed runs left elsewhere: any folder may be the one in which a run finds out how files are put in place.
-    private func temporaries() throws(CloudError) -> [StoredFile] {
+    private func temporaries() throws -> [StoredFile] {
         var found = try list(folder) { _ in nil }
         for name in [CloudNames.messages, CloudNames.devices] {
-            for (_, directory) in try folder.folder(name)?.folders() ?? [] { found += try list(directory) { _ in nil } }
+            try folder.folder(name)?.eachFolder { _, directory in found += try list(directory) { _ in nil } }
         }
         return found
     }
