@@ -32,6 +32,8 @@ struct MessageFolder {
         try senders?.eachFolder { sender, folder in
             guard request.sender == nil || sender == request.sender else { return }
             stamps[sender] = try folder.stamp()
+            // A folder without a stamp is not to be forgotten: then there is no mark.
+            if stamps[sender] == nil { stamps[""] = nil }
             mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
