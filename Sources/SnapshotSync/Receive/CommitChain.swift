@@ -34,6 +34,11 @@ struct CommitChain {
         }
     }
 
+    /// Whether a dataset is read whole, so that each of its entities can be had, and not those alone that changed.
+    func isWhole(_ dataset: String) -> Bool {
+        if case .whole? = steps[dataset] { true } else { false }
+    }
+
     private static func step(_ record: CloudRecord, of commit: Commit, after last: Step?, _ schema: DatasetSchema) -> Step {
         var files: [CloudAsset] = []
         switch last {

@@ -106,7 +106,7 @@ struct SnapshotReceiver: Sendable {
     private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
         if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete,
-            let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.steps[$0] != nil })
+            let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
                 var incoming: [IncomingDataset] = []

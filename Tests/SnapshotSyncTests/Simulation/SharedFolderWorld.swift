@@ -6,7 +6,7 @@ import StrictText
 
 /// Peers and a reader on one file system, whose calls fail and under which processes are killed, and beside them the model of
 /// what must come of it. The same for the same seed.
-final class SharedFolderWorld: @unchecked Sendable {
+final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
     let zone: SimulatedZone
     private(set) var model: LastWriteModel
@@ -32,13 +32,6 @@ final class SharedFolderWorld: @unchecked Sendable {
         try insert(.buckets, "b0", "INSERT", 0)
         for device in 0..<count { try await sync(device, .none) }
     }
-
-    private var random: SeededGenerator {
-        get { zone.random }
-        set { zone.random = newValue }
-    }
-
-    private var devices: [SimulatedDevice] { zone.devices }
 
     /// One step of a history: an edit, a clock that jumps, days that pass, a prune, or a sync in which something may go wrong.
     func step() async throws {
@@ -273,40 +266,6 @@ extension SharedFolderWorld {
             else { continue }
             model.devices[device][key] = .init(at: instant, entity: entity)
             zone.note("\(devices[device].name): \(key) came back at \(instant)")
-        }
-    }
-}
-
-// What must be so.
-extension SharedFolderWorld {
-    /// Compares a device's rows with the model's.
-    private func check(_ device: Int) throws {
-        let found = try devices[device].rows(), expected = model.devices[device].compactMapValues(\.entity)
-        guard found != expected else { return }
-        let keys = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
-        throw zone.difference(device, keys.map { "\($0): has \(found[$0]?.description ?? "nothing"), must be \(model.devices[device][$0]?.description ?? "nothing")" })
-    }
-
-    /// Compares all devices, their instants and their tombstones with the state that must have won.
-    func checkAgreement() async throws {
-        let winner = model.versions[model.newest] ?? [:]
-        for (number, device) in devices.enumerated() {
-            let differing = Set(winner.keys).union(model.devices[number].keys).filter { model.devices[number][$0] != winner[$0] }.sorted()
-            guard differing.isEmpty else { throw zone.difference(number, differing.map { "after two quiet rounds \($0) is \(model.devices[number][$0]?.description ?? "unknown"), in version \(model.newest) \(winner[$0]?.description ?? "unknown")" }) }
-            try check(number)
-            try device.database.read { transaction in
-                for (key, state) in winner {
-                    let isBucket = key.hasPrefix("buckets/"), schema = isBucket ? DatasetSchema.buckets : .notifications
-                    let id = EntityKey(String(key.split(separator: "/")[1]))
-                    let found = state.entity == nil ? try transaction.tombstone(of: id, in: schema)?.microseconds : try transaction.instant(of: id, in: schema)?.microseconds
-                    guard found == state.at || found == nil && state.at == .min else { throw zone.difference(number, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
-                }
-                for schema in DatasetSchema.builtIn where try transaction.trackedChanges(of: schema).count != 0 {
-                    throw zone.difference(number, ["changes of \(schema.name) are tracked although all was published"])
-                }
-            }
-            let problems = try await zone.engine(number).inspector().verify(all: number == 0, local: true).problems
-            guard problems.isEmpty else { throw zone.difference(number, problems) }
         }
     }
 }

@@ -1,3 +1,4 @@
+import SnapshotModel
 import Testing
 
 /// Runs histories and says what went wrong.
@@ -6,25 +7,11 @@ struct SimulationRun {
 
     /// Runs a history of peers on one file system and returns the hash of its trace; nil if it failed, which is recorded.
     @discardableResult
-    func sharedFolder(_ seed: UInt64) async throws -> String? {
-        let world = try await SharedFolderWorld(seed: seed)
-        return await record(world.zone) {
-            for _ in 0..<steps { try await world.step() }
-            try await world.agree()
-            try await world.checkAgreement()
-        }
-    }
+    func sharedFolder(_ seed: UInt64) async throws -> String? { await run(try await SharedFolderWorld(seed: seed)) }
 
     /// Runs a history of a writer and its readers, each with its own copy of the folder.
     @discardableResult
-    func replicatedFolder(_ seed: UInt64) async throws -> String? {
-        let world = try await ReplicatedFolderWorld(seed: seed)
-        return await record(world.zone) {
-            for _ in 0..<steps { try await world.step() }
-            try await world.agree()
-            try await world.checkAgreement()
-        }
-    }
+    func replicatedFolder(_ seed: UInt64) async throws -> String? { await run(try await ReplicatedFolderWorld(seed: seed)) }
 
     /// Runs a history of each seed twice, of one kind and of the other in turn, on both cores.
     ///
@@ -51,15 +38,37 @@ struct SimulationRun {
         return first == second
     }
 
-    private func record(_ zone: SimulatedZone, _ body: () async throws -> Void) async -> String? {
+    private func run(_ world: some SimulatedWorld) async -> String? {
         do {
-            try await body()
-            return try zone.trace()
+            for _ in 0..<steps { try await world.step() }
+            try await world.agree()
+            try await world.checkAgreement()
+            return try world.zone.trace()
         } catch let difference as SimulatedZone.Difference {
             Issue.record("\(difference)")
         } catch {
-            Issue.record("\(zone.difference(nil, ["\(error)"]))")
+            Issue.record("\(world.zone.difference(nil, ["\(error)"]))")
         }
         return nil
     }
+}
+
+/// Devices, a cloud, and what must come of what they do.
+protocol SimulatedWorld: Sendable {
+    var zone: SimulatedZone { get }
+    /// One step of a history, in which something may go wrong.
+    func step() async throws
+    /// Nothing goes wrong any longer, and every device syncs twice.
+    func agree() async throws
+    /// Sees that all have come to the same, and to what it must be.
+    func checkAgreement() async throws
+}
+
+extension SimulatedWorld {
+    var random: SeededGenerator {
+        get { zone.random }
+        nonmutating set { zone.random = newValue }
+    }
+
+    var devices: [SimulatedDevice] { zone.devices }
 }
