@@ -103,7 +103,13 @@ enum SyncSetup {
             let zone = ZoneID(request.zone)
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
-            try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+            do {
+                try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+            } catch {
+                // Where no zone was made, the database is left as it was.
+                if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.endBeginning() })) != nil { hasBegun = false }
+                throw error
+            }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
             let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
