@@ -13,6 +13,7 @@ something else is wrong.
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Fault:
     def __init__(self, name, tests, *edits):
         self.name, self.tests = name, tests
         on = f'SeededFault.isOn("{name}")'
-        self.edits = [(file, old, new.replace("OLD", old).replace("ON", on)) for file, old, new in edits]
+        self.edits = [(file, old, re.sub(r"\bOLD\b", lambda _: old, re.sub(r"\bON\b", lambda _: on, new))) for file, old, new in edits]
 
 
 CLOUD, LOCAL, SYNC, FORMAT, TEXT = (f"Sources/{room}/" for room in ("CloudStore", "LocalStore", "SnapshotSync", "SnapshotFormat", "StrictText"))
@@ -121,7 +122,8 @@ FAULTS = [
           (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
            'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
     Fault("refused-mark-stays", "SimulatedFindsTests",
-          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused {", "if !ON, isMark, entity == nil, told.state == .refused {")),
+          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused || told.state == .doubtful {",
+           "if !ON, isMark, entity == nil, told.state == .refused || told.state == .doubtful {")),
     # Guards.
     Fault("approvals-forgotten", "ShrinkGuardTests",
           (SYNC + "Publish/SnapshotPublisher.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),

@@ -39,6 +39,23 @@ import Testing
         #expect(try await mail.problems() == [])
     }
 
+    @Test func markWhoseAnswerWasMissedGoesWithTheNotificationThatWasDeletedBeforeIt() async throws {
+        let mail = try await MailScene()
+        try mail.scene.writer.run("DELETE FROM notifications WHERE id = 'n1'")
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        // The deletion and the refusal are pruned before the reader sees them.
+        try await mail.syncWriter()
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
+        try await mail.syncWriter()
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try await mail.waiting().isEmpty)
+    }
+
     @Test(arguments: [false, true]) func parentDeletedHereComesBackAlsoWhereAnotherParentChanged(changesOnly: Bool) async throws {
         let scene = try await DeviceScene(changesOnly: changesOnly)
         try await scene.add("one", .peer, DeviceScene.bucket("b") + DeviceScene.bucket("c"))
