@@ -72,6 +72,33 @@ import Testing
         }
     }
 
+    /// Neither the order of syncs nor who made which change decides between changes of one instant.
+    @Test(arguments: [[0, 1], [1, 0]], [false, true]) func ofTwoChangesOfOneInstantTheSameOneWinsWhoeverSyncsFirst(order: [Int], isDeletion: Bool) async throws {
+        for editor in 0..<2 {
+            let zone = try SimulatedZone(seed: 1)
+            let uuid = try await zone.makeCloud(in: "/cloud", creator: "peer0", publishers: .many)
+            for number in 0..<2 { try zone.addDevice("peer\(number)", .peer, root: "/cloud", cloudUUID: uuid) }
+            func put(_ verb: String, _ title: String, at device: Int, clock: Int64) throws -> SimulatedEntity {
+                let entity = SimulatedEntity(kind: .buckets, id: "b", title: title, updatedAt: "yesterday")
+                try zone.devices[device].app.run("\(verb) \(SimulatedEntity.insert(.buckets))", entity.values, clock: clock)
+                return entity
+            }
+            _ = try put("INSERT", "first", at: 0, clock: zone.milliseconds)
+            for device in 0..<2 { _ = try await zone.engine(device).sync() }
+            let later = zone.milliseconds + 1000
+            let edited = try put("INSERT OR REPLACE", "by the editor", at: editor, clock: later)
+            var winner: SimulatedEntity?
+            if isDeletion {
+                try zone.devices[1 - editor].app.run("DELETE FROM buckets", clock: later)
+            } else {
+                let other = try put("INSERT OR REPLACE", "by the other", at: 1 - editor, clock: later)
+                winner = ContentHash.of(Array(edited.json.utf8)) > ContentHash.of(Array(other.json.utf8)) ? edited : other
+            }
+            for device in order + order { _ = try await zone.engine(device).sync() }
+            for device in 0..<2 { #expect(try zone.devices[device].rows() == (winner.map { [$0.key: $0] } ?? [:]), "editor \(editor), device \(device)") }
+        }
+    }
+
     @Test(arguments: [["one", "two", "three"], ["two", "one", "three"], ["three", "two", "one"]])
     func uniqueValueGivenToTwoEntitiesConvergesLosesNothingAndIsReported(order: [String]) async throws {
         let seats = try DatasetSchema(name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
