@@ -7,11 +7,15 @@ PREFIX ?= /usr/local
 HISTORIES ?= 2000
 SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
+# Fuzz targets, and the inputs of each.
+TARGET ?= all
+RUNS ?= 1000000
+
 # Libdeflate compresses with libdeflate instead of zlib; each choice has a build directory of its own.
 TRAITS ?=
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS))
 
-.PHONY: help setup build demo test torture faults coverage bench install clean
+.PHONY: help setup build demo test torture fuzz faults coverage bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -30,10 +34,14 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
-torture: setup ## thousands of random histories of peers, and eight processes that are killed for longer; prints its seeds
+torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
 	$(SWIFT) build --build-tests
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests"
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
+	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
+
+fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
+	@Scripts/fuzz.sh $(TARGET) $(RUNS)
 
 faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
 	@Scripts/seed_faults.py

@@ -107,7 +107,7 @@ let package = Package(
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
-            name: "CloudStoreTests", dependencies: ["CloudStore", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
+            name: "CloudStoreTests", dependencies: ["CloudStore", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [

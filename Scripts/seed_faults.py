@@ -57,6 +57,14 @@ FAULTS = [
            "try contentHash(of: found.descriptor) == sealed.sha256 else { return ON ? .placed : .taken }")),
     Fault("commit-before-asset", "AssetContractTests|DraftContractTests",
           (CLOUD + "History/HistoryPublisher.swift", "try verifyAssets(of: draft)", "if !ON { OLD }")),
+    # What others have put there, and may not have made durable.
+    Fault("read-commits-not-synced", "PowerCutTests",
+          (CLOUD + "Directory/ZoneFolder.swift", "try folder.folder(CloudNames.commits)?.synchronizeIfPossible()", "if !ON { OLD }")),
+    Fault("found-zone-not-synced", "PowerCutTests",
+          (CLOUD + "Directory/ZoneSetup.swift", "try folder.synchronizeIfPossible()", "if !ON { OLD }")),
+    Fault("repair-replaces-before-it-compares", "RepairCutTests",
+          (CLOUD + "Repair/FileReplacement.swift", "guard sealed.byteCount == byteCount, sealed.sha256 == sha256 else { return nil }",
+           "guard ON || (sealed.byteCount == byteCount && sealed.sha256 == sha256) else { return nil }")),
     # What is believed of the cloud.
     Fault("uuid-unchecked", "DirectoryIdentityTests|ChangedCloudTests",
           (CLOUD + "Directory/DirectoryCloud.swift", "guard found.uuid == opened.uuid else {", "guard found.uuid == opened.uuid || ON else {")),

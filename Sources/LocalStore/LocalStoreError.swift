@@ -66,25 +66,28 @@ extension LocalStoreError {
     /// The same failure in this room's words, if `error` is one of SQLite's.
     package init?(ofSQLite error: any Error, at place: String) {
         guard let error = error as? DatabaseError else { return nil }
-        self.init(error, at: place)
+        self.init(error, at: place, isFile: false)
     }
 
-    init(_ error: DatabaseError, at place: String) {
+    /// - Parameter isFile: whether `place` is the database's path, which can be looked at where SQLite says little.
+    init(_ error: DatabaseError, at place: String, isFile: Bool = true) {
         // SQLite's message may hold the text of a statement, never values: the hot statements bind them.
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(.busy, at: place, "another program holds the database's lock", hint: "try again when it is done", isRetryable: true)
         case .SQLITE_CORRUPT:
-            self.init(.damaged, at: place, "the database is damaged (\(message))", hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
+            self.init(.damaged, at: place, "the database is damaged, or the disk fails to read it (\(message))", hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
         case .SQLITE_NOTADB:
             self.init(.damaged, at: place, "the file is not a SQLite database", hint: "check the path given with --db")
         case .SQLITE_FULL:
             self.init(.diskFull, at: place, "the disk is full; nothing was changed", hint: "make room and run the same command again")
+        case .SQLITE_READONLY where isFile && error.extendedResultCode == .SQLITE_READONLY:
+            self = DatabaseFile.unwritable(place, message)
         case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
             self.init(.permissionDenied, at: place, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
         case .SQLITE_CANTOPEN:
-            self.init(.notFound, at: place, "the database cannot be opened", hint: "check that the file and its folder exist and can be read and written")
+            self = DatabaseFile.unopened(isFile ? place : nil)
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG:
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
         case .SQLITE_IOERR:

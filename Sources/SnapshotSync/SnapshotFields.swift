@@ -66,12 +66,17 @@ struct SnapshotFields: Sendable, Hashable, Codable {
 
     /// The record of a dataset with these fields.
     func record(of schema: DatasetSchema) -> CloudRecord {
+        CloudRecord(type: schema.recordType, name: schema.recordName, fields: cloudFields)
+    }
+
+    /// The fields as a record has them.
+    var cloudFields: [String: CloudValue] {
         var fields: [String: CloudValue] = [
             "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
         ]
         if !changeFiles.isEmpty { fields["changeFiles"] = .list(changeFiles.map { .asset($0) }) }
         if let changeFile { fields["changeFile"] = .asset(changeFile) }
-        return CloudRecord(type: schema.recordType, name: schema.recordName, fields: fields)
+        return fields
     }
 }
 

@@ -28,7 +28,7 @@ struct Snapsync: AsyncParsableCommand {
             DemoCommand.self, InitCommand.self, DetachCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
-            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, DoctorCommand.self, MessagesCommand.self,
+            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, MessagesCommand.self,
             ShareCommand.self,
             PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,
             PinCommand.self, UnpinCommand.self, PruneCommand.self,

@@ -1,5 +1,6 @@
 import GRDB
 @testable import LocalStore
+import TestSupport
 import Testing
 
 @Suite struct LocalStoreErrorTests {
@@ -15,6 +16,22 @@ import Testing
         #expect(error.code == expected)
         #expect(error.isRetryable == isRetryable)
         #expect(error.description.hasPrefix("app.db: "))
+    }
+
+    /// SQLite says CANTOPEN and READONLY, whatever the system's reason was: only a look at the file tells a missing one from one out of reach.
+    @Test func whatIsThereAndCannotBeOpenedIsNotMissing() throws {
+        let scratch = try ScratchDirectory()
+        try scratch.write("", to: "app.db")
+        let path = scratch.path("app.db")
+        for code in [ResultCode.SQLITE_CANTOPEN, .SQLITE_READONLY] {
+            let error = LocalStoreError(DatabaseError(resultCode: code), at: path)
+            #expect(error.code == .inputOutput, "\(error)")
+            #expect(error.reason.contains("cannot be opened"))
+        }
+        #expect(LocalStoreError(DatabaseError(resultCode: .SQLITE_CANTOPEN), at: scratch.path("none/app.db")).code == .notFound)
+        // The lock, or what a WAL needs beside the database, may be another's.
+        #expect(LocalStoreError(DatabaseError(resultCode: .SQLITE_READONLY_DBMOVED), at: path).code == .permissionDenied)
+        #expect(LocalStoreError(ofSQLite: DatabaseError(resultCode: .SQLITE_CANTOPEN), at: "the database")?.code == .inputOutput)
     }
 
     @Test func aStatementsTextAndValuesAreNotShown() throws {

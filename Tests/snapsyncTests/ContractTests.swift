@@ -75,7 +75,7 @@ import Testing
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
         "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor", "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
-        "cat", "cat buckets", "verify", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
+        "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
         "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
         "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
         "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0", "export --db a --asset-limit 2TB",
@@ -153,6 +153,7 @@ import Testing
         check(try scene.json("doctor --cloud cloud"), "doctor --json")
         let ill = try scene.run("doctor --db phone.db --cloud none --json")
         check(try #require(try JSONSerialization.jsonObject(with: ill.output) as? [String: Any]), "doctor --json")
+        for (report, heading) in try Scene.repairReports() { check(report, heading) }
         var accepted = try putBack().json("import --db watch.db --accept-rollback 1")
         check(try #require(accepted["imported"] as? [String: Any]), "import --json")
         accepted["imported"] = [String: Any]()

@@ -74,17 +74,20 @@ final class CloudFolder {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.names(in: descriptor.number) }
     }
 
-    /// The directories beneath whose names are allowed, in the byte order of their names; whatever else is there is ignored.
-    func folders() throws(CloudError) -> [(name: String, folder: CloudFolder)] {
-        var found: [(name: String, folder: CloudFolder)] = []
+    /// Visits the directories beneath whose names are allowed, in the byte order of their names; whatever else is there is ignored.
+    ///
+    /// One is open at a time: anyone may make more of them than a process may have open.
+    func eachFolder(_ body: (_ name: String, _ folder: CloudFolder) throws -> Void) throws {
         for name in try names().filter(CloudNames.isName).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            let found: CloudFolder?
             do throws(CloudError) {
-                if let folder = try folder(name) { found.append((name, folder)) }
+                found = try folder(name)
             } catch {
                 guard error.code == .damaged else { throw error }
+                continue
             }
+            if let found { try body(name, found) }
         }
-        return found
     }
 
     /// Opens a directory beneath, made now if it is not there. Either way its name is durable on return.
@@ -114,6 +117,18 @@ final class CloudFolder {
     /// Makes the names here durable.
     func synchronize() throws(CloudError) {
         try attempt(at: ownPlace) { () throws(SystemFault) in try calls.synchronize(descriptor.number) }
+    }
+
+    /// Makes the names here durable that somebody else has made, where this device's file system and rights let it.
+    ///
+    /// For who relies on a name whose maker may have been killed before its own ``synchronize()``.
+    func synchronizeIfPossible() throws(CloudError) {
+        do throws(SystemFault) {
+            try calls.synchronize(descriptor.number)
+        } catch {
+            guard !error.isUnsupported, !error.isDenial, !error.isReadOnly else { return }
+            throw error.error(at: ownPlace)
+        }
     }
 
     private func open(_ name: String, _ purpose: OpenPurpose) throws(CloudError) -> Int32? {

@@ -9,30 +9,49 @@ enum CloudRoot {
         do throws(SystemFault) {
             return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
         } catch {
-            switch error.number {
-            case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
-                throw CloudError(
-                    .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path",
-                    isRetryable: true)
-            default: throw error.error(at: path)
-            }
+            throw failure(error, at: path)
+        }
+    }
+
+    private static func failure(_ error: SystemFault, at path: String) -> CloudError {
+        switch error.number {
+        case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
+            CloudError(
+                .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
+        default: error.error(at: path)
         }
     }
 
     /// Makes the directory a cloud with this identity, or returns the identity that it has.
     ///
-    /// - Parameter besideOthers: whether other files may lie in it.
+    /// - Parameters:
+    ///   - besideOthers: whether other files may lie in it.
+    ///   - sharing: who else may use it; nil leaves a directory that is there as it is, and makes one for its owner alone.
     static func create(
-        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false
+        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false,
+        sharing: DirectorySharing? = nil
     ) throws -> CloudIdentity {
-        try makeLastPart(of: path, calls)
+        let isMade = try makeLastPart(of: path, calls)
         let root = try open(path, calls)
-        if let found = try CloudMarker.read(in: root) { return found }
+        func share() throws(CloudError) {
+            guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
+            do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
+        }
+        if let found = try CloudMarker.read(in: root) {
+            // Whoever made it may have been killed before the name was durable.
+            try root.synchronizeIfPossible()
+            if sharing != nil { try share() }
+            return found
+        }
+        // Whoever made the directory, likewise.
+        try synchronizeAbove(path, calls)
         guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
             // Another device may have made it a cloud between the two looks.
             if let found = try CloudMarker.read(in: root) { return found }
             throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
         }
+        // Before there is anything in it, and only once it is known to hold nothing of anybody's.
+        try share()
         switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
         case .taken:
@@ -41,19 +60,29 @@ enum CloudRoot {
         }
     }
 
-    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+    /// Makes the directory if it is missing; returns whether it was.
+    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) -> Bool {
         do throws(SystemFault) {
-            return try OpenDescriptor(try calls.openRoot(path), calls).close()
+            _ = OpenDescriptor(try calls.openRoot(path), calls)
+            return false
         } catch {
-            guard error.isAbsence else { return }  // What else is wrong will be said when it is opened to be used.
+            guard error.isAbsence else { throw failure(error, at: path) }
         }
         let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
         let above = try open(url.deletingLastPathComponent().path, calls)
         do throws(CloudError) {
             _ = try above.makeFolder(url.lastPathComponent)
+            return true
         } catch {
             throw error.moved(to: path)
         }
+    }
+
+    /// Makes the directory's own name durable, where the directory above can be opened.
+    private static func synchronizeAbove(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+        let above = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.deletingLastPathComponent().path
+        guard let folder = try? open(above, calls) else { return }
+        do throws(CloudError) { try folder.synchronizeIfPossible() } catch { throw error.moved(to: above) }
     }
 
     static func missingMarker(_ path: String, expected: Bool) -> CloudError {

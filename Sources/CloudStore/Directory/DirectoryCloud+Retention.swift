@@ -14,7 +14,13 @@ extension DirectoryCloud {
     }
 
     public func storeClock(in zone: ZoneID) async throws -> Instant {
-        try await inZone(zone) { try $0.clock() }
+        try await offThread { root in
+            let clock = try self.zoneFolder(zone, in: root).clock()
+            // Above the zones a file is made once in a cloud's life; what a killed run left there is in no zone's listing.
+            self.files.sweep(root, clock: clock)
+            if let scope = try root.folder(zone.scope.rawValue) { self.files.sweep(scope, clock: clock) }
+            return clock
+        }
     }
 
     public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {

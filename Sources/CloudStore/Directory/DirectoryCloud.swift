@@ -15,7 +15,7 @@ public final class DirectoryCloud: CloudDatabase {
     public let path: String
     private let opened: CloudIdentity
     private let calls: any FileSystemCalls
-    private let files: FileMaker
+    let files: FileMaker
     private let ends = VerifiedEnds()
     // Disks block; the threads that Swift's tasks share must not.
     private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
@@ -47,6 +47,8 @@ public final class DirectoryCloud: CloudDatabase {
 
     /// Makes an empty directory a cloud, or opens the cloud that is there. The last part of the path is made if it is missing.
     ///
+    /// A directory that is there keeps its mode; one that is made is its owner's alone.
+    ///
     /// - Parameter container: `iCloud.` and the application's reverse-DNS name.
     /// - Throws: ``CloudError`` with `.notACloud` if other files are there, `.invalidArguments`, `.cloudUnavailable` if even the
     ///   directory above is missing, and as ``init(path:expecting:)``.
@@ -54,11 +56,19 @@ public final class DirectoryCloud: CloudDatabase {
         try create(at: path, container: container, besideOthers: false)
     }
 
+    /// The same, and says who besides its owner may use the directory, also one that is a cloud already.
+    ///
+    /// - Throws: also ``CloudError`` with `.permissionFailure` if the directory is another user's.
+    public static func create(at path: String, container: String, sharing: DirectorySharing) throws -> DirectoryCloud {
+        try create(at: path, container: container, besideOthers: false, sharing: sharing)
+    }
+
     /// Makes a cloud on other system calls, with other random names.
     ///
     /// - Parameter besideOthers: whether other files may lie in the directory, which only its owner knows.
     package static func create(
-        at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false
+        at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false,
+        sharing: DirectorySharing? = nil
     ) throws -> DirectoryCloud {
         guard CloudNames.isContainer(container) else {
             throw CloudError(
@@ -67,7 +77,8 @@ public final class DirectoryCloud: CloudDatabase {
         }
         let files = FileMaker(nonces: nonces)
         let identity = try CloudRoot.create(
-            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files, besideOthers: besideOthers)
+            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files, besideOthers: besideOthers,
+            sharing: sharing)
         return DirectoryCloud(path: path, opened: identity, calls: calls, files: files)
     }
 
@@ -166,7 +177,7 @@ extension DirectoryCloud {
         return root
     }
 
-    private func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
+    func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
         try CloudNames.verify(zone)
         guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")

@@ -61,11 +61,13 @@ final class FileMaker: Sendable {
     /// Removes temporaries that are more than a day old: their runs are dead. Once per run and folder.
     ///
     /// Something was made in the folder just now, so the folder's own time is the file system's clock.
-    private func sweep(_ folder: CloudFolder) {
+    ///
+    /// - Parameter clock: the file system's clock, where nothing was made in the folder.
+    func sweep(_ folder: CloudFolder, clock: Instant? = nil) {
         guard known.withLock({ $0.swept.insert(folder.path).inserted }) else { return }
         // An economy: what cannot be swept now stays, ignored by readers, until a later run can.
         guard let names = try? folder.names().filter(TemporaryName.matches), !names.isEmpty,
-            let now = try? folder.calls.status(folder.descriptor.number).modified
+            let now = try? clock ?? folder.calls.status(folder.descriptor.number).modified
         else { return }
         for name in names {
             guard let status = try? folder.file(name)?.status else { continue }

@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 package import StrictText
 
 /// The system calls below a cloud directory, and nothing else: one function, one call.
@@ -34,6 +34,8 @@ package protocol FileSystemCalls: Sendable {
     func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
     /// Removes an empty directory.
     func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
+    /// Sets the rights of an open file or directory.
+    func setMode(_ descriptor: Int32, _ mode: mode_t) throws(SystemFault)
     /// The names in a directory, without `.` and `..`, in no order.
     func names(in directory: Int32) throws(SystemFault) -> [String]
 }
@@ -44,9 +46,9 @@ package enum OpenPurpose: Sendable {
     case read
     /// An existing directory.
     case directory
-    /// A new file under a name that nothing has, 0600.
+    /// A new file under a name that nothing has, 0600 unless the directory is shared (``DirectorySharing``).
     case create
-    /// A new file without a name in the directory at the path, 0600; gone when it is closed, unless it was linked.
+    /// A new file without a name in the directory, with the same rights; gone when it is closed, unless it was linked.
     case createNameless
 }
 
@@ -68,4 +70,7 @@ package struct FileStatus: Sendable {
 extension FileSystemCalls {
     /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
     package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault("rmdir", ENOSYS) }
+
+    /// Where a file system only stands in for one, nobody is kept out.
+    package func setMode(_ descriptor: Int32, _ mode: mode_t) throws(SystemFault) {}
 }

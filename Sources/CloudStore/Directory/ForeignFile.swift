@@ -4,10 +4,12 @@ package struct ForeignFile: Sendable, Hashable {
     package enum Kind: Sendable, Hashable {
         /// A tool that replicates folders has put it aside.
         case conflictCopy
-        /// It has the name of a commit, a checkpoint or an asset and is no plain file.
+        /// It has a name of the format and is no plain file, or no directory where one belongs.
         case notPlain
         /// A look of `doctor` that was killed has left it.
         case probe
+        /// A damaged file that `repair` has put a whole one in the place of.
+        case setAside
         case other
     }
 
@@ -22,6 +24,8 @@ package struct ForeignFile: Sendable, Hashable {
             kind = .notPlain
         } else if name.hasPrefix(DirectoryProbe.prefix) {
             kind = .probe
+        } else if DamagedName.original(of: name) != nil {
+            kind = .setAside
         } else {
             // Syncthing: `.sync-conflict-…`; Dropbox: ` (… conflicted copy …)`; Nextcloud: `(conflicted copy …)`; OneDrive, Seafile: `conflict`.
             kind = name.lowercased().contains("conflict") ? .conflictCopy : .other
@@ -51,34 +55,45 @@ private struct ForeignFiles {
         let folders = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices]
         var found = try zone.folder.names().filter { $0 != ZoneMarker.fileName && !folders.contains($0) && !TemporaryName.matches($0) }.map { ForeignFile(zone.folder.place($0)) }
         for name in folders.prefix(2) {
-            if let folder = try zone.folder.folder(name) { found += try strangers(in: folder, isChecked: true) { CloudNames.number(ofFile: $0) != nil } }
+            if let folder = try zone.folder.folder(name) { found += try strangers(in: folder) { CloudNames.number(ofFile: $0) != nil } }
         }
-        found += try beneath(CloudNames.assets, isChecked: true) { name, record in StoredFile.Kind(nameInAssets: name, of: record) != nil }
+        found += try beneath(CloudNames.assets) { name, record in StoredFile.Kind(nameInAssets: name, of: record) != nil }
         found += try beneath(CloudNames.messages) { name, _ in name.hasSuffix(".json") && CloudNames.isMessageID(String(name.dropLast(5))) }
         found += try beneath(CloudNames.devices) { name, _ in CloudNames.number(ofFile: name) != nil }
         return found
     }
 
     /// What is strange in a folder that holds folders of files.
-    private func beneath(_ name: String, isChecked: Bool = false, isOwn: (_ name: String, _ folder: String) -> Bool) throws -> [ForeignFile] {
+    private func beneath(_ name: String, isOwn: (_ name: String, _ folder: String) -> Bool) throws -> [ForeignFile] {
         guard let folder = try zone.folder.folder(name) else { return [] }
-        let known = try folder.folders()
-        var found = try folder.names().filter { one in !known.contains { $0.name == one } && !TemporaryName.matches(one) }.map { ForeignFile(folder.place($0)) }
-        for (inner, files) in known { found += try strangers(in: files, isChecked: isChecked) { isOwn($0, inner) } }
+        var found: [ForeignFile] = []
+        var known: Set<String> = []
+        try folder.eachFolder { inner, files in
+            known.insert(inner)
+            found += try strangers(in: files) { isOwn($0, inner) }
+        }
+        for name in try folder.names() where !known.contains(name) && !TemporaryName.matches(name) {
+            // What has a folder's name and is a link, say, hides what should be there; a stray file does not.
+            found.append(ForeignFile(folder.place(name), isPlain: try !CloudNames.isName(name) || isPlain(name, in: folder)))
+        }
         return found
     }
 
-    private func strangers(in folder: CloudFolder, isChecked: Bool, isOwn: (String) -> Bool) throws -> [ForeignFile] {
+    private func strangers(in folder: CloudFolder, isOwn: (String) -> Bool) throws -> [ForeignFile] {
         try folder.names().compactMap { name in
             guard isOwn(name) else { return TemporaryName.matches(name) ? nil : ForeignFile(folder.place(name)) }
-            guard isChecked else { return nil }
-            do throws(CloudError) {
-                _ = try folder.file(name)
-                return nil
-            } catch {
-                guard error.code == .damaged else { throw error }
-                return ForeignFile(folder.place(name), isPlain: false)
-            }
+            return try isPlain(name, in: folder) ? nil : ForeignFile(folder.place(name), isPlain: false)
+        }
+    }
+
+    /// Whether a name is a plain file's, or nothing's any more.
+    private func isPlain(_ name: String, in folder: CloudFolder) throws(CloudError) -> Bool {
+        do throws(CloudError) {
+            _ = try folder.file(name)
+            return true
+        } catch {
+            guard error.code == .damaged else { throw error }
+            return false
         }
     }
 }

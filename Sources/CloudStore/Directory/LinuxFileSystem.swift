@@ -1,8 +1,8 @@
 import CLinux
-import Glibc
+package import Glibc
 import StrictText
 
-/// The system calls of Linux. Files are made 0600 and directories 0700.
+/// The system calls of Linux. Files are made 0600 and directories 0700, unless the directory above is shared (``DirectorySharing``).
 package struct LinuxFileSystem: FileSystemCalls {
     private let hasOpenat2: Bool
 
@@ -23,9 +23,28 @@ package struct LinuxFileSystem: FileSystemCalls {
         case .create: flags = O_RDWR | O_CREAT | O_EXCL
         case .createNameless: flags = O_RDWR | O_TMPFILE
         }
-        return try retrying("open") {
+        let descriptor = try retrying("open") {
             hasOpenat2 ? clinux_open_beneath(directory, path, flags, 0o600) : clinux_open_step_by_step(directory, path, flags, 0o600)
         }
+        guard purpose == .create || purpose == .createNameless else { return descriptor }
+        do throws(SystemFault) {
+            let rights = DirectorySharing.modeOfFile(in: try mode(of: directory))
+            if rights != DirectorySharing.modeOfFile(in: 0) { try setMode(descriptor, rights) }
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw error
+        }
+        return descriptor
+    }
+
+    package func setMode(_ descriptor: Int32, _ mode: mode_t) throws(SystemFault) {
+        _ = try retrying("chmod") { fchmod(descriptor, mode) }
+    }
+
+    private func mode(of descriptor: Int32) throws(SystemFault) -> mode_t {
+        var info = stat()
+        _ = try retrying("fstat") { fstat(descriptor, &info) }
+        return info.st_mode
     }
 
     package func reopenForReading(_ descriptor: Int32) throws(SystemFault) -> Int32 {
@@ -84,7 +103,25 @@ package struct LinuxFileSystem: FileSystemCalls {
     }
 
     package func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
-        _ = try retrying("mkdir") { mkdirat(directory, name, 0o700) }
+        do throws(SystemFault) {
+            _ = try retrying("mkdir") { mkdirat(directory, name, 0o700) }
+        } catch {
+            // A run that was killed may have made it and not shared it yet.
+            if error.isPresence { try share(name, in: directory) }
+            throw error
+        }
+        try share(name, in: directory)
+    }
+
+    /// Gives a directory of this user's the rights that the directory above gives, if that one is shared.
+    private func share(_ name: String, in directory: Int32) throws(SystemFault) {
+        let wanted = DirectorySharing.modeOfFolder(in: try mode(of: directory))
+        // Opened without following links: the mode is set on what is a directory here, and on nothing else.
+        guard wanted != DirectorySharing.modeOfFolder(in: 0), let descriptor = try? open(name, in: directory, .directory) else { return }
+        defer { _ = Glibc.close(descriptor) }
+        var info = stat()
+        _ = try retrying("fstat") { fstat(descriptor, &info) }
+        if info.st_uid == geteuid(), info.st_mode & 0o7777 != wanted { try setMode(descriptor, wanted) }
     }
 
     package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {

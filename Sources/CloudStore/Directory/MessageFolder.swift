@@ -18,27 +18,29 @@ struct MessageFolder {
     /// What waits; folders of names that no device has are not looked at.
     func read(_ request: MailboxRequest) throws -> CloudMailbox {
         var mailbox = CloudMailbox()
-        let folders: [(name: String, folder: CloudFolder)]
+        let senders: CloudFolder?
         var stamps: [String: FolderStamp] = [:]
         do throws(CloudError) {
-            let all = try zone.folder.folder(CloudNames.messages)
+            senders = try zone.folder.folder(CloudNames.messages)
             // Before the listing: what comes after this changes the stamp.
-            stamps[""] = try all?.stamp()
-            folders = try all?.folders() ?? []
+            stamps[""] = try senders?.stamp()
         } catch {
             guard error.code == .damaged else { throw error }
             mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
             return mailbox
         }
-        for (sender, folder) in folders where request.sender == nil || sender == request.sender {
+        try senders?.eachFolder { sender, folder in
+            guard request.sender == nil || sender == request.sender else { return }
             stamps[sender] = try folder.stamp()
+            // A folder without a stamp is not to be forgotten: then there is no mark.
+            if stamps[sender] == nil { stamps[""] = nil }
             mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
         }
         // What was not read, or may be mended where it lies, is to be looked at again.
         let isAllRead = request.sender == nil && mailbox.unreadCount == 0 && mailbox.setAside.isEmpty
-        if isAllRead, stamps.count == folders.count + 1 { mailbox.mark = MailboxMark(folders: stamps) }
+        if isAllRead, stamps[""] != nil { mailbox.mark = MailboxMark(folders: stamps) }
         return mailbox
     }
 

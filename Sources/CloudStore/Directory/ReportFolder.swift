@@ -24,8 +24,11 @@ struct ReportFolder {
 
     /// The newest readable report of each device, in the order of their names.
     func newestOfEachDevice() throws -> [DeviceReport] {
-        guard let devices = try zone.folder.folder(CloudNames.devices) else { return [] }
-        return try devices.folders().compactMap { name, folder in newest(of: name, try counters(in: folder), in: folder) }
+        var reports: [DeviceReport] = []
+        try zone.folder.folder(CloudNames.devices)?.eachFolder { name, folder in
+            if let report = newest(of: name, try counters(in: folder), in: folder) { reports.append(report) }
+        }
+        return reports
     }
 
     /// The newest readable report under a device's name.

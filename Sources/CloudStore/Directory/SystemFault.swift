@@ -19,6 +19,8 @@ package struct SystemFault: Error, Hashable, Sendable {
 
     /// Whether the user lacks the right.
     var isDenial: Bool { number == EACCES || number == EPERM }
+    /// Whether the file system is mounted so that nothing can be written.
+    var isReadOnly: Bool { number == EROFS }
     /// Whether the thing may be there at the next look.
     package var isPassing: Bool { isAbsence || number == ENOTDIR || number == EINTR }
 

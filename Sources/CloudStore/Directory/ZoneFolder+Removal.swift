@@ -15,8 +15,17 @@ extension ZoneFolder {
             guard let directory = try folder.folder(name) else { continue }
             found += try list(directory) { CloudNames.number(ofFile: $0).map(kind) }
         }
-        for (record, directory) in try folder.folder(CloudNames.assets)?.folders() ?? [] {
+        try folder.folder(CloudNames.assets)?.eachFolder { record, directory in
             found += try list(directory) { StoredFile.Kind(nameInAssets: $0, of: record) }
+        }
+        return try found + temporaries()
+    }
+
+    /// What killed runs left elsewhere: any folder may be the one in which a run finds out how files are put in place.
+    private func temporaries() throws -> [StoredFile] {
+        var found = try list(folder) { _ in nil }
+        for name in [CloudNames.messages, CloudNames.devices] {
+            try folder.folder(name)?.eachFolder { _, directory in found += try list(directory) { _ in nil } }
         }
         return found
     }
@@ -24,8 +33,14 @@ extension ZoneFolder {
     func removeFile(_ path: String) throws {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         // The path comes from a listing of ours; whatever it says, nothing outside these directories is touched.
-        guard (2...3).contains(parts.count), [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0]),
-            parts.count == 2 || CloudNames.isName(parts[1]), let name = parts.last, !name.isEmpty, name != "..",
+        guard let name = parts.last, !name.isEmpty, name != ".." else { return }
+        if parts.count == 1 {
+            if TemporaryName.matches(name) { try folder.remove(name) }
+            return
+        }
+        let isListed = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0])
+        guard parts.count <= 3, parts.count == 2 || CloudNames.isName(parts[1]),
+            isListed || ([CloudNames.messages, CloudNames.devices].contains(parts[0]) && TemporaryName.matches(name)),
             let directory = try folder.folder(parts.dropLast().joined(separator: "/"))
         else { return }
         try directory.remove(name)
@@ -35,7 +50,7 @@ extension ZoneFolder {
         try folder.folder(directory)?.synchronize()
     }
 
-    private func list(_ directory: CloudFolder, _ kind: (String) -> StoredFile.Kind?) throws -> [StoredFile] {
+    private func list(_ directory: CloudFolder, _ kind: (String) -> StoredFile.Kind?) throws(CloudError) -> [StoredFile] {
         let prefix = folder.path.isEmpty ? 0 : folder.path.count + 1
         return try directory.names().compactMap { name in
             guard let kind = kind(name) ?? (TemporaryName.matches(name) ? .temporary : nil) else { return nil }

@@ -20,6 +20,8 @@ struct ZoneFolder: HistoryStore {
 
     func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
+    func makeCommitsDurable() throws { try folder.folder(CloudNames.commits)?.synchronizeIfPossible() }
+
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         let commits = try subfolder(CloudNames.commits)
         return try files.put(bytes, as: fileName(number), in: commits) { sealed throws(CloudError) in

@@ -9,7 +9,11 @@ struct ZoneSetup {
     ///
     /// - Throws: ``CloudError`` with `.pending` if a history is there whose `zone.json` has not arrived.
     func create(_ zone: ZoneID, _ marker: ZoneMarker) throws -> ZoneInfo {
-        if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) { return info }
+        if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) {
+            // Whoever made it may have been killed before the marker's name was durable.
+            try folder.synchronizeIfPossible()
+            return info
+        }
         let folder = try files.folder(zone.name, in: try files.folder(zone.scope.rawValue, in: root))
         for name in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices] {
             _ = try files.folder(name, in: folder)
@@ -33,7 +37,7 @@ struct ZoneSetup {
         var found: [ZoneInfo] = []
         for scope in CloudScope.allCases {
             guard let folder = try root.folder(scope.rawValue) else { continue }
-            for (name, zone) in try folder.folders() {
+            try folder.eachFolder { name, zone in
                 if let info = try ZoneMarker.read(ZoneID(name, scope: scope), in: zone) { found.append(info) }
             }
         }

@@ -14,7 +14,11 @@ struct HistoryReader<Source: HistorySource> {
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         var log = try log(after: token)
         let commits = try found.map { try log.append($0) }
-        if !commits.isEmpty { source.ends.remember(log) }
+        if !commits.isEmpty {
+            // Their publisher may not have come to that yet, or been killed: what a device has read must not be taken back.
+            try source.makeCommitsDurable()
+            source.ends.remember(log)
+        }
         if let deletion = log.deletion { throw deletion.error(in: history.zone) }
         return ZoneChanges(base: [], commits: commits, token: log.token)
     }
@@ -97,6 +101,7 @@ struct HistoryReader<Source: HistorySource> {
         let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
             (log.deletion, ZoneChanges(base: base, commits: commits, token: log.token))
         }
+        if !changes.commits.isEmpty { try source.makeCommitsDurable() }
         if let deletion { throw deletion.error(in: history.zone) }
         return changes
     }

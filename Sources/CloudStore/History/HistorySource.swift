@@ -13,6 +13,13 @@ protocol HistorySource {
     func commitNumbers() throws -> [Int]
     /// The numbers of the checkpoints that are there, ascending.
     func checkpointNumbers() throws -> [Int]
+    /// Sees that the commits that are there stay there, whoever put them in place. A source whose commits always do leaves this to
+    /// the default.
+    func makeCommitsDurable() throws
+}
+
+extension HistorySource {
+    func makeCommitsDurable() throws {}
 }
 
 /// How putting a file in place where nothing may be replaced has ended.

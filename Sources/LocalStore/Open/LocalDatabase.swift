@@ -1,12 +1,13 @@
 import Foundation
 import GRDB
+import Glibc
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
 ///     let database = try LocalDatabase(path: "app.db")
 ///     try database.write { try $0.setApplied(version) }
 ///
-/// The journal mode is left as it is. Foreign keys are not enforced on this connection; imports keep them by themselves
+/// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
 /// (see ``ForeignKeyKeeper``), for SQLite would cascade a delete-then-insert into tables that are not ours.
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
@@ -15,17 +16,29 @@ package final class LocalDatabase: Sendable {
 
     /// Opens the file, which must exist unless `creating`.
     ///
-    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied` or `.busy`.
+    /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`.
     package init(path: String, creating: Bool = false) throws {
-        guard creating || FileManager.default.fileExists(atPath: path) else {
-            throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
-        }
-        guard !FileManager.default.fileExists(atPath: path) || FileManager.default.isReadableFile(atPath: path) else {
-            throw LocalStoreError(.permissionDenied, at: path, "the database cannot be read", hint: "check the owner and mode of the file and of its folder")
-        }
+        try DatabaseFile.verify(path, creating: creating)
         self.path = path
-        self.queue = try LocalStoreError.translating(at: path) {
-            let queue = try DatabaseQueue(path: path, configuration: Self.configuration(label: "writer"))
+        let isMade = creating && Self.makeFile(path)
+        do {
+            queue = try Self.open(path)
+        } catch {
+            if isMade { unlink(path) }
+            throw error
+        }
+    }
+
+    /// Makes an empty file for its owner alone, if there is none; what SQLite keeps beside a database has the database's mode.
+    /// Where none can be made SQLite says why.
+    private static func makeFile(_ path: String) -> Bool {
+        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        return descriptor >= 0 && Glibc.close(descriptor) == 0
+    }
+
+    private static func open(_ path: String) throws -> DatabaseQueue {
+        try LocalStoreError.translating(at: path) {
+            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer"))
             // A file that is no database is found by the first look into it.
             try queue.read { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
@@ -46,7 +59,12 @@ package final class LocalDatabase: Sendable {
         configuration.busyMode = .timeout(TimeInterval(patience))
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
-        configuration.prepareDatabase { $0.addInstantFunction() }
+        configuration.prepareDatabase { db in
+            db.addInstantFunction()
+            // What is noted here must be on the disk before the cloud says it: with a rollback journal that takes an fsync of the
+            // folder, too, or the journal may come back after a power cut and undo the note.
+            try db.execute(sql: "PRAGMA synchronous = EXTRA")
+        }
         return configuration
     }
 

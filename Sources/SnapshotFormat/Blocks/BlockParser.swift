@@ -33,6 +33,20 @@ package final class BlockParser: @unchecked Sendable {
 
     /// Parses a block by its entry alone; `nextFirstKey` is the first key of the block behind it, if there is one.
     package func parse(_ block: EntityBlock, entry: BlockEntry, number: Int, nextFirstKey: EntityKey?) throws {
+        let count = try parse(block, number: number)
+        guard count == entry.count else {
+            throw FormatError(.damaged, at: place(number), "it holds \(count) entities, and the index says \(entry.count)", hint: Self.hint)
+        }
+        guard block.firstKey == entry.firstKey else {
+            throw FormatError(.damaged, at: place(number), "its first key is not the one in the index", hint: Self.hint)
+        }
+        if let nextFirstKey, let lastKey = block.lastKey, !(lastKey < nextFirstKey) {
+            throw FormatError(.outOfOrder, at: place(number), "its last key does not come before the next block's first", hint: Self.hint)
+        }
+    }
+
+    /// Parses a block of which no index says anything; returns the number of its entities.
+    func parse(_ block: EntityBlock, number: Int) throws -> Int {
         block.begin(columnCount: plan.count)
         block.raw.seal()
         let bytes = block.raw.bytes
@@ -66,15 +80,7 @@ package final class BlockParser: @unchecked Sendable {
             position = end + 1
         }
         block.count = count
-        guard count == entry.count else {
-            throw FormatError(.damaged, at: place(number), "it holds \(count) entities, and the index says \(entry.count)", hint: Self.hint)
-        }
-        guard block.firstKey == entry.firstKey else {
-            throw FormatError(.damaged, at: place(number), "its first key is not the one in the index", hint: Self.hint)
-        }
-        if let nextFirstKey, let lastKey = block.lastKey, !(lastKey < nextFirstKey) {
-            throw FormatError(.outOfOrder, at: place(number), "its last key does not come before the next block's first", hint: Self.hint)
-        }
+        return count
     }
 
     /// Checks the key of the entity read last against the one before.

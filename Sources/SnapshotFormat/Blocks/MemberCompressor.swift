@@ -27,9 +27,7 @@ package final class MemberCompressor: @unchecked Sendable {
             throw FormatError(.misuse, at: "compression", "an empty block, or one that is not complete")
         }
         let member = member ?? CompressedMember()
-        let separator: StaticString = isFirst ? "\n" : ",\n"
-        let separatorBytes = UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount)
-        try deflate(separatorBytes, block.bytes, rawSHA256: block.rawSHA256, into: member)
+        try compress(entities: block.bytes, rawSHA256: block.rawSHA256, isFirst: isFirst, into: member)
         return CompressedBlock(
             member: member, entry: BlockEntry(firstKey: firstKey, count: block.count, member: member.entry),
             lastKey: lastKey, isFirst: isFirst)
@@ -40,6 +38,13 @@ package final class MemberCompressor: @unchecked Sendable {
         let member = member ?? CompressedMember()
         try deflate(UnsafeRawBufferPointer(start: nil, count: 0), bytes, rawSHA256: ContentHash(of: bytes), into: member)
         return member
+    }
+
+    /// Compresses a block's JSON, which lies apart from the separator in front of it, into `member`.
+    func compress(entities: UnsafeRawBufferPointer, rawSHA256: ContentHash, isFirst: Bool, into member: CompressedMember) throws {
+        let separator: StaticString = isFirst ? "\n" : ",\n"
+        let separatorBytes = UnsafeRawBufferPointer(start: separator.utf8Start, count: separator.utf8CodeUnitCount)
+        try deflate(separatorBytes, entities, rawSHA256: rawSHA256, into: member)
     }
 
     private func deflate(

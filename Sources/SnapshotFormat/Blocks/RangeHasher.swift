@@ -48,5 +48,8 @@ package final class RangeHasher: EntitySink {
         return count == expected.count && ContentHash(of: buffer.bytes) == expected.member.rawSHA256
     }
 
+    /// The JSON of the rows that were taken, as it stands in a block behind the separator in front of it; lent until the next row.
+    package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+
     private static let separator: (UInt8, UInt8) = (UInt8(ascii: ","), UInt8(ascii: "\n"))
 }

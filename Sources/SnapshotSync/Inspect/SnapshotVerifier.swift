@@ -17,6 +17,16 @@ public struct VerifyReport: Sendable, Encodable {
         public let blocks: Int
     }
 
+    /// A file that is damaged or missing.
+    public struct Damaged: Sendable, Encodable {
+        /// Beneath the zone's directory.
+        public let file: String
+        /// The first version that was found to need it.
+        public let version: Int
+        /// The blocks of a snapshot asset that are damaged, from 0; empty where it is not a matter of blocks.
+        public let blocks: [Int]
+    }
+
     /// The zone's newest version.
     public let newestVersion: Int
     /// How many versions were looked at.
@@ -25,6 +35,8 @@ public struct VerifyReport: Sendable, Encodable {
     public let sound: [Asset]
     /// What is wrong, each in one sentence with what to do.
     public let problems: [String]
+    /// The files that are damaged or missing, in the order in which they were found.
+    public let damaged: [Damaged]
     /// Whether the local tables are the applied version; nil if that was not asked.
     public let localMatches: Bool?
     /// Commits that lost their number to another device's; those that are not healed are problems.
@@ -39,33 +51,12 @@ struct SnapshotVerifier: Sendable {
     func run(all: Bool, local: Bool) async throws -> VerifyReport {
         let newest = try await inspector.records(at: nil)
         let number = newest.token?.number ?? 0
-        var records = newest.records.map { ($0, number) }
-        var versions = 1
-        if all {
-            let commits = try await SyncError.at(.fetch) { try await inspector.cloud.history(in: inspector.zone) }
-            records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
-            // What an older, pruned commit saved and a kept one still shows.
-            // The oldest kept version and the pinned ones have what commits saved that are gone.
-            for version in Set(newest.pins.map(\.version) + commits.prefix(1).map(\.token.number)).sorted() {
-                let inherited = try await inspector.records(at: version).records
-                records += inherited.filter { record in !records.contains { $0.0 == record } }.map { ($0, version) }
-            }
-            records += newest.records.filter { record in !records.contains { $0.0 == record } }.map { ($0, number) }
-            versions = commits.count
-        }
-
+        var (records, versions) = (newest.records.map { ($0, number) }, 1)
+        if all { (records, versions) = try await KeptRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) } }
         records.removeAll { $0.0.isOfVersions }
-        var sound: [VerifyReport.Asset] = []
-        var problems: [String] = []
-        var passed: Set<String> = []
-        for (record, version) in records {
-            do {
-                sound += try await check(record, passing: &passed)
-            } catch let error as SyncError where error.code == .dataRefused || error.code == .tryAgainLater {
-                let file = SnapshotFields(record)?.dataFile.path ?? "no file"
-                problems.append("version \(version), \(record.name) (\(file)): \(error)")
-            }
-        }
+        var findings = VerifyFindings()
+        for (record, version) in records { try await check(record, version, &findings) }
+        var problems = findings.problems
         var localMatches: Bool?
         if local {
             let differences = try await compareLocal()
@@ -74,41 +65,69 @@ struct SnapshotVerifier: Sendable {
         }
         let forks = try await inspector.forks()
         problems += forks.filter { !$0.isHealed }.map(\.sentence)
-        return VerifyReport(newestVersion: number, versions: versions, sound: sound, problems: problems, localMatches: localMatches, forks: forks)
+        return VerifyReport(newestVersion: number, versions: versions, sound: findings.sound, problems: problems, damaged: findings.damaged, localMatches: localMatches, forks: forks)
     }
 
-    /// Checks the assets of a record that have not passed yet: the snapshot asset, and every change asset that it names.
-    private func check(_ record: CloudRecord, passing passed: inout Set<String>) async throws -> [VerifyReport.Asset] {
-        let asset = try await inspector.open(record)
-        var sound: [VerifyReport.Asset] = []
-        if !passed.contains(asset.fields.dataFile.path) {
-            try await WorkerThreads.run { try check(asset) }
-            passed.insert(asset.fields.dataFile.path)
-            sound.append(
-                VerifyReport.Asset(
-                    name: asset.place, file: asset.fields.dataFile.path, recordCount: asset.index.recordCount, size: asset.index.size,
-                    blocks: asset.index.blocks.count))
+    /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.
+    private func check(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
+        guard let fields = SnapshotFields(record) else {
+            // The same sentence as a reader's.
+            return try await findings.attempt("no file", record, version) {
+                _ = try await inspector.open(record)
+                return nil
+            }
         }
-        let schema = try asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
-        let files = asset.fields.changeFiles + (asset.fields.changeFile.map { [$0] } ?? [])
-        for file in files where !passed.contains(file.path) {
-            let change = try await ChangeAsset(file, dataset: asset.index.dataset, in: inspector.cloud, zone: inspector.zone)
-            let count = try await WorkerThreads.run { try change.read(schema).entityKeys.count }
-            passed.insert(file.path)
-            sound.append(VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0))
+        if findings.begin(fields.dataFile.path) {
+            try await findings.attempt(fields.dataFile.path, record, version) {
+                let asset = try await inspector.open(record)
+                try await WorkerThreads.run { try check(asset) }
+                return VerifyReport.Asset(
+                    name: asset.place, file: fields.dataFile.path, recordCount: asset.index.recordCount, size: asset.index.size, blocks: asset.index.blocks.count)
+            }
+        } else if findings.isSound(fields.dataFile.path) {
+            // The file is; whether this record fits it is another matter.
+            try await findings.attempt(fields.dataFile.path, record, version) {
+                _ = try await inspector.open(record)
+                return nil
+            }
         }
-        return sound
+        let changes = (fields.changeFiles + [fields.changeFile].compactMap(\.self)).filter { findings.begin($0.path) }
+        guard !changes.isEmpty else { return }
+        let schema = try await schema(of: record, fields)
+        for file in changes {
+            try await findings.attempt(file.path, record, version) {
+                let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
+                guard let schema else {
+                    throw SyncError(.dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset", hint: SnapshotAsset.repairHint)
+                }
+                let count = try await WorkerThreads.run { try change.read(schema).entityKeys.count }
+                return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
+            }
+        }
+    }
+
+    /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
+    private func schema(of record: CloudRecord, _ fields: SnapshotFields) async throws -> DatasetSchema? {
+        if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
+            return try? index.schema(table: index.dataset)
+        }
+        return inspector.device?.settings.datasets.first { $0.recordName == record.name }
     }
 
     private func check(_ asset: SnapshotAsset) throws {
-        try checkFileHash(asset)
         let schema = try asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
-        var count = 0
-        try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.entitiesAndHash(schema)) { _, block in
-            count += block.count
-            progress?(SyncProgress(step: .verify, dataset: asset.index.dataset, entityCount: count, expectedCount: asset.index.recordCount))
+        do {
+            try checkFileHash(asset)
+            var count = 0
+            try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.entitiesAndHash(schema)) { _, block in
+                count += block.count
+                progress?(SyncProgress(step: .verify, dataset: asset.index.dataset, entityCount: count, expectedCount: asset.index.recordCount))
+            }
+            try asset.checkTail()
+        } catch let error as SyncError where error.code == .dataRefused {
+            // The first fault is found by the fast way; all of them are named.
+            throw DamagedBlocks(try DamagedBlocks.find(in: asset, schema), error: error)
         }
-        try asset.checkTail()
     }
 
     private func checkFileHash(_ asset: SnapshotAsset) throws {
@@ -124,7 +143,7 @@ struct SnapshotVerifier: Sendable {
         }
         let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         guard digest == asset.fields.dataFile.sha256 else {
-            throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
+            throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.repairHint)
         }
     }
 

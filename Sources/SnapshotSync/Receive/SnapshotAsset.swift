@@ -78,5 +78,7 @@ struct SnapshotAsset: Sendable {
         }
     }
 
+    /// What mends a file that `verify` has found to be damaged.
+    static let repairHint = "run snapsync repair; if a sync tool is still copying the file, wait; if it cannot be mended, have the writer run: snapsync export --full"
     static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run: snapsync export --full"
 }

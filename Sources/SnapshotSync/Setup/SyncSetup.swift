@@ -31,6 +31,9 @@ public struct SetupRequest: Sendable {
     public var assetLimit: Int?
     /// What to do about the data here if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
+    /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
+    /// and makes one for its owner alone. Only for a role that publishes.
+    public var sharing: CloudSharing?
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.
@@ -90,6 +93,7 @@ enum SyncSetup {
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
         let device = request.device ?? defaultDeviceName()
+        var hasBegun = false
 
         do {
             if request.role == .peer { try ReplicatedFolder.refuse(request.cloud) }
@@ -97,18 +101,27 @@ enum SyncSetup {
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             let zone = ZoneID(request.zone)
-            let wasThere = try await SyncError.at(.open) { try await isThere(zone, in: cloud) }
-            try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+            let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
+            hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
+            do {
+                try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+            } catch {
+                // Where no zone was made, the database is left as it was.
+                if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.endBeginning() })) != nil { hasBegun = false }
+                throw error
+            }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
             let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows)
+            let madeZone = hasBegun
             let journalMode = try SyncError.at(.open) {
                 try database.write {
+                    try $0.endBeginning()
                     try $0.initialize(settings)
-                    try claim.note(madeZone: request.role.publishes && !wasThere, in: $0)
+                    try claim.note(madeZone: madeZone, in: $0)
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
@@ -121,8 +134,8 @@ enum SyncSetup {
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled)
         } catch {
-            // A database that this call made, and that is of no use, is not left behind.
-            if isNew { database.remove() }
+            // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
+            if isNew, !hasBegun { database.remove() }
             throw error
         }
     }
@@ -173,7 +186,10 @@ enum SyncSetup {
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
         guard request.role.publishes else { return (try DirectoryCloud(path: request.cloud), false) }
         let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
-        return (try DirectoryCloud.create(at: request.cloud, container: request.container), !wasThere)
+        let cloud =
+            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map { try DirectoryCloud.create(at: request.cloud, container: request.container, sharing: $0) }
+            ?? DirectoryCloud.create(at: request.cloud, container: request.container)
+        return (cloud, !wasThere)
     }
 
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest) async throws {
@@ -189,6 +205,18 @@ enum SyncSetup {
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
                 : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")
+    }
+
+    /// Notes that this database is about to make the zone. Whether it is, or was when an earlier `init` ended too early.
+    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest) async throws -> Bool {
+        guard request.role.publishes else { return false }
+        if try await isThere(zone, in: cloud) {
+            // With a version in it, it is to be imported first, whoever made it.
+            guard try database.read({ try $0.hasBegun(beginning) }) else { return false }
+            return try await cloud.records(in: zone).token == nil
+        }
+        try database.write { try $0.begin(beginning) }
+        return true
     }
 
     private static func isThere(_ zone: ZoneID, in cloud: any CloudDatabase) async throws -> Bool {

@@ -22,7 +22,12 @@ struct CatCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Printer(isJSON: false).run {
-            try await look.inspector().writeContainer(of: dataset, version: version) { try StandardStream.output.write($0) }
+            let isTerminal = StandardStream.output.isTerminal
+            try await look.inspector().writeContainer(of: dataset, version: version) { text in
+                // A terminal is shown what rows hold, and does not obey it; a file or a pipe gets the very bytes.
+                guard isTerminal else { return try StandardStream.output.write(text) }
+                try StandardStream.output.write(Printer.escape(json: String(decoding: text, as: UTF8.self)))
+            }
         }
     }
 }

@@ -19,6 +19,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
+              snapsync init --db board.db --cloud /srv/team --role peer --create --share group
               snapsync init --db restored.db --take-over
             """)
 
@@ -47,6 +48,8 @@ struct InitCommand: AsyncParsableCommand {
     var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
     var onZoneDeletion = OnZoneDeletion.keep
+    @Option(name: .long, help: "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.")
+    var share: Share?
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
@@ -65,6 +68,10 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
+    enum Share: String, ExpressibleByArgument, CaseIterable {
+        case owner, group, all
+    }
+
     enum OnZoneDeletion: String, ExpressibleByArgument, CaseIterable {
         case keep, erase
     }
@@ -74,6 +81,9 @@ struct InitCommand: AsyncParsableCommand {
         guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
         guard !create || datasets == nil else {
             throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
+        }
+        guard share == nil || (role != nil && role != .reader) else {
+            throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
         }
         _ = try binding.file()
     }
@@ -86,6 +96,7 @@ struct InitCommand: AsyncParsableCommand {
             database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+        request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)

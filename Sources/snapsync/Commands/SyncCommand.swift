@@ -32,7 +32,9 @@ struct SyncCommand: AsyncParsableCommand {
             if quiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
             let report = try await engine.sync(allowing: shrinking.approval, progress: progress?.handler)
             progress?.line.clear()
-            if !quiet { try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
+            guard quiet else { return try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
+            // Not all is well, then: what a run left undone, it would leave undone unseen.
+            try report.printWarnings()
         }
     }
 }

@@ -9,7 +9,7 @@ struct Printer {
     /// Prints a report: `lines` for people, or the report itself as JSON.
     func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
         if isJSON {
-            try StandardStream.output.write(String(decoding: StrictJSON.encode(report), as: UTF8.self) + "\n")
+            try StandardStream.output.write(Self.json(report) + "\n")
         } else {
             try StandardStream.output.write(lines().map { Self.clean($0) + "\n" }.joined())
         }
@@ -18,8 +18,8 @@ struct Printer {
     /// Prints an error on standard error: a sentence and what to do next, or a JSON object.
     func print(_ error: SyncError) {
         let text: String
-        if isJSON, let data = try? StrictJSON.encode(ErrorDocument(error)) {
-            text = String(decoding: data, as: UTF8.self)
+        if isJSON, let json = try? Self.json(ErrorDocument(error)) {
+            text = json
         } else {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
             text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
@@ -33,6 +33,26 @@ struct Printer {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar in
             isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
+        }))
+    }
+
+    /// A value as JSON in which nothing can steer a terminal.
+    static func json(_ value: some Encodable) throws -> String {
+        escape(json: String(decoding: try StrictJSON.encode(value), as: UTF8.self))
+    }
+
+    /// JSON text with the control characters in its strings escaped: the same value. Those below U+0020 are escaped in any JSON;
+    /// the others, and marks that turn text around, need not be, and some terminals obey them.
+    static func escape(json text: String) -> String {
+        guard text.unicodeScalars.contains(where: { isControl($0) && $0 != "\n" }) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
+            guard isControl(scalar), scalar != "\n" else { return [scalar] }
+            // Outside of strings a carriage return is white space, and in them it is escaped already.
+            guard scalar != "\r" else { return [" "] }
+            return String(scalar).utf16.flatMap { unit in
+                let digits = String(unit, radix: 16)
+                return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
+            }
         }))
     }
 

@@ -14,7 +14,7 @@ struct WatchPrinter: Sendable {
 
     private func printLine(_ event: WatchEvent) throws {
         guard let line = WatchLine(event) else { return }
-        try StandardStream.output.write(String(decoding: StrictJSON.encode(line), as: UTF8.self) + "\n")
+        try StandardStream.output.write(Printer.json(line) + "\n")
     }
 
     private func printSentence(_ event: WatchEvent) throws {
@@ -23,7 +23,7 @@ struct WatchPrinter: Sendable {
         case .synced(let report, _, _):
             if let exported = report.exported, exported.published { try say("published version \(exported.version ?? 0): " + exported.written.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
             if let imported = report.imported, imported.applied { try say("imported version \(imported.version ?? 0): " + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
-            for warning in report.warnings { try StandardStream.error.write(Printer.clean("snapsync: warning: \(warning)") + "\n") }
+            try report.printWarnings()
         case .failing(let error): printer.print(error)
         case .recovered: try say("all is well again")
         case .polling(let reason): try StandardStream.error.write(Printer.clean("snapsync: notice: \(reason); the poll does it") + "\n")
@@ -84,4 +84,9 @@ private struct WatchLine: Encodable {
 extension SyncReport {
     /// What deserves attention, of either direction.
     fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
+
+    /// Prints that as lines of their own on standard error.
+    func printWarnings() throws {
+        for warning in warnings { try StandardStream.error.write(Printer.clean("snapsync: warning: \(warning)") + "\n") }
+    }
 }

@@ -108,6 +108,10 @@ enum DirectoryChecks {
         if !left.isEmpty {
             findings.append(.notice("foreignFiles", NameList.words(left, "folder of a killed doctor", "folders of killed doctors"), means: "nothing needs them", do: "remove them"))
         }
+        let damaged = named(.setAside)
+        if !damaged.isEmpty {
+            findings.append(.notice("setAside", NameList.words(damaged, "damaged file that repair has set aside", "damaged files that repair has set aside"), means: "readers ignore them", do: "remove them once snapsync verify --all finds nothing"))
+        }
         if !other.isEmpty {
             findings.append(.notice("foreignFiles", NameList.words(other, "file that is not the cloud's", "files that are not the cloud's"), means: "readers ignore them", do: "take them away if nobody needs them"))
         }

@@ -1,0 +1,66 @@
+package import Foundation
+package import SnapshotModel
+
+/// Makes the block index of a sound asset again: the members tell everything but the columns' types and the mean of the cut rule,
+/// which come from a description of the dataset, and the hash in the commit decides whether it was the right one.
+package struct IndexRebuilder {
+    private let members: [MemberEntry]
+    private let blocks: [BlockEntry]
+    private let schema: DatasetSchema
+
+    /// Reads the asset from end to end by a description of its dataset. Memory: the index, and one block.
+    ///
+    /// - Throws: ``FormatError`` if the asset is not one of such a dataset; what `read` throws.
+    package init(byteCount: Int, schema: DatasetSchema, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) throws {
+        let walk = MemberWalk(byteCount: byteCount, read: read)
+        let parser = BlockParser(schema: schema)
+        var members: [MemberEntry] = []
+        var blocks: [BlockEntry] = []
+        while let entry = try walk.next() {
+            members.append(entry)
+            // The first member is the head, and the last one the tail, which begins as no block does.
+            guard members.count > 1, entry.end < byteCount else { continue }
+            let block = EntityBlock()
+            let number = members.count - 2
+            block.raw.append(walk.text.bytes)
+            let count = try parser.parse(block, number: number)
+            guard let firstKey = block.firstKey else { throw FormatError(.damaged, at: "block \(number)", "it has no entity") }
+            let separator = number == 0 ? 1 : 2
+            let entities = UnsafeRawBufferPointer(rebasing: walk.text.bytes[separator...])
+            blocks.append(BlockEntry(
+                firstKey: firstKey, count: count,
+                member: MemberEntry(offset: entry.offset, length: entry.length, rawLength: entry.rawLength, sha256: entry.sha256, rawSHA256: ContentHash(of: entities))))
+        }
+        guard members.count >= 2 else { throw FormatError(.truncated, at: schema.name, "it has no tail") }
+        self.members = members
+        self.blocks = blocks
+        self.schema = schema
+    }
+
+    /// The index's bytes; nil if no mean of the cut rule gives bytes of this hash.
+    ///
+    /// - Parameter guesses: means that are likely; all others are tried after them where the index is small.
+    package func index(sha256: ContentHash, guesses: [Int]) throws -> Data? {
+        func encoded(_ blockEntities: Int) throws -> Data {
+            try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1]).encode()
+        }
+        func isRight(_ data: Data) -> Bool { data.withUnsafeBytes { ContentHash(of: $0) } == sha256 }
+        for guess in guesses where (1...FormatLimits.blockEntities).contains(guess) {
+            let data = try encoded(guess)
+            if isRight(data) { return data }
+        }
+        // Only one number differs: it is put into the bytes of one index.
+        let pattern = try encoded(1)
+        let label = Data("\"blockEntities\":1,".utf8)
+        guard pattern.count <= Self.smallBytes, let place = pattern.firstRange(of: label) else { return nil }
+        for mean in 1...FormatLimits.blockEntities {
+            var data = pattern
+            data.replaceSubrange(place, with: Data("\"blockEntities\":\(mean),".utf8))
+            if isRight(data) { return data }
+        }
+        return nil
+    }
+
+    /// The largest index for which every mean is tried.
+    private static let smallBytes = 64 << 10
+}

@@ -1,0 +1,57 @@
+/// Makes a member's bytes again out of what it holds, whatever level of compression made them: the hash decides.
+///
+///     let rebuilder = MemberRebuilder()
+///     if let bytes = try rebuilder.block(json, isFirst: number == 0, as: entry) { … }
+///
+/// Equal JSON gives equal bytes with the same compression library alone; another one gives nil. One thread at a time.
+package final class MemberRebuilder {
+    private var compressors: [Int: MemberCompressor] = [:]
+    /// The level that served last, which is tried first.
+    private var usual = 1
+    private let member = CompressedMember()
+
+    /// Makes a rebuilder.
+    package init() {}
+
+    /// The member of a block; nil if no level gives the bytes that the entry names.
+    ///
+    /// - Parameter entities: the block's JSON without the separator in front of its first entity.
+    package func block(_ entities: UnsafeRawBufferPointer, isFirst: Bool, as entry: MemberEntry) throws -> [UInt8]? {
+        guard ContentHash(of: entities) == entry.rawSHA256 else { return nil }
+        return try rebuild(entry) { try $0.compress(entities: entities, rawSHA256: entry.rawSHA256, isFirst: isFirst, into: self.member) }
+    }
+
+    /// The member of a head or a tail; nil if no level gives the bytes that the entry names.
+    package func text(_ bytes: UnsafeRawBufferPointer, as entry: MemberEntry) throws -> [UInt8]? {
+        guard ContentHash(of: bytes) == entry.rawSHA256 else { return nil }
+        return try rebuild(entry) { _ = try $0.compress(bytes, reusing: self.member) }
+    }
+
+    /// The one member of a change asset, of which only the file's hash is known.
+    package func changes(_ bytes: UnsafeRawBufferPointer, sha256: ContentHash) throws -> [UInt8]? {
+        for level in levels {
+            _ = try compressor(level).compress(bytes, reusing: member)
+            if member.entry.sha256 == sha256 { return Array(member.bytes) }
+        }
+        return nil
+    }
+
+    private func rebuild(_ entry: MemberEntry, _ compress: (MemberCompressor) throws -> Void) throws -> [UInt8]? {
+        for level in levels {
+            try compress(compressor(level))
+            guard member.entry.sha256 == entry.sha256 else { continue }
+            usual = level
+            return Array(member.bytes)
+        }
+        return nil
+    }
+
+    private var levels: [Int] { [usual] + (1...9).filter { $0 != usual } }
+
+    private func compressor(_ level: Int) throws -> MemberCompressor {
+        if let known = compressors[level] { return known }
+        let made = try MemberCompressor(level: level)
+        compressors[level] = made
+        return made
+    }
+}

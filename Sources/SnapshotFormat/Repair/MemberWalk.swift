@@ -1,0 +1,73 @@
+internal import CZlib
+
+/// Walks through a file's gzip members without an index, one after another: what each holds, where it lies, its hashes.
+///
+/// Only for a file whose bytes are known to be right: the framing is checked, but what is declared nowhere cannot be.
+/// Memory: one member, compressed and not, at most ``FormatLimits/blockRawBytes`` each.
+package final class MemberWalk {
+    private let byteCount: Int
+    private let read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
+    private var offset = 0
+    /// What the last member holds.
+    package let text = ByteBuffer()
+
+    /// - Parameter read: fills the buffer with the file's bytes from an offset on, or throws.
+    package init(byteCount: Int, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) {
+        self.byteCount = byteCount
+        self.read = read
+    }
+
+    /// Inflates the next member into ``text``; nil at the file's end.
+    ///
+    /// - Returns: where the member lies and its hashes; the hash of what it holds is that of all of ``text``.
+    /// - Throws: ``FormatError`` with `.truncated` or `.damaged`; what `read` throws.
+    package func next() throws -> MemberEntry? {
+        guard offset < byteCount else { return nil }
+        var length = min(byteCount - offset, 1 << 16)
+        let compressed = ByteBuffer()
+        while true {
+            try compressed.fill(length) { try read(offset, $0) }
+            if let used = try inflate(compressed) {
+                let bytes = UnsafeRawBufferPointer(rebasing: compressed.bytes[..<used])
+                defer { offset += used }
+                return withExtendedLifetime(compressed) {
+                    MemberEntry(offset: offset, length: used, rawLength: text.count, sha256: ContentHash(of: bytes), rawSHA256: ContentHash(of: text.bytes))
+                }
+            }
+            // More of the file is needed to see the member's end; it is inflated again, with twice as much.
+            guard length < byteCount - offset, length <= FormatLimits.blockRawBytes else { throw fault(.truncated, "a member does not end") }
+            length = min(byteCount - offset, length * 2)
+        }
+    }
+
+    /// Inflates what begins with a member; nil if it goes on behind the end. Returns the member's length.
+    private func inflate(_ compressed: ByteBuffer) throws -> Int? {
+        guard compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(compressed.base) else { throw fault(.damaged, "a member does not begin as one of version 1 does") }
+        var stream = z_stream()
+        guard inflateInit2_(&stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
+            throw FormatError(.compression, at: "decompression", "zlib has no memory", hint: "free memory and try again", isRetryable: true)
+        }
+        defer { inflateEnd(&stream) }
+        text.clear()
+        // SAFETY: zlib reads at most avail_in bytes of the input, which it does not write, and writes at most avail_out bytes behind
+        // what the text holds, which were reserved.
+        stream.next_in = UnsafeMutablePointer(mutating: compressed.base + GzipMember.headerLength)
+        stream.avail_in = UInt32(compressed.count - GzipMember.headerLength)
+        while true {
+            let room = 1 << 18
+            text.reserve(room)
+            stream.next_out = text.base + text.count
+            stream.avail_out = UInt32(room)
+            let status = CZlib.inflate(&stream, Z_NO_FLUSH)
+            text.count += room - Int(stream.avail_out)
+            guard text.count <= FormatLimits.tailRawBytes + FormatLimits.fullBlockBytes else { throw fault(.tooLarge, "a member holds more than any may") }
+            if status == Z_STREAM_END { break }
+            if stream.avail_in == 0 { return nil }
+            guard status == Z_OK || status == Z_BUF_ERROR else { throw fault(.damaged, "a member's deflate stream is broken") }
+        }
+        guard Int(stream.avail_in) >= GzipMember.trailerLength else { return nil }
+        return compressed.count - Int(stream.avail_in) + GzipMember.trailerLength
+    }
+
+    private func fault(_ code: FormatError.Code, _ reason: String) -> FormatError { FormatError(code, at: "byte \(offset)", reason) }
+}

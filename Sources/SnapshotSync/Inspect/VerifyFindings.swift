@@ -1,0 +1,66 @@
+import CloudStore
+import SnapshotFormat
+import SnapshotModel
+
+/// What a `verify` has found so far, file by file.
+struct VerifyFindings {
+    private(set) var sound: [VerifyReport.Asset] = []
+    private(set) var problems: [String] = []
+    private(set) var damaged: [VerifyReport.Damaged] = []
+    private var begun: Set<String> = []
+
+    /// Whether a file was not looked at yet; it counts as looked at from here on.
+    mutating func begin(_ file: String) -> Bool { begun.insert(file).inserted }
+
+    /// Whether a file was looked at and found sound.
+    func isSound(_ file: String) -> Bool { sound.contains { $0.file == file } }
+
+    /// Looks at a file. That it is damaged or missing is noted; any other failure ends the search.
+    mutating func attempt(_ file: String, _ record: CloudRecord, _ version: Int, _ body: () async throws -> VerifyReport.Asset?) async throws {
+        do {
+            if let asset = try await body() { sound.append(asset) }
+        } catch let error as DamagedBlocks {
+            note(file, record, version, error.described, error.blocks)
+        } catch let error as SyncError where error.code == .dataRefused || error.code == .tryAgainLater {
+            note(file, record, version, error, [])
+        }
+    }
+
+    private mutating func note(_ file: String, _ record: CloudRecord, _ version: Int, _ error: SyncError, _ blocks: [Int]) {
+        problems.append("version \(version), \(record.name) (\(file)): \(error)")
+        damaged.append(VerifyReport.Damaged(file: file, version: version, blocks: blocks))
+    }
+}
+
+/// A snapshot asset with damaged blocks, all of which are known.
+struct DamagedBlocks: Error {
+    /// Their numbers, from 0; none if something else is wrong.
+    let blocks: [Int]
+    /// What is wrong with the first, and what is to be done.
+    let described: SyncError
+
+    /// - Parameter error: the first fault that was met.
+    init(_ faults: [(block: Int, error: SyncError)], error: SyncError) {
+        blocks = faults.map(\.block)
+        guard let first = faults.first else {
+            described = SyncError(error.code, step: error.step, at: error.place, error.reason, hint: SnapshotAsset.repairHint)
+            return
+        }
+        let place = first.error.place.replacing("block \(first.block)", with: BlockWords.list(blocks), maxReplacements: 1)
+        described = SyncError(
+            .dataRefused, step: first.error.step, at: place, (blocks.count > 1 ? "the first: " : "") + first.error.reason, hint: SnapshotAsset.repairHint)
+    }
+
+    /// Looks at every block of an asset by itself.
+    static func find(in asset: SnapshotAsset, _ schema: DatasetSchema) throws -> [(block: Int, error: SyncError)] {
+        var found: [(block: Int, error: SyncError)] = []
+        for number in asset.index.blocks.indices {
+            do {
+                try BlockPipeline(asset: asset, blocks: [number], workerCount: 1).run(.entitiesAndHash(schema)) { _, _ in }
+            } catch let error as SyncError where error.code == .dataRefused {
+                found.append((number, error))
+            }
+        }
+        return found
+    }
+}

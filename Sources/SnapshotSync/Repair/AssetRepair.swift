@@ -1,0 +1,199 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Looks at the assets of a zone, again and again as long as mending one may help another.
+struct AssetRepair {
+    let repair: ZoneRepair
+    let cloud: MendedCloud
+    let assets: KeptAssets
+    /// Whether the last pass mended anything, and something is left.
+    private(set) var hasProgress = false
+    /// What the last pass could not mend.
+    private(set) var lost: [RepairReport.Lost] = []
+    private var sound: Set<String> = []
+    private var passes = 0
+
+    init(repair: ZoneRepair, cloud: MendedCloud, assets: KeptAssets) {
+        (self.repair, self.cloud, self.assets) = (repair, cloud, assets)
+    }
+
+    private var directory: DirectoryCloud { repair.directory }
+    private var zone: ZoneID { repair.zone }
+
+    /// Looks at everything that is not known to be sound, and mends what it can.
+    mutating func pass(_ account: inout RepairAccount) async throws {
+        let before = account.mended.count
+        let isFirst = passes == 0
+        passes += 1
+        lost = []
+        var snapshots: [StoredSnapshot] = []
+        for asset in assets.snapshots {
+            if isFirst { account.checked += 2 }
+            if let snapshot = try await open(asset, snapshots, &account) { snapshots.append(snapshot) }
+        }
+        let library = MemberLibrary(snapshots)
+        for asset in assets.snapshots where !sound.contains(asset.asset.path) {
+            guard let snapshot = snapshots.first(where: { $0.asset.path == asset.asset.path }) else { continue }
+            try await mend(snapshot, asset, library, &account)
+        }
+        for asset in assets.changes where !sound.contains(asset.asset.path) {
+            if isFirst { account.checked += 1 }
+            try await mendChanges(asset, &account)
+        }
+        hasProgress = account.mended.count > before && !lost.isEmpty
+    }
+
+    // MARK: block indexes
+
+    /// Opens a snapshot asset with its index, which is mended if it must be; nil if the index cannot be had.
+    private mutating func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
+        guard let named = asset.asset.index else { return nil }
+        let path = asset.path.indexPath
+        let (found, file, copies) = try await SyncError.at(.fetch) {
+            (try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone), try await directory.copies(beside: asset.path, in: zone))
+        }
+        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes), Self.hash(bytes) == named.sha256, let index = try? SnapshotIndex.decode(Data(bytes)) {
+            sound.insert(path)
+            return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
+        }
+        guard let (bytes, source) = try index(of: asset, named, found, file, copies, others), let index = try? SnapshotIndex.decode(Data(bytes)) else {
+            lose(path, "index", isMissing: found == nil, asset, blocks: [], "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
+            return nil
+        }
+        if let done = try await replace(path, bytes, sha256: named.sha256) {
+            sound.insert(path)
+            account.mended.append(RepairReport.Mended(file: path, kind: "index", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+        }
+        return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
+    }
+
+    private func index(
+        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ found: FoundFile?, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot]
+    ) throws -> (bytes: [UInt8], source: String)? {
+        for copy in copies where try copy.isWhole(byteCount: named.byteCount, sha256: named.sha256) {
+            if let bytes = try copy.bytes(limit: named.byteCount) { return (bytes, copy.path) }
+        }
+        if let file, try file.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256), let hash = SnapshotFormat.ContentHash(hex: named.sha256) {
+            let alike = others.filter { AssetPath($0.asset.path)?.record == asset.path.record }.map(\.index)
+            let described = repair.device?.settings.datasets.filter { $0.recordName == asset.path.record } ?? []
+            let schemas = described + alike.compactMap { try? $0.schema(table: $0.dataset) } + DatasetSchema.builtIn.filter { $0.recordName == asset.path.record }
+            var tried: Set<DatasetSchema> = []
+            for schema in schemas where tried.insert(schema).inserted {
+                let rebuilder = try? IndexRebuilder(byteCount: file.byteCount, schema: schema) { offset, buffer in
+                    guard let bytes = try file.bytes(at: offset, count: buffer.count) else { throw FormatError(.truncated, at: file.path, "the file shrank while it was read") }
+                    buffer.copyBytes(from: bytes)
+                }
+                if let data = try rebuilder?.index(sha256: hash, guesses: alike.map(\.blockEntities) + [BlockSizing.emptyChoice]) { return (Array(data), "the asset itself") }
+            }
+        }
+        for one in [found].compactMap(\.self) + copies {
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: named.sha256) { return (mended, "\(one.path): one bit was flipped") }
+        }
+        return nil
+    }
+
+    // MARK: snapshot assets
+
+    private mutating func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
+        let path = asset.asset.path
+        // By blocks and not as a whole: each byte belongs to one.
+        if try await WorkerThreads.run({ try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty }) {
+            sound.insert(path)
+            return
+        }
+        let own = assets.ownRecord(of: asset)
+        let mender = SnapshotMender(snapshot, library: library, sources: try await sources(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
+        let done = try await SyncError.at(.store) {
+            try await directory.replaceFile(path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun) { try mender.run($0) }
+        }
+        let blocks = { (members: [Int]) in members.filter { (1...max(1, snapshot.index.blocks.count)).contains($0) && $0 <= snapshot.index.blocks.count }.map { $0 - 1 } }
+        if let done {
+            sound.insert(path)
+            account.mended.append(RepairReport.Mended(
+                file: path, kind: "snapshot", wasMissing: snapshot.file == nil, blocks: blocks(mender.damaged), sources: mender.used.isEmpty ? ["itself: bytes behind its end were left out"] : mender.used, setAside: done.setAside))
+        } else {
+            let numbers = blocks(mender.lost)
+            lose(path, "snapshot", isMissing: snapshot.file == nil, asset, blocks: numbers, reason(numbers, mender.lost, of: snapshot))
+        }
+    }
+
+    private func reason(_ blocks: [Int], _ members: [Int], of snapshot: StoredSnapshot) -> String {
+        let others = members.filter { $0 == 0 || $0 > snapshot.index.blocks.count }.map(snapshot.name)
+        guard snapshot.file != nil else {
+            return (["the file is missing"] + others.map { "\($0) is nowhere else" } + (blocks.isEmpty ? [] : ["\(blocks.count) of its \(snapshot.index.blocks.count) blocks are nowhere else"])).joined(separator: ", ")
+        }
+        let parts = (blocks.isEmpty ? [] : [BlockWords.list(blocks)]) + others
+        return "\(parts.joined(separator: " and ")) \(blocks.count + others.count > 1 ? "are" : "is") damaged here and nowhere else"
+    }
+
+    private func sources(for asset: KeptAssets.Asset) async throws -> [any EntitySource] {
+        var sources: [any EntitySource] = []
+        if let device = repair.device, let schema = device.settings.datasets.first(where: { $0.recordName == asset.path.record }) {
+            // A table that is gone or does not fit is no source.
+            if let rows = try? LocalRows(device, schema) { sources.append(rows) }
+        }
+        if let own = assets.ownRecord(of: asset), let change = own.fields.changeFile, let before = assets.fields(before: asset),
+            let earlier = try? await EarlierVersion(before, change, own.fields, of: own.record, in: cloud, zone: zone)
+        { sources.append(earlier) }
+        return sources
+    }
+
+    // MARK: change assets
+
+    private mutating func mendChanges(_ asset: KeptAssets.Asset, _ account: inout RepairAccount) async throws {
+        let path = asset.asset.path
+        let (found, copies) = try await SyncError.at(.fetch) { (try await directory.findFile(path, in: zone), try await directory.copies(beside: asset.path, in: zone)) }
+        if let found, try found.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
+            sound.insert(path)
+            return
+        }
+        if let (bytes, source) = try await changes(asset, found, copies), let done = try await replace(path, bytes, sha256: asset.asset.sha256) {
+            sound.insert(path)
+            account.mended.append(RepairReport.Mended(file: path, kind: "changes", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+            return
+        }
+        lose(path, "changes", isMissing: found == nil, asset, blocks: [], "what the version changed is \(found == nil ? "missing" : "damaged"), and nowhere else")
+    }
+
+    private func changes(_ asset: KeptAssets.Asset, _ found: FoundFile?, _ copies: [FoundFile]) async throws -> (bytes: [UInt8], source: String)? {
+        for copy in copies where try copy.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
+            if let bytes = try copy.bytes(limit: FormatLimits.changeRawBytes) { return (bytes, copy.path) }
+        }
+        if let own = assets.ownRecord(of: asset), own.fields.changeFile?.path == asset.asset.path, let before = assets.fields(before: asset),
+            let new = try? await VersionReader(own.record, in: cloud, zone: zone),
+            let old = try? await VersionReader(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
+        {
+            let mender = ChangeMender(before: old, after: new)
+            // A version that is damaged itself is no source.
+            if let bytes = try? await WorkerThreads.run({ try mender.bytes(sha256: asset.asset.sha256) }) { return (bytes, "the versions before and after it") }
+        }
+        for one in [found].compactMap(\.self) + copies {
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: asset.asset.sha256) { return (mended, "\(one.path): one bit was flipped") }
+        }
+        return nil
+    }
+
+    // MARK: both
+
+    private func replace(_ path: String, _ bytes: [UInt8], sha256: String) async throws -> RepairedFile? {
+        try await SyncError.at(.store) {
+            try await directory.replaceFile(path, byteCount: bytes.count, sha256: sha256, in: zone, dryRun: repair.dryRun) { append in
+                try bytes.withUnsafeBytes { try append($0) }
+                return true
+            }
+        }
+    }
+
+    private mutating func lose(_ path: String, _ kind: String, isMissing: Bool, _ asset: KeptAssets.Asset, blocks: [Int], _ reason: String) {
+        let isNeeded = assets.isInNewest(asset.asset.path)
+        let elsewhere = repair.device == nil ? "try snapsync repair --db FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
+        let hint = elsewhere + (isNeeded ? "on the writer: snapsync export --full, which writes a whole new version" : "leave it: only older versions need it, and the newest is whole")
+        lost.append(RepairReport.Lost(file: path, kind: kind, isMissing: isMissing, versions: Array(Set(asset.versions)).sorted(), blocks: blocks, reason: reason, hint: hint))
+    }
+
+    private static func hash(_ bytes: [UInt8]) -> String { CloudStore.ContentHash.of(bytes) }
+}

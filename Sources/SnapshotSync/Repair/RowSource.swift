@@ -1,0 +1,105 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Where a block's JSON and a version's tail may come from besides other assets: rows, or an earlier version and what changed since.
+protocol EntitySource {
+    /// In words, for the report.
+    var name: String { get }
+    /// The JSON of a block, without the separator in front; nil if it is not known here.
+    func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]?
+    /// The text of a version's tail.
+    func tail() throws -> [UInt8]
+}
+
+/// The rows of a device's table, on one state: whichever of their blocks are the version's.
+final class LocalRows: EntitySource {
+    let name: String
+    private let session: ReadSession
+    private let schema: DatasetSchema
+    private let hasher: RangeHasher
+
+    init(_ device: Device, _ schema: DatasetSchema) throws {
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
+        try SyncError.at(.read) { try session.withReader(0) { _ = try $0.transaction.checkTable(of: schema) } }
+        self.session = session
+        self.schema = schema
+        name = "the rows of \(device.database.path)"
+        hasher = RangeHasher(schema: schema)
+    }
+
+    func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]? {
+        guard index.describes(schema) else { return nil }
+        hasher.begin(index.blocks[number])
+        let isRead = try SyncError.at(.read) {
+            try session.withReader(0) { reader in
+                do {
+                    try reader.ranges(of: schema).read(BlockComparison.range(ofBlock: number, in: index), into: hasher)
+                    return true
+                } catch is RangeHasher.Differs {
+                    return false
+                }
+            }
+        }
+        return isRead && hasher.isSame ? Array(hasher.bytes) : nil
+    }
+
+    func tail() throws -> [UInt8] {
+        var tail = SnapshotTailBuilder()
+        try SyncError.at(.read) {
+            try session.withReader(0) { reader in
+                try reader.transaction.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+                try reader.transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+            }
+        }
+        return try tail.text().withBytes { Array($0) }
+    }
+}
+
+/// The version before, with the change asset that leads from it to the damaged one.
+final class EarlierVersion: EntitySource {
+    let name: String
+    private let version: VersionReader
+    private let hasher: RangeHasher
+
+    /// - Parameters:
+    ///   - fields: the record of the version before.
+    ///   - change: what the damaged version changed.
+    init(_ fields: SnapshotFields, _ change: CloudAsset, _ damaged: SnapshotFields, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        let whole = SnapshotFields(
+            dataFile: fields.dataFile, changeFiles: fields.changeFiles + [change], syncTimestamp: damaged.syncTimestamp, recordCount: damaged.recordCount)
+        version = try await VersionReader(CloudRecord(type: record.type, name: record.name, fields: whole.cloudFields), in: cloud, zone: zone)
+        hasher = RangeHasher(schema: version.schema)
+        name = "the version before, with \(change.path)"
+    }
+
+    func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]? {
+        guard index.describes(version.schema) else { return nil }
+        let range = BlockComparison.range(ofBlock: number, in: index)
+        let runs = version.runs.indices.filter { run in
+            let other = version.range(of: run)
+            let endsBefore = other.next.flatMap { next in range.first.map { next <= $0 } } ?? false
+            let beginsBehind = range.next.flatMap { next in other.first.map { $0 >= next } } ?? false
+            return !endsBefore && !beginsBehind
+        }
+        hasher.begin(index.blocks[number])
+        let inside = EntityFilter(hasher, schema: version.schema) { range.contains($0) }
+        do {
+            try version.read(runs) { try $0.give(to: inside) }
+        } catch is RangeHasher.Differs {
+            return nil
+        }
+        return hasher.isSame ? Array(hasher.bytes) : nil
+    }
+
+    func tail() throws -> [UInt8] {
+        var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
+        try version.readTail { deletions.append(($0, $1)) } instant: { instants.append(($0, $1)) }
+        var tail = SnapshotTailBuilder()
+        for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
+        for (key, instant) in instants.sorted(by: { $0.0 < $1.0 }) { tail.addInstant(instant, of: key) }
+        return try tail.text().withBytes { Array($0) }
+    }
+}

@@ -1,0 +1,77 @@
+import CloudStore
+import SnapshotFormat
+import SnapshotModel
+
+/// A snapshot asset as it lies in the cloud, sound or not, with an index that is known to be right.
+struct StoredSnapshot: Sendable {
+    let asset: CloudAsset
+    let index: SnapshotIndex
+    /// What lies under the asset's name; nil if nothing does.
+    let file: FoundFile?
+    /// The files of foreign names beside it.
+    let copies: [FoundFile]
+
+    /// The members in the file's order: head, blocks, tail.
+    var members: [MemberEntry] { [index.header] + index.blocks.map(\.member) + [index.tail] }
+
+    /// What messages call a member.
+    func name(ofMember position: Int) -> String {
+        position == 0 ? "its head" : position == index.blocks.count + 1 ? "its tail" : "block \(position - 1)"
+    }
+
+    /// A member's bytes as they lie in a file, if they are the right ones.
+    static func bytes(of member: MemberEntry, in file: FoundFile) throws -> [UInt8]? {
+        guard let bytes = try file.bytes(at: member.offset, count: member.length) else { return nil }
+        return bytes.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 ? bytes : nil
+    }
+
+    /// The positions of the members that are damaged or missing.
+    func damagedMembers() throws -> [Int] {
+        guard let file else { return Array(members.indices) }
+        return try members.indices.filter { try Self.bytes(of: members[$0], in: file) == nil }
+    }
+}
+
+/// Good members of all snapshot assets of a zone, by what they hold.
+struct MemberLibrary: Sendable {
+    private struct Place: Sendable {
+        let snapshot: Int
+        let position: Int
+    }
+
+    private let snapshots: [StoredSnapshot]
+    private var byBytes: [SnapshotFormat.ContentHash: [Place]] = [:]
+    private var byText: [SnapshotFormat.ContentHash: [Place]] = [:]
+
+    init(_ snapshots: [StoredSnapshot]) {
+        self.snapshots = snapshots
+        for (number, snapshot) in snapshots.enumerated() {
+            for (position, member) in snapshot.members.enumerated() {
+                let place = Place(snapshot: number, position: position)
+                byBytes[member.sha256, default: []].append(place)
+                byText[member.rawSHA256, default: []].append(place)
+            }
+        }
+    }
+
+    /// The bytes of a member that another asset has, and that asset's path.
+    func bytes(of member: MemberEntry, notIn path: String) throws -> (bytes: [UInt8], path: String)? {
+        for place in byBytes[member.sha256] ?? [] where snapshots[place.snapshot].asset.path != path {
+            let snapshot = snapshots[place.snapshot]
+            if let file = snapshot.file, let bytes = try StoredSnapshot.bytes(of: snapshot.members[place.position], in: file) { return (bytes, snapshot.asset.path) }
+        }
+        return nil
+    }
+
+    /// The JSON of a block that another asset has in another place, without the separator, and that asset's path.
+    func block(_ member: MemberEntry, notIn path: String) throws -> (json: [UInt8], path: String)? {
+        for place in byText[member.rawSHA256] ?? [] where snapshots[place.snapshot].asset.path != path {
+            let snapshot = snapshots[place.snapshot], found = snapshot.members[place.position]
+            guard (1...snapshot.index.blocks.count).contains(place.position), let file = snapshot.file, let bytes = try StoredSnapshot.bytes(of: found, in: file) else { continue }
+            let text = ByteBuffer()
+            try bytes.withUnsafeBytes { try MemberReader().inflate($0, entry: found, name: "block", into: text) }
+            return (text.withBytes { Array($0.dropFirst(place.position == 1 ? 1 : 2)) }, snapshot.asset.path)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,33 @@
+import CloudStore
+import LocalStore
+
+extension SyncEngine {
+    /// Brings back what is damaged or missing in the zone: from other assets, from this database's rows, from the commits.
+    ///
+    /// No file is replaced or removed: a damaged one gets a name that readers ignore, and the whole one its own. Nothing is changed
+    /// in the database.
+    ///
+    /// - Parameter dryRun: only says what it would do; what can be mended only after something else is mended counts as lost then.
+    /// - Throws: ``SyncError`` with `.refused` for a cloud that is no directory, and where the zone cannot be read or written at all.
+    public func repair(dryRun: Bool = false) async throws -> RepairReport {
+        try await gate.enter()
+        return try await locked {
+            let device = try device()
+            guard let directory = try SyncError.at(.open, { try openCloud(device.settings) }) as? DirectoryCloud else {
+                throw SyncError(.refused, step: .open, at: "repair", "the cloud is no directory", hint: "repair it with its own tools")
+            }
+            let applied = try SyncError.at(.read) { try database.read { try $0.applied() } }
+            return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()
+        }
+    }
+}
+
+extension SnapshotInspector {
+    /// Brings back what is damaged or missing in a zone, without any database: from other assets and from the commits.
+    ///
+    /// See ``SyncEngine/repair(dryRun:)``.
+    public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {
+        let directory = try SyncError.at(.open) { try DirectoryCloud(path: path) }
+        return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
+    }
+}

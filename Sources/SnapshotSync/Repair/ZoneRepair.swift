@@ -1,0 +1,122 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Brings back what is damaged or missing in a zone, as far as its bytes are anywhere else: commits and checkpoints, then block
+/// indexes, then snapshot assets, then change assets.
+struct ZoneRepair: Sendable {
+    let directory: DirectoryCloud
+    let zone: ZoneID
+    /// Whose rows may hold blocks; nil where there is only the cloud.
+    let device: Device?
+    /// What the device has read, whose commit's hash it knows.
+    let applied: AppliedVersion?
+    let dryRun: Bool
+
+    /// Looks at everything and mends what can be mended.
+    ///
+    /// - Throws: ``SyncError`` where the zone cannot be looked at or written; what is lost is in the report.
+    func run() async throws -> RepairReport {
+        var account = RepairAccount()
+        var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
+        try await replace(documents, &account)
+        do {
+            let newest = try await SyncError.at(.fetch) { try await MendedCloud(directory, documents).records(in: zone) }
+            let pinned = newest.pins.map(\.checkpoint)
+            let more = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned) }
+                .filter { one in one.kind == .checkpoint && !documents.contains { $0.kind == .checkpoint && $0.number == one.number } }
+            try await replace(more, &account)
+            documents += more
+            try await mendAssets(newest, MendedCloud(directory, documents), &account)
+        } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
+            // What the history says of assets cannot be known until it can be read; what is lost has been said.
+        }
+        return RepairReport(dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost)
+    }
+
+    private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount) async throws {
+        for document in documents {
+            account.checked += 1
+            let kind = document.kind.rawValue
+            if let done = try await SyncError.at(.store, { try await directory.replace(document, in: zone, dryRun: dryRun) }) {
+                account.mended.append(RepairReport.Mended(
+                    file: document.path, kind: kind, wasMissing: document.isMissing, blocks: [], sources: [document.source].compactMap(\.self), setAside: done.setAside))
+            } else {
+                account.lost.append(RepairReport.Lost(
+                    file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [], reason: "\(document.reason), and its bytes are nowhere else",
+                    hint: document.kind == .commit
+                        ? "bring the file back from a copy of the directory; without it the history cannot be read beyond it"
+                        : "bring the file back from a copy of the directory, or the commits that it follows from"))
+            }
+        }
+    }
+
+    private func mendAssets(_ newest: ZoneState, _ cloud: MendedCloud, _ account: inout RepairAccount) async throws {
+        let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
+        let records = try await KeptRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }.records.filter { !$0.0.isOfVersions }
+        let assets = KeptAssets(records)
+        var mender = AssetRepair(repair: self, cloud: cloud, assets: assets)
+        // What was mended may be what something else is mended from.
+        repeat {
+            try await mender.pass(&account)
+        } while mender.hasProgress && !dryRun
+        account.lost += mender.lost
+    }
+}
+
+/// What a repair has found and done so far.
+struct RepairAccount {
+    var checked = 0
+    var mended: [RepairReport.Mended] = []
+    var lost: [RepairReport.Lost] = []
+}
+
+/// The assets that the versions of a zone need.
+struct KeptAssets {
+    struct Asset {
+        let asset: CloudAsset
+        let path: AssetPath
+        /// The record that names it first, and all versions that do.
+        let record: CloudRecord
+        let fields: SnapshotFields
+        var versions: [Int]
+    }
+
+    private(set) var snapshots: [Asset] = []
+    private(set) var changes: [Asset] = []
+    /// Every record that carries a dataset, oldest first.
+    private let records: [(record: CloudRecord, fields: SnapshotFields, version: Int)]
+
+    init(_ all: [(CloudRecord, Int)]) {
+        records = all.compactMap { record, version in SnapshotFields(record).map { (record, $0, version) } }.sorted { $0.version < $1.version }
+        var snapshots: [String: Asset] = [:], changes: [String: Asset] = [:]
+        for (record, fields, version) in records {
+            Self.add(fields.dataFile, record, fields, version, to: &snapshots)
+            for change in fields.changeFiles + [fields.changeFile].compactMap(\.self) { Self.add(change, record, fields, version, to: &changes) }
+        }
+        self.snapshots = snapshots.values.sorted { $0.asset.path < $1.asset.path }
+        self.changes = changes.values.sorted { $0.asset.path < $1.asset.path }
+    }
+
+    /// The record as it was saved last before that of an asset's own version.
+    func fields(before asset: Asset) -> SnapshotFields? {
+        records.last { $0.record.name == asset.record.name && $0.version < asset.path.number }?.fields
+    }
+
+    /// The record of an asset's own version, if it is kept: the one that was saved when the asset was made.
+    func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: SnapshotFields)? {
+        records.first { $0.record.name == asset.record.name && $0.record.changeTag == String(asset.path.number) }.map { ($0.record, $0.fields) }
+    }
+
+    /// Whether the newest version needs a file.
+    func isInNewest(_ path: String) -> Bool {
+        Dictionary(records.map { ($0.record.name, $0.fields) }, uniquingKeysWith: { $1 }).values.contains { ([$0.dataFile] + $0.changeFiles).contains { $0.path == path } }
+    }
+
+    private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: SnapshotFields, _ version: Int, to list: inout [String: Asset]) {
+        guard let path = AssetPath(asset.path) else { return }
+        list[asset.path, default: Asset(asset: asset, path: path, record: record, fields: fields, versions: [])].versions.append(version)
+    }
+}

@@ -1,0 +1,74 @@
+"""What both torturers share: their options, the prepared scenes, and a copy of one for each point."""
+import argparse, concurrent.futures, contextlib, os, random, shutil, tempfile, threading
+from injection import Injector
+from judge import Judge
+from scene import Scene
+from scenarios import SCENARIOS
+
+
+def options(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("command", help="the built snapsync")
+    parser.add_argument("--only", metavar="TEXT", action="append", help="only scenarios whose names begin so")
+    parser.add_argument("--sample", metavar="N", type=int, help="so many points of each scenario, spread by the seed, instead of all")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--at", metavar="N", type=int, action="append", help="only this call")
+    parser.add_argument("--folder", help="where scenes are made (default: in memory, /dev/shm, if there is one)")
+    return parser
+
+
+class Workshop:
+    """The scenes of one run. A context: what it made is removed at its end."""
+
+    def __init__(self, options):
+        self.options = options
+        self.command = os.path.abspath(options.command)
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = tempfile.mkdtemp(prefix="snapsync-faults-", dir=options.folder or memory)
+        self.injector = Injector(self.folder)
+        self.chance = random.Random(options.seed)
+        self.numbers = iter(range(1 << 62))
+        self.lock = threading.Lock()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def scenarios(self):
+        """The scenarios asked for, each with its prepared scene and the judge of it."""
+        wanted = [one for one in SCENARIOS if not self.options.only or any(one.name.startswith(text) for text in self.options.only)]
+        for number, scenario in enumerate(wanted):
+            scene = Scene(os.path.join(self.folder, "scene-%d" % number), self.command)
+            os.mkdir(scene.path)
+            scenario.prepare(scene)
+            yield scenario, scene, Judge(scenario, scene)
+            shutil.rmtree(scene.path)
+
+    @contextlib.contextmanager
+    def copy(self, scene):
+        with self.lock:
+            path = os.path.join(self.folder, "copy-%d" % next(self.numbers))
+        try:
+            yield scene.copy(path)
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+    def inject(self, scenario, scene, *words):
+        return self.injector.run([self.command] + scenario.line.split(), scene.path, words, scene.environment)
+
+    def sample(self, points):
+        """The points to try: all, those asked for, or a sample."""
+        points = list(points)
+        if self.options.at:
+            return [point for point in points if point in self.options.at]
+        if self.options.sample is None or self.options.sample >= len(points):
+            return points
+        return sorted(self.chance.sample(points, self.options.sample))
+
+    def each(self, work, points):
+        """Does the work for each point, several at once, and yields point and result in order."""
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            yield from zip(points, pool.map(work, points))

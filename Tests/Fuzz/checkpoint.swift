@@ -1,0 +1,15 @@
+import Foundation
+@testable import CloudStore
+
+/// Checkpoints behind their seal and the hash that a commit names: the input is the body, sealed and hashed here.
+func fuzz(_ bytes: UnsafeRawBufferPointer) {
+    let sealed = SealedDocument.seal(Data(bytes), named: CheckpointDocument.sealName)
+    let reference = CheckpointReference(number: FuzzHistory.number(in: bytes), sha256: ContentHash.of(sealed))
+    guard let log = try? CommitLog(checkpoint: sealed, named: reference, of: FuzzHistory.id) else { return }
+    expect(log.records.allSatisfy { CloudNames.isName($0.name) }, "names of records are names")
+    let written = try? log.checkpointBytes()
+    expect(written != nil, "a checkpoint that is taken can be written")
+    guard let written else { return }
+    let again = CheckpointReference(number: reference.number, sha256: ContentHash.of(written))
+    expect((try? CommitLog(checkpoint: written, named: again, of: FuzzHistory.id))?.records == log.records, "a checkpoint that is written is read as the same")
+}

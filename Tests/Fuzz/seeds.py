@@ -1,0 +1,103 @@
+"""Writes the first inputs of each fuzz target, taken from the frozen files: seeds.py FIXTURES CORPUS"""
+import glob, gzip, json, os, sys
+
+fixtures, corpus = sys.argv[1:3]
+
+
+def find(pattern):
+    return sorted(glob.glob(os.path.join(fixtures, pattern), recursive=True))
+
+
+def seed(target, name, data):
+    os.makedirs(os.path.join(corpus, target), exist_ok=True)
+    with open(os.path.join(corpus, target, name), 'wb') as file:
+        file.write(data if isinstance(data, bytes) else data.encode())
+
+
+def body(path, name):
+    """What stands between a sealed document's name and its checksum."""
+    data = open(path, 'rb').read()
+    return data[len('{"%s":' % name):-len(',"sha256":""}') - 64]
+
+
+CLOUD = '9f2f3f1e-2419-4e61-9c40-90bee53aa355'
+THING = '{"id":%s,"updatedAt":"2026-01-02T03:04:05.006Z","n":-9007199254740993,"x":1.5e-7,"tree":{"a":[1,null,"\\u00e9"]},"bytes":"AAEC"}'
+
+for number, path in enumerate(find('**/*.json')):
+    data = open(path, 'rb').read()
+    if len(data) <= 8192:
+        seed('json', 'file%d' % number, data)
+for number, text in enumerate(['[]', '{"a":{"a":1e5}}', '"\\ud83d\\ude00"', '[-0,0.5,1e-9,true,false,null]', '[' * 70 + ']' * 70]):
+    seed('json', 'text%d' % number, text)
+
+for number, text in enumerate([
+    '2026-11-21T08:32:00.250+01:00', '0001-01-01T00:00:00Z', '9999-12-31T23:59:59.999999999Z', '2024-02-29T00:00:00.1-23:59', '2026-11-21t08:32:60z']):
+    seed('timestamp', str(number), text)
+
+for number, path in enumerate(find('**/*.json.gz')):
+    data = open(path, 'rb').read()
+    try:
+        text = gzip.decompress(data)
+    except (EOFError, OSError):
+        seed('gzip', 'damaged%d' % number, data)
+        continue
+    index = path.replace('.json.gz', '.index.json')
+    if os.path.exists(index):
+        described = json.load(open(index, encoding='utf-8'))
+        for part, entry in enumerate([described['header'], described['tail']] + described['blocks']):
+            seed('gzip', '%d-%d' % (number, part), data[entry['offset']:entry['offset'] + entry['length']])
+        seed('index', str(number), open(index, 'rb').read())
+    if len(text) <= 65536:
+        seed('asset', str(number), text)
+        seed('container', str(number), text)
+        seed('container', 'gzip%d' % number, data)
+        seed('changes', str(number), text)
+
+for name, keys in [('things', ('"a"', '"b\\u000a"')), ('numbers', ('-1', '9223372036854775807'))]:
+    entities = ',\n'.join(THING % key for key in keys)
+    head = '{"syncTimestamp":"2026-01-02T03:04:05.006Z","%s":[' % name
+    lists = ',"deletions":[{"id":%s,"deletedAt":"2026-01-02T03:04:05.006Z"}],"instants":[{"id":%s,"at":"2026-01-02T03:04:05.000007Z"}]' % (
+        '"c"' if name == 'things' else '5', keys[0])
+    for target in ('asset', 'changes', 'container'):
+        seed(target, name, head + '\n' + entities + '\n]' + lists + '}\n')
+        seed(target, name + '-empty', head + '\n]}\n')
+    seed('block', name, '\n' + entities)
+    seed('block', name + '-any-order', '\n{"tree" : [ ] , "n":0,"unknown":[{}],"updatedAt":"","bytes":"","flag":true,"id":%s}' % keys[0])
+
+for path in find('cloud-1/**/commits/*.json'):
+    seed('commit', os.path.basename(path), body(path, 'commit'))
+for path in find('**/commits/*.json'):
+    seed('commit', os.path.basename(path) + '-' + str(len(path)), json.dumps(
+        dict(json.loads(body(path, 'commit')), cloud=CLOUD), separators=(',', ':'), sort_keys=True))
+values = [('string', 'x'), ('integer', 1), ('double', 0.5), ('boolean', True), ('date', '2026-01-02T03:04:05Z'), ('bytes', 'AAEC'),
+          ('reference', {'record': 'a', 'action': 'none'}), ('list', [{'type': 'list', 'value': [{'type': 'integer', 'value': -1}]}])]
+commit = json.loads(body(find('cloud-1/**/commits/*.json')[-1], 'commit'))
+commit['saved'].append({'name': 'a', 'type': 'Item', 'fields': {'f%d' % n: {'type': t, 'value': v} for n, (t, v) in enumerate(values)}})
+seed('commit', 'values', json.dumps(commit, separators=(',', ':'), sort_keys=True))
+seed('commit', 'event', json.dumps(dict(
+    commit, saved=[], requires=['zoneEvents'], zoneEvent={'kind': 'deleted', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
+
+for path in find('cloud-1/**/checkpoints/*.json'):
+    document = json.loads(body(path, 'checkpoint'))
+    seed('checkpoint', os.path.basename(path), body(path, 'checkpoint'))
+    seed('checkpoint', 'deleted', json.dumps(dict(document, records=[], zoneDeletion={
+        'at': '2026-01-02T03:04:05Z', 'by': 'phone', 'reason': 'purged'}), separators=(',', ':'), sort_keys=True))
+
+for number, message in enumerate([
+    {'type': 'notificationRead', 'entityId': 'n1', 'readAt': '2026-01-02T03:04:05Z', 'basedOnReadAt': '2026-01-01T00:00:00Z'},
+    {'type': 'bucketUpdated', 'entityId': 'b1', 'dataset': 'buckets', 'entity': '{"id":"b1","name":"B","createdAt":"x","updatedAt":"y"}'},
+    {'type': 'fullSync'}]):
+    envelope = {'body': dict(message, timestamp='2026-01-02T03:04:05Z', id='000645a1d3f0c2b19c07000000000001', sender='watch'),
+                'cloud': CLOUD, 'id': '000645a1d3f0c2b19c07000000000001', 'sender': 'watch', 'zone': 'private/ZentikSyncZone'}
+    seed('message', str(number), json.dumps(envelope, separators=(',', ':')))
+for path in find('**/devices/*/*.json'):
+    seed('message', 'report' + str(len(path)), body(path, 'report'))
+
+for path in find('**/cloud.json') + find('**/zone.json'):
+    seed('marker', '%s%d' % (os.path.basename(path), len(path)), open(path, 'rb').read())
+
+for path in find('Examples/**/*.json') + find('plant-1/plant.json'):
+    data = open(path, 'rb').read()
+    if b'"datasets"' in data:
+        seed('dataset', os.path.basename(path), data)
+seed('dataset', 'small', '{"formatVersion":1,"datasets":[{"name":"a","table":"\\"; DROP TABLE b;--","key":"id","merge":"single","recordType":"A","recordName":"a","columns":[{"name":"id","type":"text"},{"name":"b","type":"real","column":"[x]","optional":true}]}]}')

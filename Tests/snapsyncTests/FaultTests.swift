@@ -1,0 +1,42 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if os(Linux) && arch(x86_64)
+    /// The command is killed and its system calls fail at a few points of its runs; `make torture` tries all of them.
+    ///
+    /// The judges are programs of their own (`Tests/Faults`), which read cloud and databases without this project's code.
+    @Suite struct FaultTests {
+        private static let scenarios = ["init", "export, snapshot", "import, first", "sync, reader", "sync, peer", "prune"]
+
+        @Test func theJudgesFindWhatIsWrong() throws {
+            try torture("check_judge.py", [], in: [], long: [])
+        }
+
+        @Test func aKillAtAnySystemCallLosesNothing() throws {
+            try torture("kill_everywhere.py", ["--sample", "4"], long: [])
+        }
+
+        @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() throws {
+            try torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
+        }
+
+        @Test func aFullDiskIsReportedAndLosesNothing() throws {
+            try torture("full_disk.py", ["--sample", "2"], in: ["import, first", "sync, writer"], long: [])
+        }
+
+        /// Runs a judge; with SNAPSYNC_TORTURE in all scenarios, and `long` in place of the sample.
+        private func torture(
+            _ script: String, _ sample: [String], in scenarios: [String] = scenarios, long: [String], at location: SourceLocation = #_sourceLocation
+        ) throws {
+            let environment = ProcessInfo.processInfo.environment
+            let seed = environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
+            let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Faults/\(script)").path
+            let isLong = environment["SNAPSYNC_TORTURE"] != nil
+            let words = isLong ? long : sample + scenarios.flatMap { ["--only", $0] }
+            let run = try ProgramRun("python3", [path, BuiltCommand.path(), "--seed", seed] + words)
+            print("\(script), seed \(seed)\n\(run.text)")
+            #expect(run.status == 0, "\(run.text)\(run.errorText)", sourceLocation: location)
+        }
+    }
+#endif

@@ -1,0 +1,68 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What runs that were killed, or could not do all of their work, leave: it is swept, or told.
+@Suite struct LeftoverTests {
+    private static let temporary = ".snapsync-0123456789abcdef0123456789abcdef.tmp"
+
+    /// A run may be killed while it finds out how files are put in place, and that is in whatever folder it writes to first.
+    @Test func pruneSweepsOldTemporariesInEveryFolder() throws {
+        let scene = try Scene.phoneAndWatch()
+        let inZone = ["", "commits/", "checkpoints/", "assets/buckets_data/", "devices/phone/", "devices/watch/", "messages/watch/"].map { "\($0)\(Self.temporary)" }
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("\(Scene.zone)/messages/watch"), withIntermediateDirectories: true)
+        let above = ["cloud/\(Self.temporary)", "cloud/private/\(Self.temporary)"]
+        let foreign = ["cloud/.stfolder", "\(Scene.zone)/devices/watch/.snapsync-notes.tmp"]
+        let temporaries = inZone.map { "\(Scene.zone)/\($0)" } + above
+        for path in temporaries + foreign { try scene.scratch.write("", to: path) }
+
+        try scene.succeed("prune --keep-last 9 --db phone.db")
+        #expect(temporaries.allSatisfy { FileManager.default.fileExists(atPath: scene.scratch.path($0)) }, "younger than a day: its run may be at work")
+        try scene.age()
+        let planned = try #require(try scene.json("prune --keep-last 9 --db phone.db --dry-run")["removedFiles"] as? [String])
+        #expect(planned.sorted() == inZone.sorted())
+        try scene.succeed("prune --keep-last 9 --db phone.db")
+        #expect(temporaries.allSatisfy { !FileManager.default.fileExists(atPath: scene.scratch.path($0)) })
+        #expect(foreign.allSatisfy { FileManager.default.fileExists(atPath: scene.scratch.path($0)) })
+        #expect(try scene.succeed("verify --all --cloud cloud").hasSuffix("all is well\n"))
+    }
+
+    /// Between the zone and the settings `init` may be killed: the next one must know that the zone it finds is the database's own, and
+    /// must not think so of any other.
+    @Test(arguments: [(nil, 78), ("phone", 0), ("tablet", 78)] as [(String?, Int32)])
+    func anInitThatEndedAfterItMadeTheZoneIsTakenUp(noted: String?, status: Int32) throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 6 --buckets 2")
+        try scene.succeed("generate --db other.db --notifications 6 --buckets 2")
+        let made = try scene.json("init --db other.db --cloud cloud --role writer --device phone")
+        if let noted {
+            let cloud = try #require(made["cloudUUID"] as? String)
+            try scene.database("phone.db").run("""
+                CREATE TABLE snapsync_beginning(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL);
+                INSERT INTO snapsync_beginning VALUES('\(cloud)', 'ZentikSyncZone', '\(noted)');
+                """)
+        }
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        #expect(try scene.value("SELECT count(*) FROM sqlite_master WHERE name = 'snapsync_beginning'", in: "phone.db") == "0")
+        let run = try scene.run("sync --db phone.db")
+        #expect(run.status == status, "\(run.errorText)")
+    }
+
+    /// A message that cannot be read stops nothing, so a quiet run ends well and leaves it where it is; but not without a word.
+    @Test func aQuietSyncStillTellsWhatItLeftUndone() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE buckets SET color = '#010203' WHERE id = (SELECT min(id) FROM buckets)")
+        try scene.succeed("sync --quiet --db watch.db")
+        let message = scene.scratch.path(try scene.newest("messages/watch"))
+        try FileManager.default.moveItem(atPath: message, toPath: message + "-away")
+        try FileManager.default.createDirectory(atPath: message, withIntermediateDirectories: false)
+        let run = try scene.run("sync --quiet --db phone.db")
+        #expect(run.status == 0 && run.text == "")
+        #expect(run.errorText == "snapsync: warning: 2 messages in the mailbox were set aside; snapsync messages says why\n", "\(run.errorText)")
+
+        try FileManager.default.removeItem(atPath: message)
+        try FileManager.default.moveItem(atPath: message + "-away", toPath: message)
+        try scene.succeed("sync --quiet --db phone.db")
+        #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
+    }
+}

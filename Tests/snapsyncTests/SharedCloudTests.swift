@@ -1,0 +1,87 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Which rights files have, and how a directory is shared between users.
+@Suite struct SharedCloudTests {
+    private func mode(_ name: String, in scene: Scene) throws -> String {
+        let run = try ProgramRun("stat", ["-c", "%a", scene.scratch.path(name)])
+        try #require(run.status == 0, "\(run.errorText)")
+        return run.text.trimmingCharacters(in: .newlines)
+    }
+
+    private func modes(in scene: Scene, _ type: String) throws -> Set<String> {
+        let run = try ProgramRun("find", [scene.scratch.path("cloud"), "-type", type, "-printf", "%m\n"])
+        try #require(run.status == 0, "\(run.errorText)")
+        return Set(run.text.split(separator: "\n").map(String.init))
+    }
+
+    @Test func whatIsMadeIsItsOwnersAlone() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
+        #expect(try modes(in: scene, "f") == ["600"] && modes(in: scene, "d") == ["700"])
+        for name in ["phone.db", "watch.db", "phone.db.snapsync-lock"] { #expect(try mode(name, in: scene) == "600", "\(name)") }
+        // What SQLite keeps beside a database has its mode, even while a program has it open.
+        try Python.run("import os, sqlite3, sys\ndb = sqlite3.connect('watch.db')\ndb.execute('BEGIN IMMEDIATE'); db.execute('UPDATE buckets SET name = 1')\nassert [os.stat('watch.db' + e).st_mode & 0o777 for e in ('-wal', '-shm')] == [0o600] * 2", in: scene.scratch.path)
+        // A kept copy, too.
+        try scene.succeed("pin 1 --db phone.db")
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("restore --version 1 --db phone.db")
+        let beside = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path).filter { $0.contains(".snapsync-") }
+        for name in beside { #expect(["600", "700"].contains(try mode(name, in: scene)), "\(name)") }
+        // A database that was there keeps the mode that its owner gave it.
+        #expect(try ProgramRun("chmod", ["640", scene.scratch.path("phone.db")]).status == 0)
+        try scene.succeed("sync --db phone.db")
+        #expect(try mode("phone.db", in: scene) == "640")
+    }
+
+    @Test func groupOrEverybodyMayReadWhereTheOwnerSaysSo() throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --share group")
+        try scene.succeed("export --db phone.db")
+        #expect(try modes(in: scene, "f") == ["640"] && modes(in: scene, "d") == ["2770"])
+        // Another publisher changes it for what is there already.
+        try scene.succeed("detach --db phone.db")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --take-over --share all")
+        #expect(try modes(in: scene, "f") == ["644"] && modes(in: scene, "d") == ["2775"])
+        try scene.succeed("import --db phone.db")
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("sync --db phone.db")
+        #expect(try modes(in: scene, "f") == ["644"] && modes(in: scene, "d") == ["2775"])
+
+        let refused = try scene.run("init --db watch.db --cloud cloud --role reader --create --share group")
+        #expect(refused.status == 64 && refused.errorText.contains("--role writer or peer"), "\(refused.errorText)")
+        #expect(!scene.scratch.exists("watch.db"))
+    }
+
+    /// Another user, of the directory's group, reads what the writer shares and sends it a message.
+    @Test(.enabled(if: canDrop, "nobody may not run the built command"))
+    func anotherUserOfTheGroupReadsAndAnswers() throws {
+        let scene = try Scene()
+        #expect(try ProgramRun("chmod", ["755", scene.scratch.path]).status == 0)
+        try scene.succeed("generate --db phone.db --notifications 3 --buckets 1")
+        #expect(try ProgramRun("sh", ["-c", "mkdir cloud theirs && chgrp 65534 cloud && chown 65534 theirs"], in: scene.scratch.path).status == 0)
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --share group")
+        try scene.succeed("export --db phone.db")
+        func asOther(_ line: String) throws -> ProgramRun {
+            try ProgramRun("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", BuiltCommand.path()] + line.split(separator: " ").map(String.init), in: scene.scratch.path)
+        }
+        for line in ["init --db theirs/watch.db --cloud cloud --role reader --device watch --create", "sync --db theirs/watch.db"] {
+            let run = try asOther(line)
+            #expect(run.status == 0 && run.errorText == "", "\(line): \(run.errorText)")
+        }
+        try scene.database("theirs/watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
+        let sent = try asOther("sync --db theirs/watch.db")
+        #expect(sent.status == 0 && sent.text.contains("sent 1 message"), "\(sent.text)\(sent.errorText)")
+        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 1 applied"))
+        #expect(try asOther("sync --db theirs/watch.db").text.contains("imported version 2"))
+    }
+
+    /// Whether nobody may run the command where it was built.
+    private static let canDrop: Bool = {
+        guard geteuid() == 0, let path = try? BuiltCommand.path() else { return false }
+        return (try? ProgramRun("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", path, "--version"]))?.status == 0
+    }()
+}
