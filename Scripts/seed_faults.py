@@ -13,6 +13,7 @@ something else is wrong.
 import argparse
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -31,7 +32,7 @@ class Fault:
     def __init__(self, name, tests, *edits):
         self.name, self.tests = name, tests
         on = f'SeededFault.isOn("{name}")'
-        self.edits = [(file, old, new.replace("OLD", old).replace("ON", on)) for file, old, new in edits]
+        self.edits = [(file, old, re.sub(r"\bOLD\b", lambda _: old, re.sub(r"\bON\b", lambda _: on, new))) for file, old, new in edits]
 
 
 CLOUD, LOCAL, SYNC, FORMAT, TEXT = (f"Sources/{room}/" for room in ("CloudStore", "LocalStore", "SnapshotSync", "SnapshotFormat", "StrictText"))
@@ -94,9 +95,9 @@ FAULTS = [
     Fault("dates-as-text", "peersConverge\\(|LastWriteWinsTests",
           (SYNC + "Receive/BlockMerge.swift", "if change.instant != instant { return change.instant > instant }",
            "if change.instant != instant { return ON ? change.instant.description > instant.description : change.instant > instant }")),
-    Fault("tie-by-arrival", "peersConverge\\(",
+    Fault("tie-by-arrival", "SimulatedFindsTests",
           (SYNC + "Receive/BlockMerge.swift", "return here.hash > entity.hash", "return ON || here.hash > entity.hash")),
-    Fault("deletion-loses-the-tie", "LastWriteWinsTests",
+    Fault("deletion-loses-the-tie", "SimulatedFindsTests",
           (SYNC + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
     Fault("instant-recomputed", "peersConverge\\(",
           (LOCAL + "Track/MergeState.swift", '"UPDATE snapsync_changes SET wins = 0, isNew = 1 WHERE dataset = ?"',
@@ -120,7 +121,8 @@ FAULTS = [
           (SYNC + "Receive/SnapshotReceiver.swift", "let schemas = incoming.map(\\.schema)",
            "OLD\n        if ON, let token { try device.database.write { try $0.setApplied(AppliedVersion(token)) } }")),
     Fault("settles-too-much", "PeerSyncTests",
-          (SYNC + "Publish/SnapshotPublisher.swift", "try transaction.settle(one.schema, upTo: one.sequence,", "try transaction.settle(one.schema, upTo: ON ? .max : one.sequence,")),
+          (LOCAL + "Track/ChangeTracking.swift", 'try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])',
+           'if ON { try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id]) }\n        OLD')),
     Fault("intended-not-stored", "PeerSyncTests",
           (SYNC + "Publish/SnapshotPublisher.swift", "try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),
     Fault("message-applied-twice", "ExactlyOnceTests",
@@ -129,7 +131,8 @@ FAULTS = [
           (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
            'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
     Fault("refused-mark-stays", "SimulatedFindsTests",
-          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused {", "if !ON, isMark, entity == nil, told.state == .refused {")),
+          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused || told.state == .doubtful {",
+           "if !ON, isMark, entity == nil, told.state == .refused || told.state == .doubtful {")),
     # Guards.
     Fault("approvals-forgotten", "ShrinkGuardTests",
           (SYNC + "Publish/SnapshotPublisher.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),

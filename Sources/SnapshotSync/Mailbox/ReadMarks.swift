@@ -75,8 +75,8 @@ struct ReadMarks {
         let isCarried = isMark && [.stored, .sent, .same, .applied].contains(told.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
         let isTie = told.state == .applied && change.instant == instant && entity != nil
-        // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so.
-        if isMark, entity == nil, told.state == .refused { return .version }
+        // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so, or where the answer was missed.
+        if isMark, entity == nil, told.state == .refused || told.state == .doubtful { return .version }
         if !isCarried, wins || isTie { return .row }
         guard let entity else { return .version }
         return Self.outcome(of: told.marks, on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay

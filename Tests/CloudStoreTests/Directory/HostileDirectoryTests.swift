@@ -34,6 +34,15 @@ import Testing
         #expect(try await test.cloud.changes(since: nil, in: .standard).token == tokens[1])
     }
 
+    @Test func aCommitLargerThanAnyIsNotRead() async throws {
+        let (test, tokens) = try await two()
+        try test.scratch.write(Data(count: 64 << 20), to: "\(commits)/\(twentyDigits(3)).json")
+        let calls = FaultyFileSystem()
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        await expectCloudError(.damaged) { try await cloud.changes(since: tokens[1], in: .standard) }
+        #expect(!calls.calls.contains { $0.name == "read" && $0.target == "\(twentyDigits(3)).json" })
+    }
+
     @Test func aFIFOInPlaceOfAnEmptyAssetIsDamage() async throws {
         let test = try DirectoryUnderTest()
         try await test.zone()

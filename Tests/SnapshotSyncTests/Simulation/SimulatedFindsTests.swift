@@ -39,6 +39,23 @@ import Testing
         #expect(try await mail.problems() == [])
     }
 
+    @Test func markWhoseAnswerWasMissedGoesWithTheNotificationThatWasDeletedBeforeIt() async throws {
+        let mail = try await MailScene()
+        try mail.scene.writer.run("DELETE FROM notifications WHERE id = 'n1'")
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        // The deletion and the refusal are pruned before the reader sees them.
+        try await mail.syncWriter()
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
+        try await mail.syncWriter()
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try await mail.waiting().isEmpty)
+    }
+
     @Test(arguments: [false, true]) func parentDeletedHereComesBackAlsoWhereAnotherParentChanged(changesOnly: Bool) async throws {
         let scene = try await DeviceScene(changesOnly: changesOnly)
         try await scene.add("one", .peer, DeviceScene.bucket("b") + DeviceScene.bucket("c"))
@@ -52,6 +69,33 @@ import Testing
         for name in ["one", "two"] {
             #expect(try scene.run(name, "SELECT id, name FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|B\nc|other\nnew\n")
             #expect(try await scene.verify(name).isEmpty)
+        }
+    }
+
+    /// Neither the order of syncs nor who made which change decides between changes of one instant.
+    @Test(arguments: [[0, 1], [1, 0]], [false, true]) func ofTwoChangesOfOneInstantTheSameOneWinsWhoeverSyncsFirst(order: [Int], isDeletion: Bool) async throws {
+        for editor in 0..<2 {
+            let zone = try SimulatedZone(seed: 1)
+            let uuid = try await zone.makeCloud(in: "/cloud", creator: "peer0", publishers: .many)
+            for number in 0..<2 { try zone.addDevice("peer\(number)", .peer, root: "/cloud", cloudUUID: uuid) }
+            func put(_ verb: String, _ title: String, at device: Int, clock: Int64) throws -> SimulatedEntity {
+                let entity = SimulatedEntity(kind: .buckets, id: "b", title: title, updatedAt: "yesterday")
+                try zone.devices[device].app.run("\(verb) \(SimulatedEntity.insert(.buckets))", entity.values, clock: clock)
+                return entity
+            }
+            _ = try put("INSERT", "first", at: 0, clock: zone.milliseconds)
+            for device in 0..<2 { _ = try await zone.engine(device).sync() }
+            let later = zone.milliseconds + 1000
+            let edited = try put("INSERT OR REPLACE", "by the editor", at: editor, clock: later)
+            var winner: SimulatedEntity?
+            if isDeletion {
+                try zone.devices[1 - editor].app.run("DELETE FROM buckets", clock: later)
+            } else {
+                let other = try put("INSERT OR REPLACE", "by the other", at: 1 - editor, clock: later)
+                winner = ContentHash.of(Array(edited.json.utf8)) > ContentHash.of(Array(other.json.utf8)) ? edited : other
+            }
+            for device in order + order { _ = try await zone.engine(device).sync() }
+            for device in 0..<2 { #expect(try zone.devices[device].rows() == (winner.map { [$0.key: $0] } ?? [:]), "editor \(editor), device \(device)") }
         }
     }
 
