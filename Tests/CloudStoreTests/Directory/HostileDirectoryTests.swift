@@ -36,7 +36,7 @@ import Testing
 
     @Test func aCommitLargerThanAnyIsNotRead() async throws {
         let (test, tokens) = try await two()
-        try test.scratch.write(Data(count: 64 << 20), to: "\(commits)/\(twentyDigits(3)).json")
+        try test.scratch.write([UInt8](repeating: 0, count: 64 << 20), to: "\(commits)/\(twentyDigits(3)).json")
         let calls = FaultyFileSystem()
         let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
         await expectCloudError(.damaged) { try await cloud.changes(since: tokens[1], in: .standard) }
