@@ -26,16 +26,18 @@ final class FileMaker: Sendable {
 
     /// Puts `bytes` in place under `name` if nothing has it; file and name are durable on return, unless the name is taken.
     ///
-    /// - Parameter judge: sees the finished file before it gets its name, and may refuse.
+    /// - Parameters:
+    ///   - isLasting: whether the name must outlive a power cut, too; the file under it is whole in any case.
+    ///   - judge: sees the finished file before it gets its name, and may refuse.
     func put(
-        _ bytes: [UInt8], as name: String, in folder: CloudFolder, judge: (DurableFile.Sealed) throws(CloudError) -> Void = { _ in }
+        _ bytes: [UInt8], as name: String, in folder: CloudFolder, isLasting: Bool = true, judge: (DurableFile.Sealed) throws(CloudError) -> Void = { _ in }
     ) throws(CloudError) -> Placement {
         let file = try newFile(in: folder, at: folder.place(name))
         // SAFETY: the buffer is used only within the closure.
         try bytes.span.withUnsafeBytes { buffer throws(CloudError) in try file.write(buffer) }
         try judge(try file.seal())
         let placement = try file.place(as: name)
-        if placement != .taken { try folder.synchronize() }
+        if placement != .taken, isLasting { try folder.synchronize() }
         return placement
     }
 

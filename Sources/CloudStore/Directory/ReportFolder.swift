@@ -6,16 +6,20 @@ struct ReportFolder {
     static let byteLimit = 64 << 10
 
     /// Puts a report in place if it says something new, then removes the device's older ones.
+    ///
+    /// A report tells what other files prove. One whose name a power cut takes away is as one that was not written yet, so nobody waits
+    /// for the disk to keep the name.
     func add(_ report: DeviceReport) throws {
         try report.verify()
-        let folder = try zone.files.folder(report.device, in: try zone.subfolder(CloudNames.devices))
+        let devices = try zone.subfolder(CloudNames.devices)
+        let folder = if let found = try devices.folder(report.device) { found } else { try zone.files.folder(report.device, in: devices) }
         let bytes = try SealedDocument.encode(report, named: DeviceReport.sealName)
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
             let counters = try counters(in: folder)
             if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
             let next = (counters.last ?? 0) + 1
-            guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder) != .taken else { continue }
+            guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder, isLasting: false) != .taken else { continue }
             for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
             return
         }
