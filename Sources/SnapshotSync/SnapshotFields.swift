@@ -94,7 +94,7 @@ extension LocalTransaction {
         for schema in schemas {
             let known = try knownRecord(of: schema)
             let document: String? =
-                if let fields = fields[schema.name] { String(decoding: try StrictJSON.encode(fields), as: UTF8.self) }
+                if let fields = fields[schema.name] { try StrictJSON.text(fields) }
                 else if let known, known.version == before { known.document }
                 else { nil }
             try setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
@@ -102,7 +102,14 @@ extension LocalTransaction {
     }
 }
 
-extension SnapshotFields: PlainReadable {
+extension SnapshotFields: PlainReadable, PlainWritable {
+    var node: JSONNode {
+        .members([
+            "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),
+            "recordCount": .count(recordCount),
+        ])
+    }
+
     init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         func asset(_ node: JSONNode) throws(JSONNode.Misfit) -> CloudAsset { try CloudAsset(node) }

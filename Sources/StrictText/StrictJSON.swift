@@ -24,7 +24,10 @@ package enum StrictJSON {
     }
 
     /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
-    package static func encode(_ value: some Encodable) throws -> Data {
+    package static func encode(_ value: some Encodable) throws -> Data { try encodeAny(value) }
+
+    /// The way that is open to every type.
+    package static func encodeAny(_ value: some Encodable) throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(value)

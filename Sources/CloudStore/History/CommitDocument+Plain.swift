@@ -91,3 +91,59 @@ extension CloudAssetIndex: PlainReadable {
         self.init(byteCount: try members.member("size").count(), sha256: try members.member("sha256").text())
     }
 }
+
+extension CommitDocument: PlainWritable {
+    var node: JSONNode {
+        .members([
+            "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),
+            "deleted": .texts(deleted), "device": .text(device), "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
+            "nonce": .text(nonce), "number": .count(number), "parent": parent.map { .text($0) }, "requires": requires.map { .texts($0) },
+            "saved": .list(saved.map(\.node)), "timestamp": .instant(timestamp), "zoneEvent": zoneEvent.map { _ in .otherNumber },
+        ])
+    }
+}
+
+extension CheckpointReference: PlainWritable {
+    package var node: JSONNode { .object(["number": .count(number), "sha256": .text(sha256)]) }
+}
+
+extension RecordDocument: PlainWritable {
+    var node: JSONNode {
+        .members([
+            "changeTag": changeTag.map { .text($0) }, "created": created?.node, "modified": modified?.node, "fields": .object(fields.mapValues(\.node)),
+            "name": .text(name), "type": .text(type),
+        ])
+    }
+}
+
+extension RecordEvent: PlainWritable {
+    package var node: JSONNode { .object(["at": .instant(at), "by": .text(device)]) }
+}
+
+extension ValueDocument: PlainWritable {
+    var node: JSONNode {
+        func typed(_ type: String, _ value: JSONNode) -> JSONNode { .object(["type": .text(type), "value": value]) }
+        return switch value {
+        case .string(let text): typed("string", .text(text))
+        case .integer(let number): typed("integer", .integer(number))
+        case .boolean(let flag): typed("boolean", .boolean(flag))
+        case .date(let instant): typed("date", .instant(instant))
+        case .asset(let asset): typed("asset", asset.node)
+        case .list(let values): typed("list", .list(values.map { ValueDocument($0).node }))
+        // Left to Encodable, with the document that they stand in.
+        case .double, .bytes, .reference: .otherNumber
+        }
+    }
+}
+
+extension CloudAsset: PlainWritable {
+    package var node: JSONNode {
+        .members([
+            "path": .text(path), "size": .count(byteCount), "rawSize": .count(rawByteCount), "sha256": .text(sha256), "index": index?.node,
+        ])
+    }
+}
+
+extension CloudAssetIndex: PlainWritable {
+    package var node: JSONNode { .object(["size": .count(byteCount), "sha256": .text(sha256)]) }
+}

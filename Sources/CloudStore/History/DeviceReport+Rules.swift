@@ -32,7 +32,11 @@ extension DeviceReport {
     }
 }
 
-extension DeviceReport: PlainReadable {
+extension DeviceReport: PlainReadable, PlainWritable {
+    package var node: JSONNode {
+        .members(["device": .text(device), "role": .text(role), "token": token?.node, "clock": .instant(clock), "nonce": nonce.map { .text($0) }])
+    }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(
@@ -42,7 +46,9 @@ extension DeviceReport: PlainReadable {
     }
 }
 
-extension ChangeToken: PlainReadable {
+extension ChangeToken: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(number: try members.member("number").count(), hash: try members.member("hash").text())

@@ -12,6 +12,11 @@ package enum SealedDocument {
         seal(try StrictJSON.encode(value), named: name)
     }
 
+    /// The same, for what every export or import writes.
+    static func encode(_ value: some PlainWritable, named name: String) throws -> [UInt8] {
+        seal(try StrictJSON.encode(value), named: name)
+    }
+
     /// Seals a body that is JSON already.
     static func seal(_ body: Data, named name: String) -> [UInt8] {
         Array("{\"\(name)\":".utf8) + body + Array(",\"sha256\":\"\(ContentHash.of(body))\"}".utf8)

@@ -23,7 +23,9 @@ extension FileSystemCalls {
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
 }
 
-extension MailboxMark: PlainReadable {
+extension MailboxMark: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["folders": .object(folders.mapValues { .object(["text": .text($0.text)]) })]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         var folders: [String: FolderStamp] = [:]
         for (name, stamp) in try node.object().member("folders").object() { folders[name] = FolderStamp(try stamp.object().member("text").text()) }

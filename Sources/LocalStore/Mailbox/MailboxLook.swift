@@ -18,10 +18,12 @@ extension LocalTransaction {
     package func mailboxLook() throws -> MailboxLook? { try plainState("mailboxLook") }
 
     /// Records what a listing saw, or that the mailbox is to be listed again.
-    package func setMailboxLook(_ look: MailboxLook?) throws { try setState("mailboxLook", look) }
+    package func setMailboxLook(_ look: MailboxLook?) throws { try setPlainState("mailboxLook", look) }
 }
 
-extension MailboxLook: PlainReadable {
+extension MailboxLook: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(mark: try members.member("mark").text(), since: try members.member("since").instant())

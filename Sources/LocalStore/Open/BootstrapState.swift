@@ -34,7 +34,7 @@ extension LocalTransaction {
     package func reportNonces() throws -> ReportNonces? { try plainState("reportNonces") }
 
     /// Notes the nonces, before a report with the next one is written.
-    package func setReportNonces(_ nonces: ReportNonces?) throws { try setState("reportNonces", nonces) }
+    package func setReportNonces(_ nonces: ReportNonces?) throws { try setPlainState("reportNonces", nonces) }
 
     /// Up to that number, commits in the device's name are known to be another database's; 0 if none are.
     package func ownCommitsKnown() throws -> Int { try plainState("ownCommitsKnown") ?? 0 }
@@ -52,7 +52,9 @@ extension BootstrapNote: PlainReadable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self.init(madeZone: try node.object().member("madeZone").boolean()) }
 }
 
-extension ReportNonces: PlainReadable {
+extension ReportNonces: PlainReadable, PlainWritable {
+    package var node: JSONNode { .members(["seen": seen.map { .text($0) }, "next": .text(next)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(seen: try members.optional("seen")?.text(), next: try members.member("next").text())

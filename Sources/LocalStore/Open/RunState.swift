@@ -50,7 +50,7 @@ extension LocalTransaction {
     package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainState(kind.rawValue) }
 
     /// Records a run that ended well.
-    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setState(kind.rawValue, run) }
+    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainState(kind.rawValue, run) }
 }
 
 extension RunKind {
@@ -67,7 +67,9 @@ extension LocalDatabase {
     }
 }
 
-extension RunRecord: PlainReadable {
+extension RunRecord: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["at": .instant(at), "microseconds": .integer(microseconds)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(at: try members.member("at").instant(), microseconds: try members.member("microseconds").integer())

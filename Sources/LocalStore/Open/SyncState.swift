@@ -62,7 +62,7 @@ extension LocalTransaction {
 
     /// Records the version that is now in the database, in the transaction that brought it.
     package func setApplied(_ version: AppliedVersion) throws {
-        try setState("applied", version)
+        try setPlainState("applied", version)
         try noteLineage(version)
     }
 
@@ -70,20 +70,20 @@ extension LocalTransaction {
     package func intended() throws -> IntendedVersion? { try plainState("intended") }
 
     /// Records, or clears, the commit that is about to be put in place.
-    package func setIntended(_ version: IntendedVersion?) throws { try setState("intended", version) }
+    package func setIntended(_ version: IntendedVersion?) throws { try setPlainState("intended", version) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     package func view() throws -> String? { try plainState("view") }
 
     /// Records, or ends, a view.
-    package func setView(_ view: String?) throws { try setState("view", view) }
+    package func setView(_ view: String?) throws { try setPlainState("view", view) }
 
     /// When the last run of the role's work ended well.
     package func lastSuccess() throws -> Instant? { try plainState("lastSuccess") }
 
     /// Records that the role's work has ended well, and forgets what went wrong before.
     package func setLastSuccess(_ instant: Instant) throws {
-        try setState("lastSuccess", instant)
+        try setPlainState("lastSuccess", instant)
         try setLastFailure(nil)
     }
 
@@ -105,17 +105,14 @@ extension LocalTransaction {
     package func setDatasetState(_ state: DatasetState) throws {
         try db.execute(
             sql: "INSERT OR REPLACE INTO snapsync_datasets(name, syncTimestamp, recordCount, unknownFields) VALUES(?, ?, ?, ?)",
-            arguments: [
-                state.name, state.syncTimestamp.description, state.recordCount,
-                String(decoding: try StrictJSON.encode(state.unknownFields), as: UTF8.self),
-            ])
+            arguments: [state.name, state.syncTimestamp.description, state.recordCount, try StrictJSON.text(state.unknownFields)])
     }
 
     /// What the cloud's record of a dataset says, as ``setKnownRecord(_:of:)`` kept it; nil if it was not.
     package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try plainState("record:\(schema.name)") }
 
     /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
-    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setState("record:\(schema.name)", record) }
+    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setPlainState("record:\(schema.name)", record) }
 
     func state<T: Decodable>(_ key: String) throws -> T? {
         guard let text = try value(of: key, in: .state) else { return nil }
@@ -137,23 +134,30 @@ extension LocalTransaction {
     }
 
     func setState<T: Encodable>(_ key: String, _ value: T?) throws {
-        guard let value else {
-            return try db.execute(sql: "DELETE FROM snapsync_state WHERE key = ?", arguments: [key])
-        }
-        try db.execute(
-            sql: "INSERT OR REPLACE INTO snapsync_state VALUES(?, ?)",
-            arguments: [key, String(decoding: try StrictJSON.encode(value), as: UTF8.self)])
+        try setState(key, text: value.map { String(decoding: try StrictJSON.encode($0), as: UTF8.self) })
+    }
+
+    /// What every export or import writes, without Codable's machinery.
+    func setPlainState<T: PlainWritable>(_ key: String, _ value: T?) throws { try setState(key, text: value.map { try StrictJSON.text($0) }) }
+
+    private func setState(_ key: String, text: String?) throws {
+        guard let text else { return try KeyedStatement(db, "DELETE FROM snapsync_state WHERE key = ?").bind(.text(key)).run() }
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_state VALUES(?, ?)").bind(.text(key), .text(text)).run()
     }
 }
 
-extension AppliedVersion: PlainReadable {
+extension AppliedVersion: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(number: try members.member("number").count(), hash: try members.member("hash").text())
     }
 }
 
-extension IntendedVersion: PlainReadable {
+extension IntendedVersion: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["version": version.node, "sequences": .object(sequences.mapValues { .integer($0) })]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         var sequences: [String: Int64] = [:]
@@ -162,7 +166,9 @@ extension IntendedVersion: PlainReadable {
     }
 }
 
-extension KnownRecord: PlainReadable {
+extension KnownRecord: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["version": version.node, "document": .text(document)]) }
+
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(version: try AppliedVersion(members.member("version")), document: try members.member("document").text())

@@ -25,7 +25,7 @@ extension LocalTransaction {
     package func hasNotes(_ schemas: [DatasetSchema]) throws -> Bool {
         return try schemas.contains { schema in
             guard let id = try trackingID(schema) else { return false }
-            return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)", arguments: [id]) ?? false
+            return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
         }
     }
 
@@ -35,15 +35,15 @@ extension LocalTransaction {
     /// *seen* is the instant of the entity or tombstone that the change replaced here. Notes come in the order of statements,
     /// so of several changes of one entity each is later than the one before.
     package func foldNotes(of schemas: [DatasetSchema]) throws {
-        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
+        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             try foldNotes(of: schema, id: id)
             try classify(schema, id: id)
-            try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id])
+            try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(id)).run()
         }
         // A sequence number is never given twice: the last one stays, as a note of nothing (dataset 0).
-        try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = 0")
+        try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(0)).run()
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 

@@ -70,7 +70,7 @@ extension LocalTransaction {
 
     /// What is known of a dataset's changes, folded or not.
     package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try hasTrackingTables(), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
+        guard try hasTrackingTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
         let isComplete = try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
@@ -139,7 +139,8 @@ extension LocalTransaction {
 
     /// Whether all tables of the tracking are there; an earlier snapsync had fewer of them.
     func hasTrackingTables() throws -> Bool {
-        try Self.trackingTables.allSatisfy { try db.hasTable($0) }
+        let names = Self.trackingTables.map { "'\($0)'" }.joined(separator: ", ")
+        return try KeyedStatement(db, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(names))").integer() == Int64(Self.trackingTables.count)
     }
 
     /// Runs `body`, which replaces a dataset whole, with the dataset's triggers taken out, and puts the same ones in again.

@@ -77,7 +77,7 @@ struct MailboxRound: Sendable {
     }
 
     private func remember(_ mark: MailboxMark?, _ look: MailboxLook?, _ now: Instant) throws {
-        let text = try mark.map { String(decoding: try StrictJSON.encode($0), as: UTF8.self) }
+        let text = try mark.map { try StrictJSON.text($0) }
         guard text != look?.mark else { return }
         try SyncError.at(.apply) { try device.database.write { try $0.setMailboxLook(text.map { MailboxLook(mark: $0, since: now) }) } }
     }

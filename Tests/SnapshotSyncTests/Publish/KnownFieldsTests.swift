@@ -15,6 +15,7 @@ import Testing
         for bytes in AlteredJSON(of: text, seed: seed, count: 4000) {
             guard let plain = bytes.withUnsafeBytes({ StrictJSON.plain(SnapshotFields.self, $0) }) else { continue }
             #expect((try? StrictJSON.decodeAny(SnapshotFields.self, from: Data(bytes))) == plain, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
+            #expect(try StrictJSON.encode(plain) == StrictJSON.encodeAny(plain), "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
         }
     }
 }

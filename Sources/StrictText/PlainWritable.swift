@@ -1,0 +1,93 @@
+package import Foundation
+
+/// A control document that writes itself as a tree, without Codable's machinery: for those that an export or import writes each time.
+///
+/// The bytes are those that `Encodable` gives: keys in the order of their bytes, no white space, the fewest escapes. A tree that holds what
+/// is not written here (a control character, a number with a fraction) is left to `Encodable`.
+package protocol PlainWritable: Encodable {
+    /// The document as a tree.
+    var node: JSONNode { get }
+}
+
+extension StrictJSON {
+    /// Encodes a control document: keys sorted, no white space, `/` as it is. Equal values give equal bytes.
+    package static func encode(_ value: some PlainWritable) throws -> Data {
+        var bytes: [UInt8] = []
+        return value.node.write(to: &bytes) ? Data(bytes) : try encodeAny(value)
+    }
+
+    /// Encodes a control document as text.
+    package static func text(_ value: some PlainWritable) throws -> String {
+        var bytes: [UInt8] = []
+        return String(decoding: value.node.write(to: &bytes) ? bytes : Array(try encodeAny(value)), as: UTF8.self)
+    }
+}
+
+extension JSONNode {
+    /// A list of texts.
+    package static func texts(_ texts: [String]) -> JSONNode { .list(texts.map { .text($0) }) }
+
+    /// A number.
+    package static func count(_ number: Int) -> JSONNode { .integer(Int64(number)) }
+
+    /// An instant as its text.
+    package static func instant(_ instant: Instant) -> JSONNode { .text(instant.description) }
+
+    /// An object of those members that are there.
+    package static func members(_ members: [String: JSONNode?]) -> JSONNode { .object(members.compactMapValues { $0 }) }
+
+    /// Appends the node's text; returns false if it cannot be written here.
+    func write(to bytes: inout [UInt8]) -> Bool {
+        switch self {
+        case .null: bytes += "null".utf8
+        case .boolean(let flag): bytes += (flag ? "true" : "false").utf8
+        case .integer(let number): bytes += String(number).utf8
+        case .otherNumber: return false
+        case .text(let text): return Self.write(text, to: &bytes)
+        case .list(let nodes):
+            bytes.append(UInt8(ascii: "["))
+            for (number, node) in nodes.enumerated() {
+                if number > 0 { bytes.append(UInt8(ascii: ",")) }
+                guard node.write(to: &bytes) else { return false }
+            }
+            bytes.append(UInt8(ascii: "]"))
+        case .object(let members):
+            bytes.append(UInt8(ascii: "{"))
+            for (number, name) in members.keys.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }).enumerated() {
+                if number > 0 { bytes.append(UInt8(ascii: ",")) }
+                guard Self.write(name, to: &bytes) else { return false }
+                bytes.append(UInt8(ascii: ":"))
+                guard members[name]?.write(to: &bytes) == true else { return false }
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+        return true
+    }
+
+    private static func write(_ text: String, to bytes: inout [UInt8]) -> Bool {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            guard byte >= 0x20 else { return false }
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { bytes.append(UInt8(ascii: "\\")) }
+            bytes.append(byte)
+        }
+        bytes.append(UInt8(ascii: "\""))
+        return true
+    }
+}
+
+extension String: PlainWritable {
+    package var node: JSONNode { .text(self) }
+}
+
+extension Int: PlainWritable {
+    package var node: JSONNode { .count(self) }
+}
+
+extension Instant: PlainWritable {
+    package var node: JSONNode { .instant(self) }
+}
+
+extension [String]: PlainWritable {
+    package var node: JSONNode { .texts(self) }
+}
