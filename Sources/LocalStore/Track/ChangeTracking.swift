@@ -74,17 +74,16 @@ extension LocalTransaction {
         guard try hasTrackingTables(), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
-        let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
+        let isComplete = try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let count = try Int.fetchOne(
-            db, sql: """
-                SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
-                    SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
-                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
-                """, arguments: [id]) ?? 0
-        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
-        return TrackedChanges(isComplete: isComplete, count: count, lastSequence: last)
+        let count = try KeyedStatement(db, """
+            SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
+            """).bind(.integer(id)).integer() ?? 0
+        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
+        return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
     }
 
     /// Whether a tracked deletion is not in the applied version yet, with that instant.
@@ -159,7 +158,7 @@ extension LocalTransaction {
     /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
     func trackingID(_ schema: DatasetSchema) throws -> Int64? {
         if let known = trackingIDs[schema.name] { return known }
-        guard try hasTrackingTables(), let id = try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name]) else { return nil }
+        guard try hasTrackingTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else { return nil }
         trackingIDs[schema.name] = id
         return id
     }
