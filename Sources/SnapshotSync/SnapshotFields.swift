@@ -17,6 +17,9 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     let syncTimestamp: Instant
     let recordCount: Int
 
+    /// The most entities that a record may say its dataset has: counts are added and doubled, and come from whoever could write.
+    static let countLimit = 1 << 48
+
     init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
         self.dataFile = dataFile
         self.changeFiles = changeFiles
@@ -28,7 +31,7 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     /// Reads the fields; nil if one is missing, of another type, or if the change assets do not follow one another.
     init?(_ record: CloudRecord) {
         guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
-            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), recordCount >= 0
+            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), (0...Self.countLimit).contains(recordCount)
         else { return nil }
         var changeFiles: [CloudAsset] = []
         if let field = record.fields["changeFiles"] {

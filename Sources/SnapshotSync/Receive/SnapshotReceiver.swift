@@ -27,7 +27,7 @@ struct SnapshotReceiver: Sendable {
         let news = if let known { known } else { try await device.news() }
         let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         // While the version that the changes were made on can still be compared with.
-        let isTold = discardsChanges ? false : await MessageComposer(device: device).runIfPossible()
+        let isTold = discardsChanges ? false : try await MessageComposer(device: device).runIfPossible()
         try await TrackingRebuild(device: device).run(news)
         var local = try localState(news)
         if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
