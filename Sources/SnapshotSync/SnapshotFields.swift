@@ -87,7 +87,7 @@ extension LocalTransaction {
     /// The fields of a dataset's record in the applied version, if they were kept.
     func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
         guard let known = try knownRecord(of: schema), try known.version == applied() else { return nil }
-        return try? StrictJSON.decode(SnapshotFields.self, from: Data(known.document.utf8))
+        return try? StrictJSON.decode(SnapshotFields.self, from: known.document)
     }
 
     /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
@@ -102,5 +102,16 @@ extension LocalTransaction {
                 else { nil }
             try setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
         }
+    }
+}
+
+extension SnapshotFields: PlainReadable {
+    init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        func asset(_ node: JSONNode) throws(JSONNode.Misfit) -> CloudAsset { try CloudAsset(node) }
+        self.init(
+            dataFile: try asset(members.member("dataFile")), changeFiles: try members.member("changeFiles").list(asset),
+            changeFile: try members.optional("changeFile").map(asset), syncTimestamp: try members.member("syncTimestamp").instant(),
+            recordCount: try members.member("recordCount").count())
     }
 }

@@ -123,9 +123,9 @@ import Testing
         }
     }
 
-    @Test func theChoiceAimsAtAQuarterOfAMebibyte() throws {
+    @Test func theChoiceAimsAtAnEighthOfAMebibyte() throws {
         #expect(BlockSizing.blockEntities(sampleCount: 0, bytes: 0) == 1024)
-        #expect(BlockSizing.blockEntities(sampleCount: 256, bytes: 256 * 650) == 403)
+        #expect(BlockSizing.blockEntities(sampleCount: 256, bytes: 256 * 650) == 201)
         #expect(BlockSizing.blockEntities(sampleCount: 3, bytes: 30_000_000) == 1)
         #expect(BlockSizing.blockEntities(sampleCount: 1, bytes: 1) == 65_536)
         let probe = BlockSizeProbe(schema: try Samples.notes())
@@ -136,7 +136,18 @@ import Testing
         encoder.finish()
         let bytes = try #require(encoder.popCompleted()).bytes.count - 2 * 255
         #expect(probe.isComplete)
-        #expect(probe.blockEntities == 262_144 / (bytes / 256))
+        #expect(probe.blockEntities == 131_072 / (bytes / 256))
+    }
+
+    /// What a reader fetches that differs in so many rows: the blocks where they lie, which are larger than the mean block.
+    @Test(arguments: UInt64(1)...3) func aHundredRowsOfAMillionLieInATwentiethOfTheBlocks(seed: UInt64) {
+        let cutter = BlockCutter(blockEntities: BlockSizing.blockEntities(sampleCount: 256, bytes: 256 * 630))
+        let starts = [0] + (1..<1_000_000).filter { cutter.cuts(beforeIntegerKey: Int64($0)) } + [1_000_000]
+        var random = SeededRandom(seed: seed)
+        var rows = Set<Int>()
+        while rows.count < 100 { rows.insert(random.below(1_000_000)) }
+        let touched = zip(starts, starts.dropFirst()).filter { start, end in rows.contains { $0 >= start && $0 < end } }
+        #expect(touched.reduce(0) { $0 + $1.1 - $1.0 } < 50_000)
     }
 
     @Test func aChoiceIsKeptWhileItsBlocksFit() throws {

@@ -7,13 +7,17 @@ import SnapshotModel
 /// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
 ///
 /// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
-/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there.
+/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
+/// that was there and was marked as read or unread, with nothing else edited: all that a message can say of it.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
 
+    /// Which triggers: as they are now, or as an earlier snapsync put them in, which note the same and cost the application more.
+    enum Form { case present, earlier }
+
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
-    init?(_ db: Database, _ schema: DatasetSchema, id: Int64) throws {
+    init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
@@ -24,33 +28,52 @@ struct ChangeTriggers {
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
-            let when = "NOT EXISTS (SELECT 1 FROM snapsync_importing)" + (condition.map { " AND \($0)" } ?? "")
-            return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(when) BEGIN \(body) END")
+            let conditions = form == .earlier ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportMark.isAbsent]
+            return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.compactMap { $0 }.joined(separator: " AND ")) BEGIN \(body) END")
+        }
+        // A note of a row that is there; that it is not is the rule, and found out before anything is opened for writing.
+        func trigger(_ name: String, _ event: String, noting values: String, where row: String) -> (String, String) {
+            let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(values) FROM \(table) t WHERE \(row);"
+            return trigger(name, event, body, when: form == .earlier ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
+        // An earlier snapsync did not tell marks from other changes.
+        let kind = form == .earlier ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema)) ELSE 0 END"
         var statements = [
             trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END, NEW.\(key), \(clock), \(changed), \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), NEW.\(key), \(clock), \(changed), \(old)")),
             trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
         ]
         // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
         if let stamp {
-            let seen = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 3, t.\(key), 0, NULL, t.\(stamp) FROM \(table) t WHERE t.\(key) = NEW.\(key);"
-            statements.append(trigger("over", "BEFORE INSERT", seen))
-            statements.append(trigger("over_update", "BEFORE UPDATE OF \(key)", seen, when: "OLD.\(key) IS NOT NEW.\(key)"))
+            let seen = "3, t.\(key), 0, NULL, t.\(stamp)", row = "t.\(key) = NEW.\(key)"
+            statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
+            let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(seen) FROM \(table) t WHERE \(row);"
+            statements.append(trigger("over_update", "BEFORE UPDATE OF \(key)", body, when: "OLD.\(key) IS NOT NEW.\(key)"))
         }
         // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
         for (number, unique) in others.enumerated() {
-            let mark = """
-                INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), 1, t.\(key), \(clock), NULL, \
-                \(stamp.map { "t.\($0)" } ?? "NULL") FROM \(table) t WHERE \(unique.isTakenFrom) AND t.\(key) IS NOT NEW.\(key);
-                """
+            let seen = "1, t.\(key), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")", row = "\(unique.isTakenFrom) AND t.\(key) IS NOT NEW.\(key)"
             let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
-            statements.append(trigger("replace\(number)", "BEFORE INSERT", mark))
-            statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", mark))
+            statements.append(trigger("replace\(number)", "BEFORE INSERT", noting: seen, where: row))
+            statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", noting: seen, where: row))
         }
         self.statements = statements
+    }
+
+    /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
+    private static func mark(_ schema: DatasetSchema) -> String {
+        guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
+        let own = kind.ownColumns(of: schema)
+        let rest = schema.columns.indices.filter { !own.contains($0) && $0 != schema.keyIndex }.map { schema.columns[$0].column.sqlIdentifier }
+        let mark = schema.columns[readAt].column.sqlIdentifier
+        return " WHEN " + (["NEW.\(mark) IS NOT OLD.\(mark)"] + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"
+    }
+
+    /// Whether triggers that were found, in the order of their names, are these.
+    func areThese(_ found: [(name: String, sql: String)]) -> Bool {
+        statements.sorted { $0.name < $1.name }.elementsEqual(found) { $0.name == $1.name && $0.sql == $1.sql }
     }
 }
