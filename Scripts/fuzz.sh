@@ -23,15 +23,15 @@ shared=FuzzSupport
 case $target in
     timestamp) rooms="StrictText" length=48 ;;
     json) rooms="StrictText" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    dataset) rooms="StrictText SnapshotModel" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
+    dataset) rooms="StrictText SnapshotModel" length=1024 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
     gzip) rooms="StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
     index) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
     changes | container) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
     block) rooms="StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
     asset | rebuild) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) rooms="StrictText CloudStore" length=512 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    commit | checkpoint) rooms="StrictText CloudStore" length=2048 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    message) rooms="StrictText SnapshotModel CloudStore" length=1024 shared="$shared FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    marker) rooms="StrictText CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    commit | checkpoint) rooms="StrictText CloudStore" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    message) rooms="StrictText SnapshotModel CloudStore" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     history) rooms="StrictText SnapshotModel CloudStore" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac

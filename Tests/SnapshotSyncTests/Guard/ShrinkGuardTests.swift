@@ -35,8 +35,6 @@ import Testing
     func aCountBeyondAllOthersIsNone(_ count: Int) {
         #expect(guardian([100, count, 60]).unapproved.isEmpty)
         #expect(guardian([100, count, 40]).unapproved.map(\.number) == [3])
-        #expect(SnapshotFields(record(count)) == nil && SnapshotFields(record(-1)) == nil)
-        #expect(SnapshotFields(record(SnapshotFields.countLimit))?.recordCount == SnapshotFields.countLimit)
     }
 
     @Test func onlyTheLastSixteenCommitsCount() {
