@@ -33,7 +33,8 @@ rm -rf "$bin/codecov"
 (while sleep 60; do merge -mmin +1; done) &
 merger=$!
 status=0
-"$swift" test --skip-build --enable-code-coverage --scratch-path "$scratch" "$@" || status=$?
+# Not the tests that no run with nothing to do writes a file: each run writes its profile here.
+"$swift" test --skip IdleSyncTests --skip-build --enable-code-coverage --scratch-path "$scratch" "$@" || status=$?
 kill "$merger"
 wait "$merger" 2>/dev/null || true
 merger=""
