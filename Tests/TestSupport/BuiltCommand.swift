@@ -9,6 +9,15 @@ package enum BuiltCommand {
         try ProgramRun(path(), arguments, in: directory, environment: environment)
     }
 
+    /// Runs the command as user 65534, in no group but that user's own, where the tests run as root; else as who runs the tests.
+    ///
+    /// What it covers is not counted: that user may not write where the profiles lie, and each run would say so on standard error.
+    package static func runAsNobody(_ arguments: [String], in directory: String? = nil) throws -> ProgramRun {
+        let drop = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
+        let words = drop + [try path()] + arguments
+        return try ProgramRun(words[0], Array(words.dropFirst()), in: directory, environment: ["LLVM_PROFILE_FILE": "/dev/null"])
+    }
+
     /// Starts the command.
     package static func start(_ arguments: [String], in directory: String? = nil) throws -> RunningProgram {
         try RunningProgram(path(), arguments, in: directory)

@@ -6,9 +6,7 @@ import Testing
 @Suite struct PermissionTests {
     /// Runs the command as a user who owns nothing here.
     private func runUnprivileged(_ line: String, in scene: Scene) throws -> ProgramRun {
-        let words = [try BuiltCommand.path()] + line.split(separator: " ").map(String.init)
-        let drop = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : []
-        return try ProgramRun((drop + words)[0], Array((drop + words).dropFirst()), in: scene.scratch.path)
+        try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path)
     }
 
     /// Whether nobody may run the command where it was built.

@@ -66,7 +66,7 @@ import Testing
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --share group")
         try scene.succeed("export --db phone.db")
         func asOther(_ line: String) throws -> ProgramRun {
-            try ProgramRun("setpriv", ["--reuid=65534", "--regid=65534", "--clear-groups", BuiltCommand.path()] + line.split(separator: " ").map(String.init), in: scene.scratch.path)
+            try BuiltCommand.runAsNobody(line.split(separator: " ").map(String.init), in: scene.scratch.path)
         }
         for line in ["init --db theirs/watch.db --cloud cloud --role reader --device watch --create", "sync --db theirs/watch.db"] {
             let run = try asOther(line)
