@@ -13,7 +13,10 @@ RUNS ?= 1000000
 
 # Libdeflate compresses with libdeflate instead of zlib; each choice has a build directory of its own.
 TRAITS ?=
-STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS))
+# At a fixed address, without names that only a debugger asks for: what is installed is run from cron every few minutes, and nearly two
+# milliseconds of each run went by on a hundred thousand addresses that were the same every time. LINK= keeps them random.
+LINK ?= -Xlinker -no-pie -Xlinker --no-export-dynamic
+STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
 .PHONY: help setup build demo test torture fuzz faults coverage bench install clean
 
@@ -50,7 +53,7 @@ coverage: setup ## line coverage of the library by its tests, every room and the
 	@Scripts/coverage.sh
 
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
-	@Benchmarks/run.sh
+	@LINK="$(LINK)" Benchmarks/run.sh
 
 install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local); TRAITS=Libdeflate: with libdeflate
 	$(SWIFT) build $(STATIC) --product snapsync

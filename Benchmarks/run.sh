@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then a cloud directory beside SQLite.
 # SIZES, ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
-# LIBDEFLATE=1 measures the build with libdeflate, too.
+# LIBDEFLATE=1 measures the build with libdeflate, too; LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 Benchmarks/setup.sh
 built() { # built SCRATCH PRODUCT OPTION...: builds, and prints where the program is
     local scratch=$1 product=$2
     shift 2
-    ${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" --product "$product" "$@" >&2
-    echo "$(${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" --show-bin-path "$@")/$product"
+    ${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" ${LINK:-} --product "$product" "$@" >&2
+    echo "$(${SWIFT:-swift} build -c release --static-swift-stdlib --scratch-path "$scratch" ${LINK:-} --show-bin-path "$@")/$product"
 }
 rounds="${ROUNDS:-3}"
 if [ "${ONLY:-datasets}" = datasets ]; then

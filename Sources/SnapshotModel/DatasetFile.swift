@@ -20,8 +20,12 @@ package enum DatasetFile {
     /// Reads a dataset file.
     ///
     /// - Throws: `JSONFault`, `DecodingError` or ``SchemaError``; nothing is guessed.
-    package static func decode(_ data: Data) throws -> [DatasetSchema] {
-        let document = try StrictJSON.decode(Document.self, from: data)
+    package static func decode(_ data: Data) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: data)) }
+
+    /// Reads a dataset file's text, as it is kept in a database.
+    package static func decode(_ text: String) throws -> [DatasetSchema] { try schemas(of: StrictJSON.decode(Document.self, from: text)) }
+
+    private static func schemas(of document: Document) throws -> [DatasetSchema] {
         guard document.formatVersion == formatVersion else {
             throw SchemaError(dataset: "", reason: "the dataset file has formatVersion \(document.formatVersion), this program knows \(formatVersion)")
         }
@@ -40,7 +44,7 @@ package enum DatasetFile {
         try StrictJSON.encode(Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)))
     }
 
-    private struct Document: Codable {
+    struct Document: Codable, PlainReadable {
         let formatVersion: Int
         let datasets: [Dataset]
 
@@ -55,9 +59,15 @@ package enum DatasetFile {
             formatVersion = try container.decode(Int.self, forKey: .formatVersion)
             datasets = try container.decode([Dataset].self, forKey: .datasets)
         }
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) {
+            let members = try node.members(known: ["formatVersion", "datasets"])
+            formatVersion = try members.member("formatVersion").count()
+            datasets = try members.member("datasets").list { node throws(JSONNode.Misfit) in try Dataset(node) }
+        }
     }
 
-    private struct Dataset: Codable {
+    struct Dataset: Codable {
         let name: String
         let table: String
         let key: String
@@ -91,6 +101,18 @@ package enum DatasetFile {
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
+        init(_ node: JSONNode) throws(JSONNode.Misfit) {
+            let members = try node.members(known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "columns"])
+            name = try members.member("name").text()
+            table = try members.optional("table")?.text() ?? name
+            key = try members.member("key").text()
+            timestamp = try members.optional("timestamp")?.text()
+            recordType = try members.optional("recordType")?.text()
+            recordName = try members.optional("recordName")?.text()
+            merge = try members.optional("merge").map { node throws(JSONNode.Misfit) in try node.oneOf() }
+            columns = try members.member("columns").list { node throws(JSONNode.Misfit) in try Column(node) }
+        }
+
         func schema() throws -> DatasetSchema {
             try DatasetSchema(
                 name: name, table: table, key: key, timestamp: timestamp,
@@ -99,7 +121,7 @@ package enum DatasetFile {
         }
     }
 
-    private struct Column: Codable {
+    struct Column: Codable {
         let name: String
         let type: ColumnKind
         let column: String?
@@ -120,6 +142,14 @@ package enum DatasetFile {
             column = try container.decodeIfPresent(String.self, forKey: .column)
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
         }
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) {
+            let members = try node.members(known: ["name", "type", "column", "optional"])
+            name = try members.member("name").text()
+            type = try members.member("type").oneOf()
+            column = try members.optional("column")?.text()
+            optional = try members.optional("optional")?.boolean()
+        }
     }
 }
 
@@ -135,5 +165,20 @@ extension DatasetFile {
             }
         let place = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
         return "\(place.isEmpty ? "the document" : String(place.drop { $0 == "." })): \(reason)"
+    }
+}
+
+extension JSONNode {
+    /// The members of an object that has none but these.
+    fileprivate func members(known: [String]) throws(Misfit) -> [String: JSONNode] {
+        let members = try object()
+        guard members.keys.allSatisfy(known.contains) else { throw Misfit() }
+        return members
+    }
+
+    /// The value that the text names.
+    fileprivate func oneOf<T: RawRepresentable<String>>() throws(Misfit) -> T {
+        guard let value = T(rawValue: try text()) else { throw Misfit() }
+        return value
     }
 }

@@ -17,6 +17,9 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     let syncTimestamp: Instant
     let recordCount: Int
 
+    /// The most entities that a record may say its dataset has: counts are added and doubled, and come from whoever could write.
+    static let countLimit = 1 << 48
+
     init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
         self.dataFile = dataFile
         self.changeFiles = changeFiles
@@ -28,7 +31,7 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     /// Reads the fields; nil if one is missing, of another type, or if the change assets do not follow one another.
     init?(_ record: CloudRecord) {
         guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
-            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), recordCount >= 0
+            case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), (0...Self.countLimit).contains(recordCount)
         else { return nil }
         var changeFiles: [CloudAsset] = []
         if let field = record.fields["changeFiles"] {
@@ -84,7 +87,7 @@ extension LocalTransaction {
     /// The fields of a dataset's record in the applied version, if they were kept.
     func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
         guard let known = try knownRecord(of: schema), try known.version == applied() else { return nil }
-        return try? StrictJSON.decode(SnapshotFields.self, from: Data(known.document.utf8))
+        return try? StrictJSON.decode(SnapshotFields.self, from: known.document)
     }
 
     /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
@@ -99,5 +102,16 @@ extension LocalTransaction {
                 else { nil }
             try setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
         }
+    }
+}
+
+extension SnapshotFields: PlainReadable {
+    init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        func asset(_ node: JSONNode) throws(JSONNode.Misfit) -> CloudAsset { try CloudAsset(node) }
+        self.init(
+            dataFile: try asset(members.member("dataFile")), changeFiles: try members.member("changeFiles").list(asset),
+            changeFile: try members.optional("changeFile").map(asset), syncTimestamp: try members.member("syncTimestamp").instant(),
+            recordCount: try members.member("recordCount").count())
     }
 }

@@ -21,9 +21,12 @@ public struct Instant: Hashable, Sendable, Comparable {
         left.microseconds < right.microseconds
     }
 
-    /// The instant that many microseconds later (earlier, if negative).
+    /// The instant that many microseconds later (earlier, if negative); the last one that a text can name, where that is earlier,
+    /// for an instant that nobody could read must not be made out of one that somebody wrote.
     public func advanced(byMicroseconds count: Int64) -> Instant {
-        Instant(microseconds: microseconds + count)
+        let (sum, isBeyond) = microseconds.addingReportingOverflow(count)
+        guard count < 0 else { return Instant(microseconds: isBeyond ? Instant.representable.upperBound : min(sum, Instant.representable.upperBound)) }
+        return isBeyond ? .distantPast : Instant(microseconds: sum)
     }
 }
 

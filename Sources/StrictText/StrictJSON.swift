@@ -15,7 +15,10 @@ package enum StrictJSON {
     /// Decodes one control document.
     ///
     /// - Throws: ``JSONFault`` where the text is not strict JSON, else `DecodingError`.
-    package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
+    package static func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { try decodeAny(type, from: data) }
+
+    /// The way that is open to every type.
+    package static func decodeAny<T: Decodable>(_ type: T.Type, from data: Data) throws -> T {
         try data.withUnsafeBytes { try check($0) }
         return try JSONDecoder().decode(type, from: data)
     }

@@ -36,6 +36,11 @@ struct Snapsync: AsyncParsableCommand {
 
     static func main() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
-        await main(nil)
+        guard let line = ScheduledLine(CommandLine.arguments.dropFirst()) else { return await main(nil) }
+        do {
+            try await line.run()
+        } catch {
+            exit(withError: error)
+        }
     }
 }

@@ -1,8 +1,9 @@
 import Foundation
-import SnapshotModel
+@testable import SnapshotModel
 
 /// Dataset files: what is read is written as a file that reads as the same.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
+    expectSameReading(DatasetFile.Document.self, bytes)
     let schemas: [DatasetSchema]
     do {
         schemas = try DatasetFile.decode(Data(bytes))

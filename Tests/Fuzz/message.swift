@@ -13,6 +13,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
         _ = try? StrictJSON.decode(SyncUpdateMessage.self, from: message.body)
     }
     _ = try? StrictJSON.decode(SyncUpdateMessage.self, from: Data(bytes))
+    expectSameReading(DeviceReport.self, bytes)
     let report = SealedDocument.seal(Data(bytes), named: DeviceReport.sealName)
     _ = try? DeviceReport(report, of: "watch", at: "report")
 }

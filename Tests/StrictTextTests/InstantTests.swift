@@ -42,6 +42,16 @@ import Testing
         }
     }
 
+    @Test func noInstantIsMadeThatNoTextCanName() throws {
+        let last = try Instant(parsing: "9999-12-31T23:59:59.999999Z")
+        #expect(last.advanced(byMicroseconds: 1) == last && last.advanced(byMicroseconds: .max) == last)
+        #expect(last.advanced(byMicroseconds: -1).advanced(byMicroseconds: 1) == last)
+        #expect(Instant(microseconds: 0).advanced(byMicroseconds: -7) == Instant(microseconds: -7))
+        // What an earlier build stored beyond the last is brought back to it.
+        #expect(Instant(microseconds: last.microseconds + 5).advanced(byMicroseconds: 1) == last)
+        #expect(Instant.distantPast.advanced(byMicroseconds: -1) == .distantPast && Instant.distantPast.advanced(byMicroseconds: 1) > .distantPast)
+    }
+
     @Test func instantsAreOrderedByTimeAndNotByText() throws {
         let earlier = try Instant(parsing: "2026-01-01T01:30:00+02:00"), later = try Instant(parsing: "2026-01-01T00:00:00Z")
         #expect(earlier < later)

@@ -39,6 +39,10 @@ import Testing
             ("commit['saved'] = 'none'", "saved: a value of another type is expected"),
             ("del commit['nonce']", "'nonce' is missing"),
             ("\(Self.asset)['size'] = -1", "an impossible size or hash"),
+            // Sizes are added up somewhere: none may make the sum too large for a number.
+            ("\(Self.asset)['size'] = (1 << 63) - 1", "an impossible size or hash"),
+            ("\(Self.asset)['rawSize'] = (1 << 63) - 1", "an impossible size or hash"),
+            ("commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [{'type': 'asset', 'value': dict(\(Self.asset), size=1 << 62)}] * 4}", "an impossible size or hash"),
             ("\(Self.asset)['sha256'] = 'zz'", "an impossible size or hash"),
             ("\(Self.asset)['index']['size'] = 1 << 40", "an impossible size or hash"),
         ] as [(String, String)] {
@@ -54,6 +58,8 @@ import Testing
         for (edit, says) in [
             ("del commit['saved'][0]['fields']['recordCount']", "lacks dataFile, syncTimestamp or recordCount"),
             ("commit['saved'][0]['fields']['dataFile'] = {'type': 'string', 'value': 'x'}", "lacks dataFile, syncTimestamp or recordCount"),
+            ("commit['saved'][0]['fields']['recordCount']['value'] = (1 << 63) - 1", "lacks dataFile, syncTimestamp or recordCount"),
+            ("commit['saved'][0]['fields']['recordCount']['value'] = -1 << 63", "lacks dataFile, syncTimestamp or recordCount"),
             ("commit['saved'][0]['fields']['recordCount']['value'] = 21", "the block index does not fit the record and the file"),
             ("commit['saved'][0]['fields']['syncTimestamp']['value'] = '2025-01-01T00:00:00Z'", "names another dataset or time than the record"),
             ("\(Self.asset)['rawSize'] += 1", "the block index does not fit the record and the file"),

@@ -1,5 +1,5 @@
 import Foundation
-import StrictText
+package import StrictText
 
 /// `cloud.json`: what makes a directory a cloud, and this cloud no other.
 enum CloudMarker {
@@ -22,16 +22,16 @@ enum CloudMarker {
     }
 
     /// Decodes a document that says its format version; a newer one may look otherwise but for that.
-    static func decode<T: Decodable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+    static func decode<T: PlainReadable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
         do {
-            let version = try StrictJSON.decode(Version.self, from: Data(bytes)).formatVersion
+            let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion
             guard version <= formatVersion else {
                 throw CloudError(
                     .incompatibleVersion, at: place, "format version \(version); this program knows version \(formatVersion)",
                     hint: "update snapsync on this device")
             }
             guard version > 0 else { throw CloudError(.damaged, at: place, "no such format version", hint: SealedDocument.damageHint) }
-            return try StrictJSON.decode(type, from: Data(bytes))
+            return try StrictJSON.decode(type, from: bytes[...])
         } catch let error as CloudError {
             throw error
         } catch let fault as JSONFault {
@@ -43,7 +43,17 @@ enum CloudMarker {
         }
     }
 
-    private struct Version: Decodable {
+    private struct Version: PlainReadable {
         let formatVersion: Int
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) { formatVersion = try node.object().member("formatVersion").count() }
+    }
+}
+
+extension CloudIdentity: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(
+            formatVersion: try members.member("formatVersion").count(), uuid: try members.member("uuid").text(), container: try members.member("container").text())
     }
 }

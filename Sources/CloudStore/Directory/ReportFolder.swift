@@ -14,7 +14,9 @@ struct ReportFolder {
         for _ in 0..<8 {
             let counters = try counters(in: folder)
             if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
-            let next = (counters.last ?? 0) + 1
+            let last = counters.last ?? 0
+            // After the largest, which anyone may have laid there, comes the first free one; the others are removed below.
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
             guard try zone.files.put(bytes, as: "\(CloudNames.digits(next)).json", in: folder) != .taken else { continue }
             for old in counters { try folder.remove("\(CloudNames.digits(old)).json") }
             return

@@ -86,7 +86,7 @@ struct VerifiedCommit {
 extension CommitDocument {
     /// Says what is wrong with the document as commit `number` of `history`, or nil.
     func fault(number: Int, of history: HistoryID) -> String? {
-        guard self.number == number else { return "the commit says another number than its name" }
+        guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
         guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }

@@ -1,4 +1,4 @@
-import StrictText
+package import StrictText
 
 extension DeviceReport {
     static let sealName = "report"
@@ -29,5 +29,22 @@ extension DeviceReport {
     /// Whether it says something that `last` did not, or `last` is a day old (or from a clock that was ahead by one).
     func isNews(after last: DeviceReport) -> Bool {
         role != last.role || token != last.token || nonce != last.nonce || abs(clock.microseconds - last.clock.microseconds) >= CommitClock.dayInMicroseconds
+    }
+}
+
+extension DeviceReport: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(
+            device: try members.member("device").text(), role: try members.member("role").text(),
+            token: try members.optional("token").map { node throws(JSONNode.Misfit) in try ChangeToken(node) }, clock: try members.member("clock").instant(),
+            nonce: try members.optional("nonce")?.text())
+    }
+}
+
+extension ChangeToken: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(number: try members.member("number").count(), hash: try members.member("hash").text())
     }
 }

@@ -75,8 +75,13 @@ extension CloudRecord {
 }
 
 extension CloudAsset {
+    /// The most bytes that an asset may say it has, compressed or not: 4 TiB. Sizes are added up, those of all assets that the
+    /// largest control document can name too, and no commit may make such a sum too large for a number.
+    private static let sizeLimit = 1 << 42
+
     fileprivate var isPlausible: Bool {
-        guard byteCount >= 0, rawByteCount >= 0, ContentHash.isHash(sha256) else { return false }
+        let sizes = 0...Self.sizeLimit
+        guard sizes.contains(byteCount), sizes.contains(rawByteCount), ContentHash.isHash(sha256) else { return false }
         guard let index else { return true }
         return (0...CloudRecord.indexByteLimit).contains(index.byteCount) && ContentHash.isHash(index.sha256)
     }

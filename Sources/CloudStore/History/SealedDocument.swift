@@ -23,9 +23,22 @@ package enum SealedDocument {
     package static func decode<T: Decodable>(
         _ type: T.Type, named name: String, from bytes: [UInt8], at place: String
     ) throws(CloudError) -> T {
+        try decode(named: name, from: bytes, at: place) { try StrictJSON.decode(type, from: Data($0)) }
+    }
+
+    /// The same, for what every run reads.
+    static func decode<T: PlainReadable>(
+        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String
+    ) throws(CloudError) -> T {
+        try decode(named: name, from: bytes, at: place) { try StrictJSON.decode(type, from: $0) }
+    }
+
+    private static func decode<T>(
+        named name: String, from bytes: [UInt8], at place: String, _ decode: (ArraySlice<UInt8>) throws -> T
+    ) throws(CloudError) -> T {
         let body = try self.body(of: bytes, named: name, at: place)
         do {
-            return try StrictJSON.decode(type, from: Data(body))
+            return try decode(body)
         } catch let fault as JSONFault {
             throw CloudError(.damaged, at: place, "not the JSON of a \(name): \(fault)", hint: damageHint)
         } catch let error as CloudError {

@@ -1,3 +1,5 @@
+package import StrictText
+
 /// A mark of the mailbox's folders, by which a later look tells whether anything may have come or gone since, without listing them.
 ///
 /// Equal marks say nothing of what came in the very moment that the mark was taken: a file system's clock may stand still for
@@ -19,4 +21,12 @@ extension FileSystemCalls {
     /// The stamp of an open directory; nil where its times tell nothing of what other machines do, as of a file system that is
     /// only made up.
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
+}
+
+extension MailboxMark: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        var folders: [String: FolderStamp] = [:]
+        for (name, stamp) in try node.object().member("folders").object() { folders[name] = FolderStamp(try stamp.object().member("text").text()) }
+        self.folders = folders
+    }
 }

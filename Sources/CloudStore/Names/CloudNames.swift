@@ -7,6 +7,10 @@ package enum CloudNames {
     package static let commits = "commits", checkpoints = "checkpoints", assets = "assets"
     package static let messages = "messages", devices = "devices"
 
+    /// The largest number of a commit, checkpoint or report. Anyone may lay a file of any name there, and whoever counts on
+    /// from the largest integer would end.
+    package static let largestNumber = 999_999_999_999_999_999
+
     /// Whether `text` may name a zone, a record, a device or a role.
     package static func isName(_ text: String) -> Bool {
         let bytes = text.utf8
@@ -41,9 +45,9 @@ package enum CloudNames {
         return number(ofDigits: name.utf8.dropLast(5))
     }
 
-    /// The number that exactly 20 digits stand for, from 1; nil for anything else.
+    /// The number that exactly 20 digits stand for, from 1 to ``largestNumber``; nil for anything else.
     package static func number(ofDigits text: Substring.UTF8View) -> Int? {
-        guard text.count == 20, text.allSatisfy(isDigit), let number = Int(String(Substring(text))), number > 0 else { return nil }
+        guard text.count == 20, text.allSatisfy(isDigit), let number = Int(String(Substring(text))), (1...largestNumber).contains(number) else { return nil }
         return number
     }
 

@@ -8,12 +8,14 @@ struct HistoryExamination {
     let token: ChangeToken?
     /// Checkpoints that pins name.
     let pinned: [CheckpointReference]
+    /// In documents of so many bytes, which bit was flipped is looked for.
+    var flipLimit = OneBitFlip.byteLimit
 
     /// What is wrong, newest commit first, then the checkpoints.
     ///
     /// - Throws: ``CloudError`` with `.incompatibleVersion`, and whatever listing and reading throw.
     func run() throws -> [DamagedDocument] {
-        var commits = try Commits(zone)
+        var commits = try Commits(zone, flipLimit: flipLimit)
         let damaged = try commits.mend(copies: copies(in: CloudNames.commits), token: token)
         return damaged + (try checkpoints(commits))
     }
@@ -69,7 +71,7 @@ struct HistoryExamination {
         for start in below {
             if let bytes = try? fold(from: start, to: reference.number, commits), ContentHash.of(bytes) == reference.sha256 { return (bytes, "the commits that it follows from") }
         }
-        return bytes.flatMap { OneBitFlip.mend($0, sha256: reference.sha256) }.map { ($0, "itself: one bit was flipped") }
+        return bytes.flatMap { OneBitFlip.mend($0, limit: flipLimit, sha256: reference.sha256) }.map { ($0, "itself: one bit was flipped") }
     }
 
     private func fold(from start: (key: CheckpointReference, value: [UInt8])?, to number: Int, _ commits: Commits) throws -> [UInt8]? {
@@ -85,14 +87,15 @@ struct HistoryExamination {
 /// The commits of a zone, each looked at by itself.
 private struct Commits {
     private let zone: ZoneFolder
+    private let flipLimit: Int
     /// Those whose bytes are known: sound ones, and those that were found again.
     private(set) var known: [Int: (bytes: [UInt8], verified: VerifiedCommit)] = [:]
     /// Those that are there and damaged: what is wrong, and what is there, if it can be read.
     private var faults: [Int: (reason: String, bytes: [UInt8]?)] = [:]
     private let numbers: [Int]
 
-    init(_ zone: ZoneFolder) throws {
-        self.zone = zone
+    init(_ zone: ZoneFolder, flipLimit: Int) throws {
+        (self.zone, self.flipLimit) = (zone, flipLimit)
         numbers = try zone.commitNumbers()
         for number in numbers {
             var bytes: [UInt8]?
@@ -138,9 +141,9 @@ private struct Commits {
         }
         // Without a hash a copy may be the commit that lost this number to another.
         if expected != nil, let copy = copies.first(where: { isRight($0.bytes) }) { return (copy.bytes, "the copy \(copy.name)") }
-        if let bytes = faults[number]?.bytes, let mended = OneBitFlip.mend(bytes, isRight) { return (mended, "itself: one bit was flipped") }
+        if let bytes = faults[number]?.bytes, let mended = OneBitFlip.mend(bytes, limit: flipLimit, isRight) { return (mended, "itself: one bit was flipped") }
         for copy in copies where DamagedName.original(of: copy.name) == "\(CloudNames.digits(number)).json" {
-            if let mended = OneBitFlip.mend(copy.bytes, isRight) { return (mended, "\(copy.name): one bit was flipped") }
+            if let mended = OneBitFlip.mend(copy.bytes, limit: flipLimit, isRight) { return (mended, "\(copy.name): one bit was flipped") }
         }
         return nil
     }

@@ -15,8 +15,15 @@ package struct MailboxLook: Hashable, Sendable, Codable {
 
 extension LocalTransaction {
     /// What the last listing of the mailbox saw; nil if it is to be listed.
-    package func mailboxLook() throws -> MailboxLook? { try state("mailboxLook") }
+    package func mailboxLook() throws -> MailboxLook? { try plainState("mailboxLook") }
 
     /// Records what a listing saw, or that the mailbox is to be listed again.
     package func setMailboxLook(_ look: MailboxLook?) throws { try setState("mailboxLook", look) }
+}
+
+extension MailboxLook: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(mark: try members.member("mark").text(), since: try members.member("since").instant())
+    }
 }

@@ -63,7 +63,7 @@ extension LocalTransaction {
 
     /// How many messages of this device may wait in the mailbox, as set here; nil if it was not set.
     package func messageLimit() throws -> Int? {
-        try String.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = 'messageLimit'").flatMap(Int.init)
+        try value(of: "messageLimit", in: .state).flatMap(Int.init)
     }
 
     /// Sets how many messages of this device may wait in the mailbox.

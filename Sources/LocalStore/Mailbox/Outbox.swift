@@ -38,14 +38,15 @@ extension LocalTransaction {
                 AND CASE WHEN o.state IN ('local', 'same') THEN o.version = ?3 WHEN o.state = 'applied' THEN o.covers = 0 ELSE 1 END)
             """
         let statement = try KeyedStatement(db, """
-            SELECT key, seq, at, state FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
+            SELECT key, seq, at, state, isMark FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
             ORDER BY key LIMIT ?4
             """).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
         var changes: [UntoldChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
             changes.append(UntoldChange(
-                key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue)))
+                key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
+                isMark: statement.integer(4) == 1))
         }
         return changes
     }

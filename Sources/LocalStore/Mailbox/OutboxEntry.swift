@@ -45,6 +45,8 @@ package struct UntoldChange: Sendable, Hashable {
     package let sequence: Int64
     package let instant: Instant
     package let isDeletion: Bool
+    /// Whether the row was marked as read or unread since the applied version, and nothing else of it edited.
+    package let isMark: Bool
 }
 
 /// An entry about an entity that has a tracked change: an unanswered message, or the entry of the very change.

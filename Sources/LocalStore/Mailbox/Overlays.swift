@@ -30,6 +30,15 @@ extension LocalTransaction {
         return told
     }
 
+    /// Whether the publisher has refused what was told of an entity's tracked change.
+    package func isRefused(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema), try hasMailbox() else { return false }
+        return try KeyedStatement(db, """
+            SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_changes c ON o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
+            WHERE c.dataset = ? AND c.key = ? AND o.state = 'refused')
+            """).bind(.integer(id), .key(key)).integer() == 1
+    }
+
     /// The keys that ``overlayChange(of:in:)`` marked in the merge that is under way.
     package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema) else { return [] }

@@ -1,4 +1,5 @@
 import GRDB
+package import StrictText
 
 /// How a database came to its zone: what `init` noted, in the transaction that wrote the settings.
 package struct BootstrapNote: Hashable, Sendable, Codable {
@@ -24,19 +25,19 @@ package struct ReportNonces: Hashable, Sendable, Codable {
 
 extension LocalTransaction {
     /// What `init` noted; nil in a database that an earlier snapsync has set up.
-    package func bootstrapNote() throws -> BootstrapNote? { try state("bootstrap") }
+    package func bootstrapNote() throws -> BootstrapNote? { try plainState("bootstrap") }
 
     /// Notes how the database came to its zone.
     package func setBootstrapNote(_ note: BootstrapNote) throws { try setState("bootstrap", note) }
 
     /// The nonces of this database's reports; nil before the first.
-    package func reportNonces() throws -> ReportNonces? { try state("reportNonces") }
+    package func reportNonces() throws -> ReportNonces? { try plainState("reportNonces") }
 
     /// Notes the nonces, before a report with the next one is written.
     package func setReportNonces(_ nonces: ReportNonces?) throws { try setState("reportNonces", nonces) }
 
     /// Up to that number, commits in the device's name are known to be another database's; 0 if none are.
-    package func ownCommitsKnown() throws -> Int { try state("ownCommitsKnown") ?? 0 }
+    package func ownCommitsKnown() throws -> Int { try plainState("ownCommitsKnown") ?? 0 }
 
     /// Notes that the commits in the device's name up to that number are another database's.
     package func setOwnCommitsKnown(_ number: Int) throws { try setState("ownCommitsKnown", number) }
@@ -44,5 +45,16 @@ extension LocalTransaction {
     /// Gives the device another name.
     package func setDevice(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
+    }
+}
+
+extension BootstrapNote: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) { self.init(madeZone: try node.object().member("madeZone").boolean()) }
+}
+
+extension ReportNonces: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(seen: try members.optional("seen")?.text(), next: try members.member("next").text())
     }
 }

@@ -8,14 +8,19 @@ enum ColumnAffinity {
 
     /// The affinity of a column that was declared with that type.
     init(declared type: String) {
-        let type = type.uppercased()
-        if type.contains("INT") {
+        let name = Array(type.asciiLowercased.utf8)
+        func has(_ parts: StaticString...) -> Bool {
+            parts.contains { part in
+                name.indices.contains { name[$0...].starts(with: UnsafeBufferPointer(start: part.utf8Start, count: part.utf8CodeUnitCount)) }
+            }
+        }
+        if has("int") {
             self = .integer
-        } else if ["CHAR", "CLOB", "TEXT"].contains(where: type.contains) {
+        } else if has("char", "clob", "text") {
             self = .text
-        } else if type.isEmpty || type.contains("BLOB") {
+        } else if name.isEmpty || has("blob") {
             self = .blob
-        } else if ["REAL", "FLOA", "DOUB"].contains(where: type.contains) {
+        } else if has("real", "floa", "doub") {
             self = .real
         } else {
             self = .numeric

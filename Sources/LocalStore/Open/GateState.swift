@@ -127,9 +127,7 @@ extension LocalTransaction {
     }
 
     private func gateSetting(_ key: String) throws -> String? {
-        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) else { return nil }
-        guard let value = try? row.decode(String.self, atIndex: 0) else { throw damaged("snapsync_settings", "the setting '\(key)' is not text") }
-        return value
+        try value(of: key, in: .settings)
     }
 
     private func setGateSetting(_ key: String, _ value: String?) throws {

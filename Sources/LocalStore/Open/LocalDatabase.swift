@@ -39,8 +39,8 @@ package final class LocalDatabase: Sendable {
     private static func open(_ path: String) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer"))
-            // A file that is no database is found by the first look into it.
-            try queue.read { db in
+            // A file that is no database is found by the first look into it. It changes nothing, and needs no transaction that says so.
+            try queue.inDatabase { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
                 guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
                     throw LocalStoreError(.schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys", hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")

@@ -15,10 +15,8 @@ extension LocalTransaction {
     /// Reads what an operator has decided; what nobody has is as it always was.
     package func operatorSettings() throws -> OperatorSettings {
         func number(_ key: String) throws -> Int? {
-            guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) else { return nil }
-            guard let text = try? row.decode(String.self, atIndex: 0), let value = Int(text), value > 0 else {
-                throw damaged("snapsync_settings", "the setting '\(key)' is not a number")
-            }
+            guard let text = try value(of: key, in: .settings) else { return nil }
+            guard let value = Int(text), value > 0 else { throw damaged("snapsync_settings", "the setting '\(key)' is not a number") }
             return value
         }
         return OperatorSettings(assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"))

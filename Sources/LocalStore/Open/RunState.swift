@@ -47,7 +47,7 @@ extension LocalTransaction {
     package func setLastFailure(_ failure: RunFailure?) throws { try setState("lastFailure", failure) }
 
     /// The last run of a kind that ended well; nil before the first.
-    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try state(kind.rawValue) }
+    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainState(kind.rawValue) }
 
     /// Records a run that ended well.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setState(kind.rawValue, run) }
@@ -64,5 +64,12 @@ extension LocalDatabase {
     /// - Throws: ``LocalStoreError`` if it could not be written.
     package func note(_ failure: RunFailure) throws {
         try withoutWaiting { try $0.setLastFailure(failure) }
+    }
+}
+
+extension RunRecord: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(at: try members.member("at").instant(), microseconds: try members.member("microseconds").integer())
     }
 }

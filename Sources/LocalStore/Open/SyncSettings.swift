@@ -45,13 +45,10 @@ extension LocalTransaction {
             throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
-            guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) else {
-                throw damaged("snapsync_settings", "the setting '\(key)' is missing")
-            }
-            guard let value = try? row.decode(String.self, atIndex: 0) else { throw damaged("snapsync_settings", "the setting '\(key)' is not text") }
+            guard let value = try self.value(of: key, in: .settings) else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }
             return value
         }
-        func isSet(_ key: String) throws -> Bool { try String.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = ?", arguments: [key]) == "1" }
+        func isSet(_ key: String) throws -> Bool { try self.value(of: key, in: .settings) == "1" }
         guard try value("formatVersion") == "1" else {
             throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
         }
@@ -60,7 +57,7 @@ extension LocalTransaction {
         }
         let datasets: [DatasetSchema]
         do {
-            datasets = try DatasetFile.decode(Data(try value("datasets").utf8))
+            datasets = try DatasetFile.decode(try value("datasets"))
         } catch let error as LocalStoreError {
             throw error
         } catch {

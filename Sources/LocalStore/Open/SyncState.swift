@@ -58,7 +58,7 @@ public struct DatasetState: Hashable, Sendable {
 
 extension LocalTransaction {
     /// The version that was applied or published last; nil before the first.
-    package func applied() throws -> AppliedVersion? { try state("applied") }
+    package func applied() throws -> AppliedVersion? { try plainState("applied") }
 
     /// Records the version that is now in the database, in the transaction that brought it.
     package func setApplied(_ version: AppliedVersion) throws {
@@ -67,19 +67,19 @@ extension LocalTransaction {
     }
 
     /// The commit that a publisher was about to put in place; nil if none is under way.
-    package func intended() throws -> IntendedVersion? { try state("intended") }
+    package func intended() throws -> IntendedVersion? { try plainState("intended") }
 
     /// Records, or clears, the commit that is about to be put in place.
     package func setIntended(_ version: IntendedVersion?) throws { try setState("intended", version) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
-    package func view() throws -> String? { try state("view") }
+    package func view() throws -> String? { try plainState("view") }
 
     /// Records, or ends, a view.
     package func setView(_ view: String?) throws { try setState("view", view) }
 
     /// When the last run of the role's work ended well.
-    package func lastSuccess() throws -> Instant? { try state("lastSuccess") }
+    package func lastSuccess() throws -> Instant? { try plainState("lastSuccess") }
 
     /// Records that the role's work has ended well, and forgets what went wrong before.
     package func setLastSuccess(_ instant: Instant) throws {
@@ -94,7 +94,7 @@ extension LocalTransaction {
                 return DatasetState(
                     name: try row.decode(atIndex: 0), syncTimestamp: try Instant(parsing: row.decode(String.self, atIndex: 1)),
                     recordCount: try row.decode(atIndex: 2),
-                    unknownFields: try StrictJSON.decode([String].self, from: Data(row.decode(String.self, atIndex: 3).utf8)))
+                    unknownFields: try StrictJSON.decode([String].self, from: row.decode(String.self, atIndex: 3)))
             } catch {
                 throw damaged("snapsync_datasets", "what is known of a dataset cannot be read")
             }
@@ -112,15 +112,25 @@ extension LocalTransaction {
     }
 
     /// What the cloud's record of a dataset says, as ``setKnownRecord(_:of:)`` kept it; nil if it was not.
-    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try state("record:\(schema.name)") }
+    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try plainState("record:\(schema.name)") }
 
     /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
     package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setState("record:\(schema.name)", record) }
 
     func state<T: Decodable>(_ key: String) throws -> T? {
-        guard let row = try Row.fetchOne(db, sql: "SELECT value FROM snapsync_state WHERE key = ?", arguments: [key]) else { return nil }
+        guard let text = try value(of: key, in: .state) else { return nil }
         do {
-            return try StrictJSON.decode(T.self, from: Data(row.decode(String.self, atIndex: 0).utf8))
+            return try StrictJSON.decode(T.self, from: Data(text.utf8))
+        } catch {
+            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
+        }
+    }
+
+    /// What every run reads, without Codable's machinery.
+    func plainState<T: PlainReadable>(_ key: String) throws -> T? {
+        guard let text = try value(of: key, in: .state) else { return nil }
+        do {
+            return try StrictJSON.decode(T.self, from: text)
         } catch {
             throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
         }
@@ -133,5 +143,28 @@ extension LocalTransaction {
         try db.execute(
             sql: "INSERT OR REPLACE INTO snapsync_state VALUES(?, ?)",
             arguments: [key, String(decoding: try StrictJSON.encode(value), as: UTF8.self)])
+    }
+}
+
+extension AppliedVersion: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(number: try members.member("number").count(), hash: try members.member("hash").text())
+    }
+}
+
+extension IntendedVersion: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        var sequences: [String: Int64] = [:]
+        for (name, sequence) in try members.member("sequences").object() { sequences[name] = try sequence.integer() }
+        self.init(version: try AppliedVersion(members.member("version")), sequences: sequences)
+    }
+}
+
+extension KnownRecord: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(version: try AppliedVersion(members.member("version")), document: try members.member("document").text())
     }
 }

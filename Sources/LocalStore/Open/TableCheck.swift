@@ -31,7 +31,7 @@ extension LocalTransaction {
 
         var columns: [String: (declared: String, hidden: Int)] = [:]
         var names: [String] = []
-        for row in try Row.fetchAll(db, sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)", arguments: [schema.table]) {
+        for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)"), arguments: [schema.table]) {
             let name: String = row[0]
             columns[name.asciiLowercased] = (row[1], row[2])
             if row[2] as Int == 0 { names.append(name) }
@@ -68,8 +68,8 @@ extension LocalTransaction {
                 """, arguments: [schema.table, key]) ?? false
         if isRowid { return }
         var collations: [String] = []
-        for index in try Row.fetchAll(db, sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0", arguments: [schema.table]) {
-            let parts = try Row.fetchAll(db, sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1", arguments: [index[0] as String])
+        for index in try Row.fetchAll(db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]) {
+            let parts = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1"), arguments: [index[0] as String])
             if parts.count == 1, (parts[0][0] as String?)?.asciiLowercased == key.asciiLowercased { collations.append(parts[0][1]) }
         }
         guard !collations.isEmpty else {

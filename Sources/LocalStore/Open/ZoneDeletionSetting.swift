@@ -4,7 +4,7 @@ package import SnapshotModel
 extension LocalTransaction {
     /// What is to be done when the zone was deleted; `keep` in a database whose settings do not say.
     package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        guard let text = try String.fetchOne(db, sql: "SELECT value FROM snapsync_settings WHERE key = 'zoneDeletion'") else { return .keep }
+        guard let text = try value(of: "zoneDeletion", in: .settings) else { return .keep }
         guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
         return policy
     }

@@ -33,7 +33,7 @@ extension LocalTransaction {
     ///
     /// The instant is max(min(u, clock), seen + 1 us): u is the row's timestamp if the statement changed it, else the clock;
     /// *seen* is the instant of the entity or tombstone that the change replaced here. Notes come in the order of statements,
-    /// so of several changes of one entity each is later than the one before.
+    /// so of several changes of one entity each is later than the one before, but for those that replace the last instant there is.
     package func foldNotes(of schemas: [DatasetSchema]) throws {
         let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
         for schema in schemas {
@@ -61,8 +61,9 @@ extension LocalTransaction {
         // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
         // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew) VALUES(?, ?, ?, ?, 0, ?)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1))
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark) VALUES(?, ?, ?, ?, 0, ?, ?)
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1)),
+                isMark = min(isMark, excluded.isMark)
             """)
         try notes.bind(.integer(id))
         var replaced: (key: EntityKey?, at: Int64)?
@@ -80,8 +81,9 @@ extension LocalTransaction {
             if let found = replaced, found.key == notes.key(1) { seen = max(seen ?? .min, found.at) }
             seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? seen
             let stamp = Self.instant(notes.text(3)) ?? clock
-            let at = max(min(stamp, clock), seen.map { $0 + 1 } ?? .min)
-            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue)).run()
+            let at = max(min(stamp, clock), seen.map { Instant(microseconds: $0).advanced(byMicroseconds: 1).microseconds } ?? .min)
+            let isMark = notes.integer(5) == 5
+            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(isMark ? 1 : 0)).run()
         }
     }
 

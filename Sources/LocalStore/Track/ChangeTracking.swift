@@ -14,7 +14,7 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTrackingTables(), try ImportMark.isInstalled(db) else { return false }
+        guard try hasTrackingTables(), try db.hasColumn("isMark", in: "snapsync_changes"), try ImportMark.isInstalled(db) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -36,13 +36,14 @@ extension LocalTransaction {
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
             CREATE TABLE IF NOT EXISTS snapsync_changes(
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
-                isNew INTEGER NOT NULL DEFAULT 1,
+                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
-        if try !db.hasColumn("isNew", in: "snapsync_changes") {
-            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN isNew INTEGER NOT NULL DEFAULT 1")
+        // An earlier snapsync had fewer columns.
+        for (column, usual) in [("isNew", 1), ("isMark", 0)] where try !db.hasColumn(column, in: "snapsync_changes") {
+            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER NOT NULL DEFAULT \(usual)")
         }
         try createSetAsideTable()
         let isMarked = try ImportMark.isInstalled(db)
@@ -79,17 +80,16 @@ extension LocalTransaction {
         guard try hasTrackingTables(), let id = try trackingID(schema), try ChangeTriggers(db, schema, id: id) != nil else {
             return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
         }
-        let isComplete = try Bool.fetchOne(db, sql: "SELECT isComplete FROM snapsync_tracking WHERE id = ?", arguments: [id]) ?? false
+        let isComplete = try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let count = try Int.fetchOne(
-            db, sql: """
-                SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
-                    SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
-                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
-                """, arguments: [id]) ?? 0
-        let last = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0
-        return TrackedChanges(isComplete: isComplete, count: count, lastSequence: last)
+        let count = try KeyedStatement(db, """
+            SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
+            """).bind(.integer(id)).integer() ?? 0
+        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
+        return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
     }
 
     /// Whether a tracked deletion is not in the applied version yet, with that instant.
@@ -164,7 +164,7 @@ extension LocalTransaction {
     /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
     func trackingID(_ schema: DatasetSchema) throws -> Int64? {
         if let known = trackingIDs[schema.name] { return known }
-        guard try hasTrackingTables(), let id = try Int64.fetchOne(db, sql: "SELECT id FROM snapsync_tracking WHERE dataset = ?", arguments: [schema.name]) else { return nil }
+        guard try hasTrackingTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else { return nil }
         trackingIDs[schema.name] = id
         return id
     }

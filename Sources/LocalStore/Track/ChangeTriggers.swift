@@ -7,7 +7,8 @@ import SnapshotModel
 /// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
 ///
 /// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
-/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there.
+/// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
+/// that was there and was marked as read or unread, with nothing else edited: all that a message can say of it.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
@@ -37,10 +38,12 @@ struct ChangeTriggers {
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
+        // An earlier snapsync did not tell marks from other changes.
+        let kind = form == .earlier ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema)) ELSE 0 END"
         var statements = [
             trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END, NEW.\(key), \(clock), \(changed), \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), NEW.\(key), \(clock), \(changed), \(old)")),
             trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
         ]
         // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
@@ -58,6 +61,15 @@ struct ChangeTriggers {
             statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", noting: seen, where: row))
         }
         self.statements = statements
+    }
+
+    /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
+    private static func mark(_ schema: DatasetSchema) -> String {
+        guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
+        let own = kind.ownColumns(of: schema)
+        let rest = schema.columns.indices.filter { !own.contains($0) && $0 != schema.keyIndex }.map { schema.columns[$0].column.sqlIdentifier }
+        let mark = schema.columns[readAt].column.sqlIdentifier
+        return " WHEN " + (["NEW.\(mark) IS NOT OLD.\(mark)"] + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"
     }
 
     /// Whether triggers that were found, in the order of their names, are these.

@@ -96,7 +96,7 @@ extension LocalTransaction {
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
                 """, arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0, isNew = 1 WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = 0, isNew = 1 WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 
@@ -118,8 +118,11 @@ extension LocalTransaction {
     /// Ends the marks of kept changes that no merge of a whole dataset has ended.
     package func endKeeping() throws {
         guard try hasTrackingTables() else { return }
-        try db.execute(sql: "UPDATE snapsync_changes SET wins = 0 WHERE wins <> 0")
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = 0 WHERE wins <> 0")
     }
+
+    /// What stays as it is over another version may differ from it in more than a mark.
+    private static let markAfterMerge = "CASE wins WHEN 1 THEN 0 ELSE isMark END"
 
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }

@@ -81,15 +81,22 @@ extension Device {
             hint: "decide which database publishes: this one with snapsync init --take-over --db \(database.path), then snapsync import; or leave it to the other one")
     }
 
-    /// The nonce of the report that is about to be written: noted here first.
+    /// The nonce of the report that is about to be written: noted here first, most often by the transaction that brought what it tells.
     func nextNonce() throws -> String {
-        try database.write { transaction in
-            let known = try transaction.reportNonces()
-            // A nonce that was not seen in the cloud yet serves again, for nobody else can have it.
-            if let known, known.next != reportSeen { return known.next }
-            let next = nonces.uuid()
-            try transaction.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
-            return next
-        }
+        if let next = usable(try database.read { try $0.reportNonces() }) { return next }
+        return try database.write { try nextNonce(in: $0) }
     }
+
+    /// Notes the nonce of the report that is to follow a transaction, as part of it: one wait for the disk less.
+    @discardableResult
+    func nextNonce(in transaction: LocalTransaction) throws -> String {
+        let known = try transaction.reportNonces()
+        if let next = usable(known) { return next }
+        let next = nonces.uuid()
+        try transaction.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
+        return next
+    }
+
+    /// A nonce that was not seen in the cloud yet serves again, for nobody else can have it.
+    private func usable(_ known: ReportNonces?) -> String? { known.flatMap { $0.next == reportSeen ? nil : $0.next } }
 }

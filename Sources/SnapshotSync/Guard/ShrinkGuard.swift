@@ -65,10 +65,10 @@ struct ShrinkGuard: Sendable, Hashable {
         return Shrinkage(record: record, number: number, count: count, largest: largest)
     }
 
-    /// How many entities a record says that its dataset has; nil if it carries none.
+    /// How many entities a record says that its dataset has; nil if it carries none, or says a number that no importer takes.
     static func count(_ record: CloudRecord) -> Int? {
-        guard case .integer(let count) = record.fields["recordCount"] else { return nil }
-        return Int(exactly: count)
+        guard case .integer(let number) = record.fields["recordCount"], let count = Int(exactly: number), (0...SnapshotFields.countLimit).contains(count) else { return nil }
+        return count
     }
 
     private mutating func note(_ record: String, _ count: Int?, _ number: Int, isApproved: Bool) {

@@ -46,7 +46,7 @@ struct MailboxRound: Sendable {
         guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
             run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
             run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
-            let mark = try? StrictJSON.decode(MailboxMark.self, from: Data(look.mark.utf8))
+            let mark = try? StrictJSON.decode(MailboxMark.self, from: look.mark)
         else { return false }
         return try await SyncError.at(.fetch) { try await device.cloud.isMailboxUnchanged(since: mark, in: device.zone) }
     }

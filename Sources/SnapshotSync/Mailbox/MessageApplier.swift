@@ -53,7 +53,7 @@ struct MessageApplier {
         guard case .notifications(let readAt) = subject.kind, let row = present.row, let instant = present.instant else {
             return .refused("the notification is not there any more")
         }
-        guard row.texts[readAt] != incoming.message.newReadAt else { return .applied }
+        guard row.texts[readAt] != incoming.message.newReadAt else { return try confirm(incoming, subject, since: instant) }
         let (new, last) = ReadMarks.outcome(of: [incoming.message], on: row.texts[readAt], at: instant)
         guard last != nil else { return .refused("it was marked later by another") }
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
@@ -80,13 +80,19 @@ struct MessageApplier {
         let copies = EntityCopies(schema: subject.schema)
         _ = try SingleEntity.give(entity, of: subject.schema, to: [copies])
         guard let hash = copies.copies[subject.key]?.state.hash else { return .refused("its bucket is another than the one that it names") }
-        if let row = present.row, row.state.hash == hash { return .applied }
+        if let row = present.row, row.state.hash == hash { return try confirm(incoming, subject, since: present.instant) }
         if let instant = present.instant {
             let wins = incoming.instant > instant || incoming.instant == instant && present.row.map { hash > $0.state.hash } == true
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
         try transaction.track(subject.key, of: subject.schema, at: incoming.instant)
+        return .applied
+    }
+
+    /// What was told is so already; said later, it holds against what others said in between.
+    private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
+        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: incoming.instant) }
         return .applied
     }
 }

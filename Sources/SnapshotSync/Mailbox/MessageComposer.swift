@@ -17,16 +17,41 @@ struct MessageComposer: Sendable {
     private static let batch = 4096
 
     /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
-    /// reason not to import.
+    /// reason not to import. Of what was changed on top of it, marks are known without it.
     ///
     /// - Returns: whether all changes were compared.
-    func runIfPossible() async -> Bool {
+    func runIfPossible() async throws -> Bool {
         do {
             try await run()
             return true
         } catch {
             device.logger.info("changes could not be compared with the version that was applied last", metadata: ["error": "\(error)"])
+            try composeMarks()
             return false
+        }
+    }
+
+    /// Composes messages for changes of which the notes say that they are marks and nothing else.
+    ///
+    /// What the version had as `readAt` is not known: it counts as unread where no mark before this one says otherwise, and an entity that was
+    /// marked later by another keeps that.
+    private func composeMarks() throws {
+        for schema in device.settings.datasets {
+            guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { continue }
+            try SyncError.at(.read) {
+                try device.database.write { transaction in
+                    guard try transaction.view() == nil, let version = try transaction.applied() else { return }
+                    try transaction.prepareMailbox()
+                    try transaction.foldNotes(of: device.settings.datasets)
+                    let copies = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
+                    for change in try untold(of: schema, version, in: transaction, after: nil, limit: .max) where change.isMark && !change.isDeletion {
+                        try transaction.giveRow(change.key, of: schema, to: copies)
+                        guard let row = copies.copies[change.key] else { continue }
+                        let last = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }
+                        try write(.message(.notificationRead, readAt: row.texts[readAt], basedOn: last?.newReadAt), of: change, schema, version, in: transaction)
+                    }
+                }
+            }
         }
     }
 
@@ -80,29 +105,44 @@ struct MessageComposer: Sendable {
         for change in changes where try transaction.isTracked(change, of: schema) {
             try transaction.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
-            let told = try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+            let told = try told(about: change, schema, in: transaction)
             let expected = try Expected(base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema))
-            switch expected.compare(row, isDeletion: change.isDeletion) {
-            case .nothing where told.isEmpty && row != nil && base != nil:
+            let difference = expected.compare(row, isDeletion: change.isDeletion)
+            if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
-                if let index = schema.timestampIndex, row?.state.hash != base?.state.hash {
-                    try transaction.importing { try transaction.setTexts([index: base?.texts[index]], of: change.key, in: schema) }
+                if let index = schema.timestampIndex, row.state.hash != base.state.hash {
+                    try transaction.importing { try transaction.setTexts([index: base.texts[index]], of: change.key, in: schema) }
                 }
                 try transaction.forget(change, of: schema)
-            case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
-            case .untellable(let reason):
-                try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
-            case .message(let type, let entity, let readAt, let basedOn, let coversAll):
-                let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
-                let message = SyncUpdateMessage(
-                    type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
-                    dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)
-                let body = try StrictJSON.encode(message)
-                if body.count > CloudMessage.byteLimit - 1024 {
-                    try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
-                } else {
-                    try transaction.addToOutbox(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
-                }
+                continue
+            }
+            try write(difference, of: change, schema, version, in: transaction)
+        }
+    }
+
+    /// The messages about a change's entity that wait for an answer, oldest first.
+    private func told(about change: UntoldChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
+        try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+    }
+
+    /// Writes down what a change says, and the message that says it.
+    private func write(
+        _ difference: Expected.Difference, of change: UntoldChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
+    ) throws {
+        switch difference {
+        case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
+        case .untellable(let reason):
+            try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
+        case .message(let type, let entity, let readAt, let basedOn, let coversAll):
+            let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
+            let message = SyncUpdateMessage(
+                type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
+                dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)
+            let body = try StrictJSON.encode(message)
+            if body.count > CloudMessage.byteLimit - 1024 {
+                try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+            } else {
+                try transaction.addToOutbox(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
             }
         }
     }

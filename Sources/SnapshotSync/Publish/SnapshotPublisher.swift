@@ -180,6 +180,7 @@ struct SnapshotPublisher: Sendable {
                 try transaction.setPendingPins([])
                 for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
+                try device.nextNonce(in: transaction)
                 try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
             }
         }

@@ -85,7 +85,7 @@ struct BlockMerge {
     func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
 
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
-        let verdicts = try changes.map { try verdict($0, over: version[$0.key]) }
+        let verdicts = try changes.map { try isRefused($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }
         guard !rule.cloudWins, let readMarks = ReadMarks(schema, in: transaction) else { return verdicts }
         let told = try readMarks.told(of: changes.map(\.key))
         guard !told.isEmpty else { return verdicts }
@@ -100,6 +100,11 @@ struct BlockMerge {
             case .overlay: return .overlaid
             }
         }
+    }
+
+    /// Whether the publisher has refused a deletion: what still points at the entity is there, and the reader that deleted it takes it back.
+    private func isRefused(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+        try change.isDeletion && entity != nil && !rule.cloudWins && transaction.isRefused(change.key, in: schema)
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {

@@ -10,7 +10,7 @@ import StrictText
 /// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
 /// see the old data until the commit and never a mixture.
 struct SnapshotReceiver: Sendable {
-    let device: Device
+    var device: Device
     let progress: ProgressHandler?
     /// Whether the cloud wins over every change that was made here, tracked or not.
     var discardsChanges = false
@@ -27,7 +27,7 @@ struct SnapshotReceiver: Sendable {
         let news = if let known { known } else { try await device.news() }
         let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         // While the version that the changes were made on can still be compared with.
-        let isTold = discardsChanges ? false : await MessageComposer(device: device).runIfPossible()
+        let isTold = discardsChanges ? false : try await MessageComposer(device: device).runIfPossible()
         try await TrackingRebuild(device: device).run(news)
         var local = try localState(news)
         if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
@@ -43,7 +43,9 @@ struct SnapshotReceiver: Sendable {
         try await ShrinkCheck(device: device, allowed: allowed).verify(news.changes, after: news.fork?.token ?? local.applied?.token)
         let report: ImportReport
         do {
-            report = try await applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
+            var receiver = self
+            receiver.device.reportSeen = identity.device.reportSeen
+            report = try await receiver.applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
         } catch let error as SyncError where error.code == Self.changedMeanwhile {
             return try await importNewest(attempts: attempts - 1)
         }
@@ -240,6 +242,7 @@ struct SnapshotReceiver: Sendable {
                     DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try device.noteSuccess(.import, in: transaction)
+            if token != nil { try device.nextNonce(in: transaction) }
             try ledger.finish()
             return replaced
         }

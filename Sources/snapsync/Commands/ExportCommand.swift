@@ -32,14 +32,21 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        let progress = ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
+        try await Self.run(
+            database.prepare(output), level: level, isFull: full, assetLimit: assetLimit, allowing: shrinking.approval, printer: output.printer)
+    }
+
+    /// Publishes, and says what.
+    static func run(
+        _ engine: SyncEngine, level: Int = 1, isFull: Bool = false, assetLimit: ByteCount? = nil, allowing allowed: ShrinkApproval = .none, printer: Printer
+    ) async throws {
+        let progress = ProgressLine.handler(isJSON: printer.isJSON)
+        try await printer.run {
             defer { progress?.line.clear() }
             if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
-            let report = try await engine.export(level: level, isFull: full, allowing: shrinking.approval, progress: progress?.handler)
+            let report = try await engine.export(level: level, isFull: isFull, allowing: allowed, progress: progress?.handler)
             progress?.line.clear()
-            try output.printer.print(report, report.lines)
+            try printer.print(report, report.lines)
         }
     }
 }

@@ -61,6 +61,17 @@ struct ImportCommand: AsyncParsableCommand {
             try output.printer.print(report, report.lines)
         }
     }
+
+    /// Imports the newest version, and says what came.
+    static func run(_ engine: SyncEngine, printer: Printer) async throws {
+        let progress = ProgressLine.handler(isJSON: printer.isJSON)
+        try await printer.run {
+            defer { progress?.line.clear() }
+            let report = try await engine.importNewest(progress: progress?.handler)
+            progress?.line.clear()
+            try printer.print(report, report.lines)
+        }
+    }
 }
 
 extension ImportCommand {

@@ -24,15 +24,19 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let engine = try database.prepare(output)
-        let progress = quiet ? nil : ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
+        try await Self.run(database.prepare(output), isQuiet: quiet, allowing: shrinking.approval, printer: output.printer)
+    }
+
+    /// Does what the role does, and says what that was.
+    static func run(_ engine: SyncEngine, isQuiet: Bool, allowing allowed: ShrinkApproval = .none, printer: Printer) async throws {
+        let progress = isQuiet ? nil : ProgressLine.handler(isJSON: printer.isJSON)
+        try await printer.run {
             defer { progress?.line.clear() }
             // Who turned sync off knows; cron need not tell him every quarter of an hour.
-            if quiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
-            let report = try await engine.sync(allowing: shrinking.approval, progress: progress?.handler)
+            if isQuiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
+            let report = try await engine.sync(allowing: allowed, progress: progress?.handler)
             progress?.line.clear()
-            guard quiet else { return try output.printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
+            guard isQuiet else { return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
             // Not all is well, then: what a run left undone, it would leave undone unseen.
             try report.printWarnings()
         }

@@ -22,6 +22,16 @@ extension SyncError.Code {
 }
 
 extension Printer {
+    /// The engine on a database; an error is printed and ends the process with its code.
+    func open(_ database: String, cloud: String?) throws -> SyncEngine {
+        do {
+            return try SyncEngine(database: database, cloud: cloud)
+        } catch let error as SyncError {
+            print(error)
+            throw ExitCode(error.exitStatus)
+        }
+    }
+
     /// Runs a command's work; an error is printed and ends the process with its code.
     func run(_ body: () async throws -> Void) async throws {
         do {

@@ -39,16 +39,12 @@ struct DatabaseOptions: ParsableArguments {
 
     /// The engine, with its errors printed as the command prints them.
     func prepare(_ output: OutputOptions) throws -> SyncEngine {
-        do {
-            return try engine()
-        } catch let error as SyncError {
-            output.printer.print(error)
-            throw ExitCode(error.exitStatus)
-        }
+        try output.printer.open(file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
     static func environment(_ name: String) -> String? {
-        ProcessInfo.processInfo.environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        // SAFETY: nothing here changes the environment, whose text is copied at once.
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 

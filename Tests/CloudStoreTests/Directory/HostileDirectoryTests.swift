@@ -40,7 +40,44 @@ import Testing
         let calls = FaultyFileSystem()
         let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
         await expectCloudError(.damaged) { try await cloud.changes(since: tokens[1], in: .standard) }
-        #expect(!calls.calls.contains { $0.name == "read" && $0.target == "\(twentyDigits(3)).json" })
+        func count(of name: String) -> Int { calls.calls.count { $0.name == name && $0.target.hasSuffix("\(twentyDigits(3)).json") } }
+        #expect(count(of: "open") > 0 && count(of: "read") == 0)
+    }
+
+    /// Anyone may lay a file whose number is the largest integer there; nobody who counts on from it ends by that.
+    @Test(arguments: ["commits", "checkpoints", "devices/watch"])
+    func aNumberBeyondAllOthersIsNone(_ folder: String) async throws {
+        let (test, tokens) = try await two()
+        let report = DeviceReport(device: "watch", role: "reader", token: tokens[1], clock: .now)
+        try await test.cloud.report(DeviceReport(device: "watch", role: "reader", token: tokens[0], clock: .now), in: .standard)
+        for number in [String(Int.max), String(Int.max - 1), "1000000000000000000"] {
+            let name = String(repeating: "0", count: 20 - number.count) + number
+            try test.scratch.write(Array("{}".utf8), to: "\(DirectoryUnderTest.zonePath)/\(folder)/\(name).json")
+        }
+        #expect(try await test.cloud.changes(since: nil, in: .standard).token == tokens[1])
+        #expect(try await test.cloud.changes(since: tokens[0], in: .standard).token == tokens[1])
+        #expect(try await DirectoryCloud(path: test.scratch.path).damagedDocuments(in: .standard, knowing: tokens[1]).isEmpty)
+        try await test.cloud.report(report, in: .standard)
+        #expect(try await test.cloud.deviceReports(in: .standard) == [report])
+        #expect(try await test.save(3, after: tokens[1]).number == 3)
+    }
+
+    /// The largest number that counts is a number: a commit of that name is damage, and a report of it gives way to the first free one.
+    @Test func theLargestNumberThatCountsIsFollowedByNone() async throws {
+        let (test, tokens) = try await two()
+        let name = "00\(CloudNames.largestNumber).json"
+        try await test.cloud.report(DeviceReport(device: "watch", role: "reader", token: nil, clock: .now), in: .standard)
+        try test.scratch.write(Array("{}".utf8), to: "\(DirectoryUnderTest.zonePath)/devices/watch/\(name)")
+        for token in tokens {
+            let report = DeviceReport(device: "watch", role: "reader", token: token, clock: .now)
+            try await test.cloud.report(report, in: .standard)
+            #expect(try await test.cloud.deviceReports(in: .standard) == [report])
+        }
+        #expect(!test.scratch.exists("\(DirectoryUnderTest.zonePath)/devices/watch/\(name)"))
+        try test.scratch.write(Array("{}".utf8), to: "\(commits)/\(name)")
+        await expectCloudError(.damaged) { try await test.cloud.changes(since: nil, in: .standard) }
+        let damaged = try await DirectoryCloud(path: test.scratch.path).damagedDocuments(in: .standard, knowing: tokens[1])
+        #expect(damaged.map(\.number) == [CloudNames.largestNumber] && damaged.allSatisfy { $0.mended == nil })
     }
 
     @Test func aFIFOInPlaceOfAnEmptyAssetIsDamage() async throws {

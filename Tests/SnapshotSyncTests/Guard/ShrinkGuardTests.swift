@@ -30,6 +30,13 @@ import Testing
         #expect(guardian(counts).unapproved.map(\.number) == shrunk, "\(counts)")
     }
 
+    /// Anyone may say any number; one that is none is no count, and ends nobody.
+    @Test(arguments: [Int.max, Int.max / 2 + 1, SnapshotFields.countLimit + 1])
+    func aCountBeyondAllOthersIsNone(_ count: Int) {
+        #expect(guardian([100, count, 60]).unapproved.isEmpty)
+        #expect(guardian([100, count, 40]).unapproved.map(\.number) == [3])
+    }
+
     @Test func onlyTheLastSixteenCommitsCount() {
         // Ever less, but never less than half of what was there sixteen commits ago.
         #expect(guardian((0..<60).map { 1000 - $0 * 15 }).unapproved.isEmpty == false)

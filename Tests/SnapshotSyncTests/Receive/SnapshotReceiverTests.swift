@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["syncTimestamp": CloudValue.date(Instant(microseconds: 1))], ["recordCount": .integer(49)], ["recordCount": .integer(-1)], ["recordCount": .string("50")],
+        ["syncTimestamp": CloudValue.date(Instant(microseconds: 1))], ["recordCount": .integer(49)], ["recordCount": .integer(-1)], ["recordCount": .integer(.max)], ["recordCount": .string("50")],
         ["dataFile": .string("assets")], [:],
     ])
     func aRecordThatDoesNotFitItsAssetIsRefused(change: [String: CloudValue]) async throws {

@@ -1,6 +1,7 @@
 import CloudStore
 import SnapshotModel
 @testable import SnapshotSync
+import StrictText
 import TestSupport
 import Testing
 
@@ -54,6 +55,54 @@ import Testing
         #expect(try mail.scene.differences(1) == "")
         #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
         #expect(try await mail.waiting().isEmpty)
+    }
+
+    /// The version that a mark was made on can be gone before the mark is told: it cannot be compared with any longer.
+    @Test(arguments: [false, true]) func markOnAVersionThatIsGoneKeepsNoOldTitle(hasChangeAssets: Bool) async throws {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later'")
+        try await mail.syncWriter()
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'last'")
+        _ = try await mail.scene.engine("writer.db").export(isFull: true)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z', title = 'my own' WHERE id = 'n2'")
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        try await mail.round()
+        for name in [mail.scene.writer, mail.scene.reader] {
+            #expect(try mail.value(name, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
+            #expect(try mail.value(name, "readAt", of: "n2") == "2026-01-01T00:00:00Z")
+        }
+        // What was edited here beside the mark stays here, as no message carries it.
+        #expect(try mail.value(mail.scene.reader, "title", of: "n2") == "my own")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "1\n")
+        #expect(try await mail.problems() == [])
+    }
+
+    @Test(arguments: [false, true]) func bucketWhoseDeletionIsRefusedIsBackWithTheRefusal(hasChangeAssets: Bool) async throws {
+        let mail = try await MailScene([], hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
+        try mail.scene.writer.run("INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'new', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
+        try await mail.round()
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT ifnull(isOrphan, 'as it was') FROM buckets; SELECT count(*) FROM snapsync_changes") == "as it was\n0\n")
+        #expect(try await mail.waiting().isEmpty)
+    }
+
+    @Test func whatIsSaidAgainLaterHoldsAgainstWhatWasSaidInBetween() async throws {
+        let mail = try await MailScene()
+        try mail.scene.writer.run("UPDATE buckets SET name = 'agreed', createdAt = '-', updatedAt = '2021-01-01T00:00:00Z'")
+        // The later one arrives first.
+        for (sender, name, at) in [("tablet", "agreed", "2023-01-01T00:00:00Z"), ("phone", "other", "2022-01-01T00:00:00Z")] {
+            let id = CloudMessage.newID(at: try Instant(parsing: at))
+            let message = SyncUpdateMessage(
+                type: .bucketUpdated, entityId: "b", timestamp: at, id: id, sender: sender, dataset: "buckets",
+                entity: #"{"id":"b","name":"\#(name)","createdAt":"-","updatedAt":"2021-01-01T00:00:00Z"}"#)
+            try await mail.scene.cloud.send(CloudMessage(id: id, sender: sender, body: try StrictJSON.encode(message)), clock: mail.scene.clock.now(), in: mail.scene.zone)
+            try await mail.syncWriter()
+        }
+        #expect(try mail.scene.writer.run("SELECT name FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender") == "agreed\nrefused|phone\napplied|tablet\n")
+        #expect(try await mail.problems() == [])
     }
 
     @Test(arguments: [false, true]) func parentDeletedHereComesBackAlsoWhereAnotherParentChanged(changesOnly: Bool) async throws {

@@ -1,14 +1,12 @@
-import SnapshotModel
-
 /// What messages can say of a dataset's entities.
-enum MessageKind: Sendable, Hashable {
+package enum MessageKind: Sendable, Hashable {
     /// That a notification was read or deleted. `readAt` is the column's position in the schema.
     case notifications(readAt: Int)
     /// That a bucket was created, updated or deleted.
     case buckets
 
     /// The kind of a dataset; nil if no message type is about it, or it lacks a column that the type needs.
-    init?(_ schema: DatasetSchema) {
+    package init?(_ schema: DatasetSchema) {
         guard schema.key.kind == .text else { return nil }
         switch schema.name {
         case "buckets": self = .buckets
@@ -20,13 +18,13 @@ enum MessageKind: Sendable, Hashable {
     }
 
     /// The columns that a message sets by itself, whatever else the entity has.
-    func ownColumns(of schema: DatasetSchema) -> [Int] {
+    package func ownColumns(of schema: DatasetSchema) -> [Int] {
         guard case .notifications(let readAt) = self else { return [] }
         return [readAt] + (schema.timestampIndex.map { [$0] } ?? [])
     }
 
     /// The dataset that a type of message is about; nil for one that is about none.
-    static func dataset(of type: SyncUpdateMessage.UpdateType) -> String? {
+    package static func dataset(of type: SyncUpdateMessage.UpdateType) -> String? {
         switch type {
         case .notificationRead, .notificationDeleted: "notifications"
         case .bucketCreated, .bucketUpdated, .bucketDeleted: "buckets"
@@ -37,7 +35,7 @@ enum MessageKind: Sendable, Hashable {
 
 extension EntityKey {
     /// The key as a message names it; nil for an integer.
-    var text: String? {
+    package var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -1,0 +1,48 @@
+@testable import CloudStore
+import Foundation
+import StrictText
+import TestSupport
+import Testing
+
+/// A document of the cloud that reads itself from a tree means what Codable makes of it, however it was altered.
+@Suite struct PlainDocumentTests {
+    private static let hash = String(repeating: "0a", count: 32)
+    private static let token = #"{"hash":"\#(hash)","number":12}"#
+    private static let asset = #"{"index":{"sha256":"\#(hash)","size":400},"path":"assets/a_data/00000000000000000013-0a1b2c3d.json.gz","rawSize":900,"sha256":"\#(hash)","size":300}"#
+    private static let commit = """
+        {"approvals":["shrink:a_data"],"checkpoint":{"number":10,"sha256":"\(hash)"},"clock":"2026-11-21T08:32:00.250Z","cloud":"u","deleted":["x"],"device":"phone",\
+        "messages":{"applied":["1"],"refused":[]},"nonce":"0011","number":13,"parent":"\(hash)","requires":null,"saved":[{"created":{"at":"2026-11-21T08:32:00Z","by":"phone"},\
+        "fields":{"dataFile":{"type":"asset","value":\(asset)},"recordCount":{"type":"integer","value":5},"changeFiles":{"type":"list","value":[{"type":"asset","value":\(asset)}]},\
+        "syncTimestamp":{"type":"date","value":"2026-11-21T08:32:00.250Z"},"note":{"type":"string","value":"é"},"is":{"type":"boolean","value":true}},"name":"a_data","type":"AData"}],\
+        "timestamp":"2026-11-21T08:32:00.250Z","zone":"private/Z"}
+        """
+
+    private func expectAgreement<T: PlainReadable & Encodable>(_ type: T.Type, _ text: String, count: Int = 4000) throws {
+        let seed = UInt64.random(in: 1 ... .max)
+        let whole = try #require(Array(text.utf8).withUnsafeBytes { StrictJSON.plain(type, $0) }, "not read without Codable")
+        #expect(try StrictJSON.encode(whole) == StrictJSON.encode(StrictJSON.decodeAny(type, from: Data(text.utf8))))
+        for bytes in AlteredJSON(of: text, seed: seed, count: count) {
+            guard let plain = bytes.withUnsafeBytes({ StrictJSON.plain(type, $0) }) else { continue }
+            let coded = try? StrictJSON.encode(StrictJSON.decodeAny(type, from: Data(bytes)))
+            #expect(try StrictJSON.encode(plain) == coded, "seed \(seed): \(String(decoding: bytes, as: UTF8.self))")
+        }
+    }
+
+    @Test func commitsAreReadAsCodableReadsThem() throws { try expectAgreement(CommitDocument.self, Self.commit, count: 8000) }
+
+    @Test func markersAreReadAsCodableReadsThem() throws {
+        try expectAgreement(ZoneMarker.self, #"{"creator":"phone","features":["f"],"formatVersion":1,"publishers":"one"}"#)
+        try expectAgreement(CloudIdentity.self, #"{"container":"iCloud.org.example","formatVersion":1,"uuid":"2f1c"}"#)
+        try expectAgreement(MailboxMark.self, #"{"folders":{"":{"text":"1 2 3"},"watch":{"text":"4"}}}"#)
+    }
+
+    @Test func reportsAreReadAsCodableReadsThem() throws {
+        try expectAgreement(DeviceReport.self, #"{"clock":"2026-11-21T08:32:00.250Z","device":"watch","nonce":"n","role":"reader","token":\#(Self.token)}"#)
+    }
+
+    @Test func whatConcernsTheZoneItselfIsLeftToCodable() throws {
+        let event = Self.commit.replacing("\"requires\":null", with: "\"requires\":[\"zoneEvents\"],\"zoneEvent\":{\"kind\":\"created\"}")
+        #expect(Array(event.utf8).withUnsafeBytes { StrictJSON.plain(CommitDocument.self, $0) } == nil)
+        #expect(try StrictJSON.decode(CommitDocument.self, from: Data(event.utf8)).zoneEvent?.event == .created)
+    }
+}
