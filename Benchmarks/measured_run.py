@@ -8,6 +8,8 @@ class MeasuredRun:
     def __init__(self, command, folder, accepts=(0,)):
         # A file, not a pipe: a full pipe would make the program wait for its reader.
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            # What the run before has left in memory would go to the disk at this one's cost.
+            os.sync()
             begin = time.monotonic()
             process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=errors)
             _, status, usage = os.wait4(process.pid, 0)

@@ -1,5 +1,3 @@
-internal import CZlib
-
 /// The bytes around a member's deflate stream. Source: RFC 1952 section 2.3; docs/format.md, "Members".
 enum GzipMember {
     /// Magic, method 8, no flags, no time, no extra flags, unknown system: nothing that could differ between two writers.
@@ -18,10 +16,5 @@ enum GzipMember {
     static func hasHeader(_ source: UnsafeRawPointer) -> Bool {
         source.loadUnaligned(as: UInt64.self) == header.0.littleEndian
             && source.loadUnaligned(fromByteOffset: 8, as: UInt16.self) == header.1.littleEndian
-    }
-
-    /// The CRC-32 of bytes, going on from that of the bytes before.
-    static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 {
-        UInt32(truncatingIfNeeded: crc32_z(UInt(crc), bytes.baseAddress?.assumingMemoryBound(to: UInt8.self), bytes.count))
     }
 }

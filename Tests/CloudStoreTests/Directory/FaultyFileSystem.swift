@@ -111,6 +111,12 @@ final class FaultyFileSystem: FileSystemCalls {
         }
     }
 
+    func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {
+        let name = path(descriptor)
+        account.withLock { $0.calls.append(Call(index: $0.calls.count, name: "begin \(offset) \(byteCount)", target: name)) }
+        base.beginSynchronizing(descriptor, from: offset, byteCount: byteCount)
+    }
+
     func synchronize(_ descriptor: Int32) throws(SystemFault) {
         account.withLock { if $0.deadAfterSync.contains(descriptor) { $0.repeatedSyncs += 1 } }
         do throws(SystemFault) {

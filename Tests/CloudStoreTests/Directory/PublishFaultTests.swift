@@ -139,6 +139,20 @@ import Testing
         #expect(faulty.repeatedSyncs == 0)
     }
 
+    @Test func aLargeAssetIsOnItsWayToTheDiskWhileItIsWritten() async throws {
+        let (test, token) = try await start()
+        let calls = FaultyFileSystem()
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        let writer = try await cloud.newAsset(for: "item", number: token.number + 1, kind: .snapshot, in: .standard)
+        let piece = [UInt8](repeating: 7, count: 3 << 20)
+        for _ in 0..<7 { try piece.withUnsafeBytes { try writer.write($0) } }
+        _ = try writer.finish(rawByteCount: 1)
+        // Each stretch once, from where the last one ended; the rest is for fsync, which comes all the same.
+        let steps = calls.calls.map(\.name).filter { $0.hasPrefix("begin") || $0 == "fsync" }
+        #expect(steps.filter { $0 != "fsync" } == ["begin 0 \(9 << 20)", "begin \(9 << 20) \(9 << 20)"])
+        #expect(steps.lastIndex { $0.hasPrefix("begin") } ?? .max < steps.lastIndex(of: "fsync") ?? 0)
+    }
+
     @Test func aDiskThatWritesSomethingElseIsFoundBeforeAnybodySeesIt() async throws {
         let (test, token) = try await start()
         let faulty = FaultyFileSystem { $0.name == "write" ? .garbled : nil }
