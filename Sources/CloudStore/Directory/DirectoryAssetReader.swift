@@ -9,7 +9,7 @@ final class DirectoryAssetReader: AssetReader, @unchecked Sendable {
     private let asset: CloudAsset
     private let path: AssetPath
     private let zone: CloudFolder
-    private let descriptor: OpenDescriptor
+    let descriptor: OpenDescriptor
 
     /// Opens the asset that a commit names, in the size that it says.
     init(_ asset: CloudAsset, in zone: CloudFolder) throws(CloudError) {

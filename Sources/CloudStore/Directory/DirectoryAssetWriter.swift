@@ -27,6 +27,11 @@ final class DirectoryAssetWriter: AssetWriter {
         try open().file.write(bytes)
     }
 
+    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+        guard let other = other as? DirectoryAssetReader else { return try write(bytes) }
+        try open().file.write(bytes, copying: other.descriptor.number, at: offset)
+    }
+
     func setIndex(_ index: Data) throws {
         let (_, folder) = try open()
         guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {

@@ -34,6 +34,8 @@ final class DurableFile {
     private var sealed: Sealed?
     private var hasTemporaryName: Bool
     private var isDead = false
+    /// Whether nothing has kept the file system from copying yet.
+    private var canCopy = true
 
     /// Begins a file in `folder`; messages call it `place`.
     init(in folder: CloudFolder, at place: String, method: PlacementMethod, nonces: NonceSource) throws(CloudError) {
@@ -54,8 +56,27 @@ final class DurableFile {
     deinit { abandon() }
 
     /// Appends bytes.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(CloudError) {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(CloudError) { try write(bytes, after: 0) }
+
+    /// Appends bytes that lie in another open file, too: what the file system copies by itself, on a server without a way over the network,
+    /// need not be written. Whether it has copied these very bytes is seen when they are read back.
+    func write(_ bytes: UnsafeRawBufferPointer, copying source: Int32, at offset: Int) throws(CloudError) {
         var done = 0
+        // Whatever does not go this way is written: between file systems, where the kernel cannot, where the other file was cut.
+        while canCopy, done < bytes.count {
+            do throws(SystemFault) {
+                let count = try folder.calls.copy(source, from: offset + done, byteCount: bytes.count - done, to: file.number)
+                guard count > 0 else { break }
+                done += count
+            } catch {
+                canCopy = false
+            }
+        }
+        try write(bytes, after: done)
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer, after copied: Int) throws(CloudError) {
+        var done = copied
         while done < bytes.count {
             let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
             let count = try attempt { () throws(SystemFault) in try folder.calls.write(file.number, rest) }

@@ -20,6 +20,8 @@ package protocol FileSystemCalls: Sendable {
     func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int
     /// Writes at the end, perhaps less than given.
     func write(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) throws(SystemFault) -> Int
+    /// Appends a part of another file, which the file system copies by itself, perhaps less than asked for; throws where it cannot.
+    func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int
     /// Has the bytes of a part of a file begin their way to the disk, without waiting for them. A hint: nothing is durable by it, and
     /// what fails is for ``synchronize(_:)`` to report.
     func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int)
@@ -73,6 +75,11 @@ package struct FileStatus: Sendable {
 extension FileSystemCalls {
     /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
     package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault("rmdir", ENOSYS) }
+
+    /// Where a file system only stands in for one, bytes are written.
+    package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
+        throw SystemFault("copy_file_range", ENOSYS)
+    }
 
     /// Where a file system only stands in for one, bytes have no way to go.
     package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {}

@@ -76,6 +76,11 @@ package struct LinuxFileSystem: FileSystemCalls {
         try retrying("write") { Glibc.write(descriptor, bytes.baseAddress, bytes.count) }
     }
 
+    package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
+        var position = off64_t(offset)
+        return try retrying("copy_file_range") { copy_file_range(source, &position, descriptor, nil, byteCount, 0) }
+    }
+
     package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {
         // It waits for nothing, so it takes no error from fsync that fsync would have reported.
         _ = sync_file_range(descriptor, off64_t(offset), off64_t(byteCount), UInt32(SYNC_FILE_RANGE_WRITE))

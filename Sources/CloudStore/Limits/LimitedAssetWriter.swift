@@ -14,12 +14,21 @@ final class LimitedAssetWriter: AssetWriter {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try count(bytes)
+        try wrapped.write(bytes)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+        try count(bytes)
+        try wrapped.write(bytes, copying: other, at: offset)
+    }
+
+    private func count(_ bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count <= limit - byteCount else {
             wrapped.abandon()
             throw CloudError(.limitExceeded, at: place, "the asset has more than \(limit) bytes", hint: "split it into several assets")
         }
         byteCount += bytes.count
-        try wrapped.write(bytes)
     }
 
     func setIndex(_ index: Data) throws { try wrapped.setIndex(index) }

@@ -46,7 +46,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
     /// - Throws: ``FormatError`` with `.outOfOrder` if its keys do not all come after the last block's, `.misuse` if it was
     ///   compressed for another place; what `write` throws.
     package func append(_ block: CompressedBlock) throws {
-        try append(block.entry, block.bytes, isFirst: block.isFirst, lastKey: block.lastKey)
+        try append(block.entry, block.bytes, isFirst: block.isFirst, lastKey: block.lastKey, through: write)
     }
 
     /// Adds a block of the last snapshot asset that has not changed, as its bytes.
@@ -55,9 +55,11 @@ package final class SnapshotAssembly: @unchecked Sendable {
     ///   - number: the block's number in `previous`, from 0; a first block can only be copied to the first place.
     ///   - bytes: the block's member as it lies in the last asset; checked against the index.
     ///   - lastKey: the block's last key, if known; it makes the check of the order complete.
-    /// - Throws: ``FormatError`` with `.hashMismatch`, `.outOfOrder` or `.misuse`; what `write` throws.
+    ///   - copy: takes the bytes in place of `write`, where there is a cheaper way for those that lie in the last asset.
+    /// - Throws: ``FormatError`` with `.hashMismatch`, `.outOfOrder` or `.misuse`; what `write` or `copy` throws.
     package func appendCopied(
-        block number: Int, of previous: SnapshotIndex, bytes: UnsafeRawBufferPointer, lastKey: EntityKey? = nil
+        block number: Int, of previous: SnapshotIndex, bytes: UnsafeRawBufferPointer, lastKey: EntityKey? = nil,
+        through copy: ((UnsafeRawBufferPointer) throws -> Void)? = nil
     ) throws {
         let entry = previous.blocks[number]
         guard bytes.count == entry.member.length, ContentHash(of: bytes) == entry.member.sha256 else {
@@ -65,7 +67,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
                 .hashMismatch, at: "\(schema.name), block \(number) of the last snapshot", "its bytes are not those that the index names",
                 hint: "export the whole dataset anew")
         }
-        try append(entry, bytes, isFirst: number == 0, lastKey: lastKey)
+        try append(entry, bytes, isFirst: number == 0, lastKey: lastKey, through: copy ?? write)
     }
 
     /// Writes the tail, by default one without tombstones and instants, and returns the index.
@@ -81,7 +83,7 @@ package final class SnapshotAssembly: @unchecked Sendable {
         return try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
     }
 
-    private func append(_ entry: BlockEntry, _ bytes: UnsafeRawBufferPointer, isFirst: Bool, lastKey: EntityKey?) throws {
+    private func append(_ entry: BlockEntry, _ bytes: UnsafeRawBufferPointer, isFirst: Bool, lastKey: EntityKey?, through write: (UnsafeRawBufferPointer) throws -> Void) throws {
         try requireOpen()
         guard isFirst == blocks.isEmpty else {
             throw FormatError(

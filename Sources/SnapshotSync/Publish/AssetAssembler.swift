@@ -71,10 +71,12 @@ struct AssetAssembler {
 
     private mutating func copy(_ position: Int) throws {
         guard let previous else { return }
-        let entry = previous.index.blocks[position]
+        let entry = previous.index.blocks[position], asset = asset
         try withUnsafeTemporaryAllocation(byteCount: entry.member.length, alignment: 8) { buffer in
             try previous.reader.read(into: buffer, at: entry.member.offset)
-            try assembly?.appendCopied(block: position, of: previous.index, bytes: UnsafeRawBufferPointer(buffer))
+            try assembly?.appendCopied(block: position, of: previous.index, bytes: UnsafeRawBufferPointer(buffer)) {
+                try asset.write($0, copying: previous.reader, at: entry.member.offset)
+            }
         }
         reused += 1
     }

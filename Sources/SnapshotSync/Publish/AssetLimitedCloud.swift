@@ -35,12 +35,21 @@ private final class SizeCheckedAsset: AssetWriter {
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try count(bytes)
+        try wrapped.write(bytes)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+        try count(bytes)
+        try wrapped.write(bytes, copying: other, at: offset)
+    }
+
+    private func count(_ bytes: UnsafeRawBufferPointer) throws {
         guard bytes.count <= room else {
             wrapped.abandon()
             throw exceeded
         }
         room -= bytes.count
-        try wrapped.write(bytes)
     }
 
     func setIndex(_ index: Data) throws { try wrapped.setIndex(index) }

@@ -111,6 +111,15 @@ final class FaultyFileSystem: FileSystemCalls {
         }
     }
 
+    func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
+        let name = path(descriptor)
+        return try perform("copy", name) { () throws(SystemFault) in
+            if case .garbled = fault(Call(index: calls.count - 1, name: "copy", target: name)) { return try base.copy(source, from: 0, byteCount: byteCount, to: descriptor) }
+            // Short, as writes are.
+            return try base.copy(source, from: offset, byteCount: max(1, byteCount / 2), to: descriptor)
+        }
+    }
+
     func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {
         let name = path(descriptor)
         account.withLock { $0.calls.append(Call(index: $0.calls.count, name: "begin \(offset) \(byteCount)", target: name)) }

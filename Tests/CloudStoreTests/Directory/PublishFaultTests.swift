@@ -25,6 +25,13 @@ import Testing
         }
     }
 
+    /// An asset that no commit names.
+    private func asset(on cloud: DirectoryCloud, _ fill: (any AssetWriter) throws -> Void) async throws -> CloudAsset {
+        let writer = try await cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: .standard)
+        try fill(writer)
+        return try writer.finish(rawByteCount: 1)
+    }
+
     /// Reads the zone with nothing faulty in between, and every asset that it names.
     private func verifyWhole(_ test: DirectoryUnderTest) async throws -> ChangeToken? {
         let state = try await test.cloud.records(in: .standard)
@@ -151,6 +158,42 @@ import Testing
         let steps = calls.calls.map(\.name).filter { $0.hasPrefix("begin") || $0 == "fsync" }
         #expect(steps.filter { $0 != "fsync" } == ["begin 0 \(9 << 20)", "begin \(9 << 20) \(9 << 20)"])
         #expect(steps.lastIndex { $0.hasPrefix("begin") } ?? .max < steps.lastIndex(of: "fsync") ?? 0)
+    }
+
+    /// What lies in another asset is copied by the file system, all of it or as far as that goes, and written from there on.
+    @Test(arguments: [nil, 0, 2] as [Int?]) func bytesOfAnotherAssetAreTheSameWhicheverWayTheyCome(refusedFrom: Int?) async throws {
+        let (test, _) = try await start()
+        let copies = Mutex(Set<Int>())
+        let calls = FaultyFileSystem { call in
+            guard call.name == "copy", let refusedFrom else { return nil }
+            return copies.withLock { indices in
+                indices.insert(call.index)
+                return indices.count <= refusedFrom ? nil : .refused(EXDEV)
+            }
+        }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        let first = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
+        let old = try await cloud.openAsset(try await asset(on: cloud) { writer in try first.withUnsafeBytes { try writer.write($0) } }, in: .standard)
+        let made = try await asset(on: cloud) { writer in
+            try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try writer.write($0) }
+            for part in [50_000..<120_000, 150_000..<200_000] { try Array(first[part]).withUnsafeBytes { try writer.write($0, copying: old, at: part.lowerBound) } }
+        }
+        let wanted = [UInt8](repeating: 1, count: 10) + first[50_000..<120_000] + first[150_000...]
+        #expect(try await test.cloud.openAsset(made, in: .standard).all() == wanted)
+        #expect(made.sha256 == ContentHash.of(wanted) && made.byteCount == wanted.count)
+        let count = calls.calls.count { $0.name == "copy" }
+        if let refusedFrom { #expect(count == refusedFrom + 1) } else { #expect(count > 20) }
+    }
+
+    @Test func aFileSystemThatCopiesSomethingElseIsFoundBeforeAnybodySeesIt() async throws {
+        let (test, token) = try await start()
+        let calls = FaultyFileSystem { $0.name == "copy" ? .garbled : nil }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        let old = try await cloud.openAsset(try await asset(on: cloud) { writer in try Array(UInt8(0)...255).withUnsafeBytes { try writer.write($0) } }, in: .standard)
+        await expectCloudError(.inputOutput) {
+            try await asset(on: cloud) { writer in try Array(UInt8(100)..<200).withUnsafeBytes { try writer.write($0, copying: old, at: 100) } }
+        }
+        #expect(try await verifyWhole(test) == token)
     }
 
     @Test func aDiskThatWritesSomethingElseIsFoundBeforeAnybodySeesIt() async throws {
