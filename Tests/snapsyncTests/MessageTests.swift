@@ -233,13 +233,29 @@ import Testing
         try expectSettled(scene)
     }
 
-    @Test func aRefusedChangeStaysAndIsNotToldAgain() throws {
+    @Test func aRefusedDeletionIsTakenBack() throws {
         let scene = try Scene.phoneAndWatch()
         // The sqlite3 program does not enforce foreign keys; the writer's notifications still point at the bucket.
         let key = try scene.database("watch.db").run("SELECT bucketId FROM notifications ORDER BY id LIMIT 1").trimmingCharacters(in: .newlines)
         try scene.database("watch.db").run("DELETE FROM buckets WHERE id = '\(key)'")
         try round(scene)
         #expect(try scene.database("phone.db").run("SELECT count(*) FROM buckets") == "4\n")
+        #expect(try mailbox(scene) == [])
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM buckets") == "4\n")
+        #expect(try !scene.succeed("status --db watch.db").contains("refused"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.succeed("sync --db phone.db").hasPrefix("nothing new"))
+        try expectSettled(scene)
+    }
+
+    @Test func aRefusedChangeStaysAndIsNotToldAgain() throws {
+        let scene = try Scene.phoneAndWatch()
+        // A rule of the writer's that the reader does not have.
+        let names = try scene.database("phone.db").run("CREATE UNIQUE INDEX one_name ON buckets(name); SELECT name FROM buckets ORDER BY id LIMIT 2").split(separator: "\n")
+        try scene.database("watch.db").run("UPDATE buckets SET name = '\(names[1])' WHERE name = '\(names[0])'")
+        try round(scene)
+        #expect(try scene.database("phone.db").run("SELECT name FROM buckets ORDER BY id LIMIT 2").split(separator: "\n") == names)
+        #expect(try scene.database("watch.db").run("SELECT name FROM buckets ORDER BY id LIMIT 1") == "\(names[1])\n")
         #expect(try mailbox(scene) == [])
         #expect(try scene.succeed("status --db watch.db").contains("\n  messages: 1 refused\n"))
         try scene.succeed("sync --db watch.db")
