@@ -199,6 +199,7 @@ extension SharedFolderWorld {
         } catch let error as SyncError {
             failure = error
         }
+        await zone.untilClosed()
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         try noteCommit(attempt)
