@@ -75,9 +75,8 @@ extension ReplicatedFolderWorld {
                 guard rows[key] == winner.entity else { throw zone.difference(nil, ["\(key) is \(rows[key]?.description ?? "gone"), but the last write was \(winner)"]) }
             } else if key.hasPrefix("notifications/") {
                 guard let last = given[0]?[key]?.last?.entity, rows[key]?.title == last.title else { throw zone.difference(nil, ["the title of \(key) is not the writer's last"]) }
-                let markers = given.filter { Set($0.value[key]?.map { $0.entity?.readAt } ?? []).subtracting([nil]).isEmpty == false }
-                if markers.count == 1, let one = markers.first, one.key > 0, let mark = one.value[key]?.last?.entity, rows[key]?.readAt != mark.readAt {
-                    throw zone.difference(nil, ["\(key) is read \(rows[key]?.readAt ?? "never"), but \(devices[one.key].name), the only one who marked it, said \(mark.readAt ?? "never")"])
+                if let one = markers[key], one.count == 1, let device = one.first, device > 0, let mark = given[device]?[key]?.last?.entity, rows[key]?.readAt != mark.readAt {
+                    throw zone.difference(nil, ["\(key) is read \(rows[key]?.readAt ?? "never"), but \(devices[device].name), the only one who marked it, said \(mark.readAt ?? "never")"])
                 }
             }
         }

@@ -22,6 +22,8 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     var published: [[String: SimulatedEntity]] = []
     /// Every state that an entity was given at each device.
     var given: [Int: [String: [LastWriteModel.State]]] = [:]
+    /// Who marked which entity as read or unread.
+    var markers: [String: Set<Int>] = [:]
     /// Entities that somebody deleted.
     var deleted: Set<String> = []
     /// Messages that readers wrote down: what they say of which entity.
@@ -171,6 +173,7 @@ extension ReplicatedFolderWorld {
         guard entity.readAt != here.readAt else { return }
         if random.happens(percent: 50) { entity.updatedAt = stamp(device) }
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
+        markers[entity.key, default: []].insert(device)
         note(device, "MARK", entity.key, entity, stamp: entity.updatedAt == here.updatedAt ? nil : entity.updatedAt)
     }
 
