@@ -48,6 +48,8 @@ struct MessageComposer: Sendable {
                         try transaction.giveRow(change.key, of: schema, to: copies)
                         guard let row = copies.copies[change.key] else { continue }
                         let last = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }
+                        // A message without both says that it was read, when it was sent: as unread it cannot be told what it was before.
+                        guard row.texts[readAt] != nil || last?.newReadAt != nil else { continue }
                         try write(.message(.notificationRead, readAt: row.texts[readAt], basedOn: last?.newReadAt), of: change, schema, version, in: transaction)
                     }
                 }
