@@ -1,39 +1,41 @@
-import Foundation
+package import Foundation
 
-/// An asset writer that stops at a limit.
-final class LimitedAssetWriter: AssetWriter {
+/// An asset writer that stops at a limit, and leaves nothing where it is passed.
+package final class LimitedAssetWriter: AssetWriter {
     private let wrapped: any AssetWriter
-    private let limit: Int
-    private let place: String
-    private var byteCount = 0
+    private let exceeded: any Error
+    private var room: Int
 
-    init(_ wrapped: sending any AssetWriter, limit: Int, place: String) {
+    /// - Parameters:
+    ///   - limit: the largest asset, in bytes.
+    ///   - exceeded: what is thrown for a larger one.
+    package init(_ wrapped: sending any AssetWriter, limit: Int, exceeded: any Error) {
         self.wrapped = wrapped
-        self.limit = limit
-        self.place = place
+        self.exceeded = exceeded
+        room = limit
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer) throws {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws {
         try count(bytes)
         try wrapped.write(bytes)
     }
 
-    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+    package func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
         try count(bytes)
         try wrapped.write(bytes, copying: other, at: offset)
     }
 
     private func count(_ bytes: UnsafeRawBufferPointer) throws {
-        guard bytes.count <= limit - byteCount else {
+        guard bytes.count <= room else {
             wrapped.abandon()
-            throw CloudError(.limitExceeded, at: place, "the asset has more than \(limit) bytes", hint: "split it into several assets")
+            throw exceeded
         }
-        byteCount += bytes.count
+        room -= bytes.count
     }
 
-    func setIndex(_ index: Data) throws { try wrapped.setIndex(index) }
+    package func setIndex(_ index: Data) throws { try wrapped.setIndex(index) }
 
-    func finish(rawByteCount: Int) throws -> CloudAsset { try wrapped.finish(rawByteCount: rawByteCount) }
+    package func finish(rawByteCount: Int) throws -> CloudAsset { try wrapped.finish(rawByteCount: rawByteCount) }
 
-    func abandon() { wrapped.abandon() }
+    package func abandon() { wrapped.abandon() }
 }

@@ -49,9 +49,10 @@ public struct LimitedCloudDatabase: CloudDatabaseDecorator {
         for record: String, number: Int, kind: AssetKind, in zone: ZoneID
     ) async throws -> sending any AssetWriter {
         try window?.admit(at: "\(zone)")
+        let limit = limits.bytesPerAsset ?? .max
         return LimitedAssetWriter(
-            try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone), limit: limits.bytesPerAsset ?? .max,
-            place: "\(zone)/\(record)")
+            try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone), limit: limit,
+            exceeded: CloudError(.limitExceeded, at: "\(zone)/\(record)", "the asset has more than \(limit) bytes", hint: "split it into several assets"))
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {

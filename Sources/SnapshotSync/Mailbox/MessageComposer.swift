@@ -38,22 +38,27 @@ struct MessageComposer: Sendable {
     private func composeMarks() throws {
         for schema in device.settings.datasets {
             guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { continue }
-            try SyncError.at(.read) {
-                try device.database.write { transaction in
-                    guard try transaction.view() == nil, let version = try transaction.applied() else { return }
-                    try transaction.prepareMailbox()
-                    try transaction.foldNotes(of: device.settings.datasets)
-                    let copies = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
-                    for change in try untold(of: schema, version, in: transaction, after: nil, limit: .max) where change.isMark && !change.isDeletion {
-                        try transaction.giveRow(change.key, of: schema, to: copies)
-                        guard let row = copies.copies[change.key] else { continue }
-                        let last = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }
-                        // A message without both says that it was read, when it was sent: as unread it cannot be told what it was before.
-                        guard row.texts[readAt] != nil || last?.newReadAt != nil else { continue }
-                        try write(.message(.notificationRead, readAt: row.texts[readAt], basedOn: last?.newReadAt), of: change, schema, version, in: transaction)
+            var last: EntityKey?
+            repeat {
+                last = try SyncError.at(.read) { [last] in
+                    try device.database.write { transaction in
+                        guard try transaction.view() == nil, let version = try transaction.applied() else { return nil }
+                        try transaction.prepareMailbox()
+                        try transaction.foldNotes(of: device.settings.datasets)
+                        let changes = try untold(of: schema, version, in: transaction, after: last, limit: Self.batch)
+                        let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
+                        for change in changes where change.isMark && !change.isDeletion {
+                            try transaction.giveRow(change.key, of: schema, to: rows)
+                            guard let row = rows.copies[change.key] else { continue }
+                            let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt
+                            // A message without both says that it was read, when it was sent: as unread it cannot be told what it was before.
+                            guard row.texts[readAt] != nil || before != nil else { continue }
+                            try write(.message(.notificationRead, readAt: row.texts[readAt], basedOn: before), of: change, schema, version, in: transaction)
+                        }
+                        return changes.last?.key
                     }
                 }
-            }
+            } while last != nil
         }
     }
 

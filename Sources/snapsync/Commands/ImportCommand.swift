@@ -45,29 +45,24 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        let progress = ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
-            defer { progress?.line.clear() }
-            if let acceptRollback { return try await accept(acceptRollback, engine, progress) }
-            let report: ImportReport
-            if let file {
-                report = try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress?.handler)
-            } else if let version {
-                report = try await engine.importVersion(version, progress: progress?.handler)
-            } else {
-                report = try await engine.importNewest(allowing: shrinking.approval, progress: progress?.handler)
-            }
-            progress?.line.clear()
-            try output.printer.print(report, report.lines)
+        if let acceptRollback { return try await accept(acceptRollback, engine) }
+        try await Self.run(printer: output.printer) { progress in
+            if let file { return try await engine.importFile(file, datasets: datasets, acceptsOlder: acceptOlder, progress: progress) }
+            if let version { return try await engine.importVersion(version, progress: progress) }
+            return try await engine.importNewest(allowing: shrinking.approval, progress: progress)
         }
     }
 
     /// Imports the newest version, and says what came.
     static func run(_ engine: SyncEngine, printer: Printer) async throws {
+        try await run(printer: printer) { try await engine.importNewest(progress: $0) }
+    }
+
+    private static func run(printer: Printer, _ work: (ProgressHandler?) async throws -> ImportReport) async throws {
         let progress = ProgressLine.handler(isJSON: printer.isJSON)
         try await printer.run {
             defer { progress?.line.clear() }
-            let report = try await engine.importNewest(progress: progress?.handler)
+            let report = try await work(progress?.handler)
             progress?.line.clear()
             try printer.print(report, report.lines)
         }
@@ -75,11 +70,15 @@ struct ImportCommand: AsyncParsableCommand {
 }
 
 extension ImportCommand {
-    private func accept(_ number: Int, _ engine: SyncEngine, _ progress: (line: ProgressLine, handler: ProgressHandler)?) async throws {
-        let report = try await engine.acceptRollback(to: number, progress: progress?.handler)
-        progress?.line.clear()
-        let copy = "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
-        try output.printer.print(report, report.imported.lines + [copy])
+    private func accept(_ number: Int, _ engine: SyncEngine) async throws {
+        let progress = ProgressLine.handler(isJSON: output.json)
+        try await output.printer.run {
+            defer { progress?.line.clear() }
+            let report = try await engine.acceptRollback(to: number, progress: progress?.handler)
+            progress?.line.clear()
+            let copy = "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
+            try output.printer.print(report, report.imported.lines + [copy])
+        }
     }
 }
 

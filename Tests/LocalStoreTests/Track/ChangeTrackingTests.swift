@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import LocalStore
 import SnapshotModel
@@ -6,41 +5,21 @@ import Testing
 
 /// Changes are made on a connection of their own, as by another program.
 @Suite struct ChangeTrackingTests {
-    private let path = FileManager.default.temporaryDirectory.appendingPathComponent("tracking-\(UUID().uuidString).db").path
-    private let schema: DatasetSchema
-    private let database: LocalDatabase
-    private let application: DatabaseQueue
+    private let things: TrackedThings
+    private var schema: DatasetSchema { things.schema }
+    private var database: LocalDatabase { things.database }
+    private var application: DatabaseQueue { things.application }
 
     init() throws {
-        schema = try DatasetSchema(
-            name: "things", table: "my things", key: "id", timestamp: "changed",
-            columns: [
-                DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
-                DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
-            ])
-        application = try DatabaseQueue(path: path)
-        try application.write { db in
-            try db.execute(sql: #"""
-                CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
-                INSERT INTO "my things" VALUES('a', '2026-01-01T00:00:00Z', 1, 'A'), ('b', '2026-01-01T00:00:00Z', 2, 'B'), ('c', NULL, 3, 'C');
-                """#)
-        }
-        database = try LocalDatabase(path: path)
-        let schema = schema
-        #expect(try database.write { try $0.track([schema]) } == ["things"])
-        try settle()
+        things = try TrackedThings(rows: "('a', '2026-01-01T00:00:00Z', 1, 'A'), ('b', '2026-01-01T00:00:00Z', 2, 'B'), ('c', NULL, 3, 'C')")
+        #expect(things.mended == ["things"])
     }
 
-    private func settle() throws {
-        try database.write { transaction in
-            try transaction.foldNotes(of: [schema])
-            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
-        }
-    }
+    private func settle() throws { try things.settle() }
 
-    private func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
+    private func changes() throws -> TrackedChanges { try things.changes() }
 
-    private func run(_ sql: String) throws { try application.write { try $0.execute(sql: sql) } }
+    private func run(_ sql: String) throws { try things.run(sql) }
 
     /// The keys that are noted and whether each row is still there.
     private func touched() throws -> Set<String> {

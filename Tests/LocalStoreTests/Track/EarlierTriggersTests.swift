@@ -1,4 +1,3 @@
-import Foundation
 import GRDB
 import LocalStore
 import SnapshotModel
@@ -6,40 +5,22 @@ import Testing
 
 /// A database whose triggers an earlier snapsync put in: they noted the same, so nothing is compared for their sake.
 @Suite struct EarlierTriggersTests {
-    private let path = FileManager.default.temporaryDirectory.appendingPathComponent("earlier-\(UUID().uuidString).db").path
-    private let schema: DatasetSchema
-    private let database: LocalDatabase
-    private let application: DatabaseQueue
+    private let things: TrackedThings
+    private var schema: DatasetSchema { things.schema }
+    private var database: LocalDatabase { things.database }
+    private var application: DatabaseQueue { things.application }
 
     init() throws {
-        schema = try DatasetSchema(
-            name: "things", table: "my things", key: "id", timestamp: "changed",
-            columns: [
-                DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
-                DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
-            ])
-        application = try DatabaseQueue(path: path)
-        try application.write { db in
-            try db.execute(sql: #"""
-                CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
-                INSERT INTO "my things" VALUES('a', '2026-01-01T00:00:00Z', 1, 'A'), ('b', '2026-01-01T00:00:00Z', 2, 'B');
-                """#)
-        }
-        database = try LocalDatabase(path: path)
-        let schema = schema
-        try database.write { transaction in
-            _ = try transaction.track([schema])
-            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
-        }
-        try application.write { db in
+        things = try TrackedThings(rows: "('a', '2026-01-01T00:00:00Z', 1, 'A'), ('b', '2026-01-01T00:00:00Z', 2, 'B')")
+        try things.application.write { db in
             for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger'") { try db.execute(sql: "DROP TRIGGER \(name)") }
             try db.execute(sql: Self.earlier)
         }
     }
 
-    private func run(_ sql: String) throws { try application.write { try $0.execute(sql: sql) } }
+    private func changes() throws -> TrackedChanges { try things.changes() }
 
-    private func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
+    private func run(_ sql: String) throws { try things.run(sql) }
 
     @Test func theyAreRenewedAndWhatTheyNotedStays() throws {
         try run("INSERT INTO \"my things\" VALUES('c', NULL, 3, 'C')")

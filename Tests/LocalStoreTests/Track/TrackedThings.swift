@@ -1,0 +1,47 @@
+import Foundation
+import GRDB
+import LocalStore
+import SnapshotModel
+
+/// A tracked table with awkward names and a second unique column, and a connection of another program's to it.
+struct TrackedThings {
+    let path = FileManager.default.temporaryDirectory.appendingPathComponent("things-\(UUID().uuidString).db").path
+    let schema: DatasetSchema
+    let database: LocalDatabase
+    let application: DatabaseQueue
+    /// What the first look at the triggers had to put in.
+    let mended: [String]
+
+    /// - Parameter rows: the rows that are there before anything is tracked, as SQL.
+    init(rows: String) throws {
+        schema = try DatasetSchema(
+            name: "things", table: "my things", key: "id", timestamp: "changed",
+            columns: [
+                DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
+                DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
+            ])
+        application = try DatabaseQueue(path: path)
+        try application.write { db in
+            try db.execute(sql: #"""
+                CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
+                INSERT INTO "my things" VALUES\#(rows);
+                """#)
+        }
+        database = try LocalDatabase(path: path)
+        let schema = schema
+        mended = try database.write { try $0.track([schema]) }
+        try settle()
+    }
+
+    /// Makes all that was noted part of the applied version.
+    func settle() throws {
+        try database.write { transaction in
+            try transaction.foldNotes(of: [schema])
+            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
+        }
+    }
+
+    func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
+
+    func run(_ sql: String) throws { try application.write { try $0.execute(sql: sql) } }
+}
