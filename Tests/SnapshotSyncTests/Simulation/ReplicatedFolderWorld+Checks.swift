@@ -33,7 +33,7 @@ extension ReplicatedFolderWorld {
     }
 
     /// The entities of which a device has changes that no version has ended.
-    private func openKeys(_ device: Int) throws -> Set<String> {
+    func openKeys(_ device: Int) throws -> Set<String> {
         try devices[device].database.read { transaction in
             var keys: Set<String> = []
             for schema in DatasetSchema.builtIn {

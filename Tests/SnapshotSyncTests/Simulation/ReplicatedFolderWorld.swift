@@ -251,6 +251,7 @@ extension ReplicatedFolderWorld {
         guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
         if version > model.applied[device] { model.merge(version, into: device) }
         try noteRevived(device)
+        try noteTakenBack(device)
         for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
             guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
             let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
@@ -268,6 +269,18 @@ extension ReplicatedFolderWorld {
             model.devices[device][key] = state
             given[device, default: [:]][key, default: []].append(state)
             zone.note("\(devices[device].name): \(key) came back at \(instant)")
+        }
+    }
+
+    /// A mark that was taken back before it was told was never made: what is there is the version's, its instant as well.
+    private func noteTakenBack(_ device: Int) throws {
+        guard marks, model.applied[device] > 0 else { return }
+        let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
+        let open = try openKeys(device)
+        for (key, row) in try devices[device].rows() where row.kind == .notifications && row == version[key] && !open.contains(key) {
+            guard let mine = model.devices[device][key]?.entity, let state = states[key], mine.title == row.title, mine.readAt == row.readAt, model.devices[device][key] != state else { continue }
+            model.devices[device][key] = state
+            zone.note("\(devices[device].name): \(key) is the version's again, of \(state.at)")
         }
     }
 
