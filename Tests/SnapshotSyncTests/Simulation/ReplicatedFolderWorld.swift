@@ -255,9 +255,10 @@ extension ReplicatedFolderWorld {
         for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
             guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
             let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
-            let instant = microseconds(try StrictJSON.decode(SyncUpdateMessage.self, from: body).timestamp)
+            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body), instant = microseconds(message.timestamp)
             guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else { throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"]) }
             messages[id] = (key, state)
+            zone.note("\(devices[device].name): tells \(message.type.rawValue) of \(key) at \(state.at)" + (message.newReadAt.map { ", read \($0)" } ?? "") + (message.basedOnReadAt.map { ", was \($0)" } ?? ""))
         }
     }
 

@@ -89,6 +89,26 @@ import Testing
         #expect(try await mail.waiting().isEmpty)
     }
 
+    /// A message that was overtaken by the sender's own next one is over with that one's answer: nothing of it is shown or told again.
+    @Test(arguments: [false, true]) func markWhoseTakingBackArrivedFirstStaysTakenBack(hasChangeAssets: Bool) async throws {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        let late = try #require(try await mail.waiting().first)
+        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: late.sender, id: late.id), in: mail.scene.zone)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
+        for _ in 0..<2 {
+            try await mail.round()
+            #expect(try mail.value(mail.scene.reader, "readAt", of: "n1") == "-")
+        }
+        try await mail.scene.cloud.send(late, clock: mail.scene.clock.now(), in: mail.scene.zone)
+        for _ in 0..<2 { try await mail.round() }
+        for name in [mail.scene.writer, mail.scene.reader] { #expect(try mail.value(name, "readAt", of: "n1") == "-") }
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_outbox") == "0\n")
+        #expect(try await mail.problems() == [])
+    }
+
     @Test func whatIsSaidAgainLaterHoldsAgainstWhatWasSaidInBetween() async throws {
         let mail = try await MailScene()
         try mail.scene.writer.run("UPDATE buckets SET name = 'agreed', createdAt = '-', updatedAt = '2021-01-01T00:00:00Z'")
