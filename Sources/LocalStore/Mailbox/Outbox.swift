@@ -58,15 +58,16 @@ extension LocalTransaction {
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
-    /// The messages about an entity that were or may have been sent and wait for their answers, oldest first.
-    package func unansweredMessages(about change: UntoldChange, of schema: DatasetSchema) throws -> [Data] {
+    /// The messages about an entity that were or may have been sent, oldest first: they wait for their answers, or may have missed them.
+    package func unansweredMessages(about change: UntoldChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
-            SELECT body FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq < ? AND filed = 1 AND state IN ('stored', 'sent') ORDER BY number
+            SELECT body, state = 'doubtful' FROM snapsync_outbox
+            WHERE dataset = ? AND key = ? AND seq < ? AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') ORDER BY number
             """).bind(.integer(id), .key(change.key), .integer(change.sequence))
-        var bodies: [Data] = []
-        while try statement.step() { if let body = statement.text(0) { bodies.append(Data(body)) } }
-        return bodies
+        var messages: [(body: Data, isInDoubt: Bool)] = []
+        while try statement.step() { if let body = statement.text(0) { messages.append((Data(body), statement.integer(1) != 0)) } }
+        return messages
     }
 
     /// Forgets a tracked change that has left its row as the applied version has it.
@@ -147,6 +148,16 @@ extension LocalTransaction {
     package func isCurrent(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
             db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number]) ?? false
+    }
+
+    /// Whether a later entry about the same entity, of the change that is tracked still, builds on what this one said.
+    package func isBuiltOn(_ entry: OutboxEntry) throws -> Bool {
+        try Bool.fetchOne(
+            db, sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_outbox later ON later.dataset = o.dataset AND later.key = o.key AND later.number > o.number
+                    JOIN snapsync_changes c ON c.dataset = later.dataset AND c.key = later.key AND c.seq = later.seq
+                    WHERE o.number = ? AND later.state IN ('stored', 'sent', 'same'))
+                """, arguments: [entry.number]) ?? false
     }
 
     /// Takes back what was told of changes that are dropped: what is not in the mailbox is forgotten, the files of the others are to be removed.

@@ -49,7 +49,7 @@ package struct UntoldChange: Sendable, Hashable {
     package let isMark: Bool
 }
 
-/// An entry about an entity that has a tracked change: an unanswered message, or the entry of the very change.
+/// An entry about an entity that has a tracked change: a message without an answer, or the entry of the very change.
 package struct ToldChange: Sendable, Hashable {
     package let key: EntityKey
     /// Whether the entry is of the tracked change itself, not of one before it.

@@ -22,12 +22,12 @@ extension LocalTransaction {
             """).execute()
     }
 
-    /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer.
+    /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer or are in doubt.
     package func toldChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [ToldChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
             SELECT o.seq = c.seq, o.state, o.covers, o.body FROM snapsync_changes c JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key
-            WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent')) ORDER BY o.number
+            WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent', 'doubtful')) ORDER BY o.number
             """).bind(.integer(id), .key(key))
         var told: [ToldChange] = []
         while try statement.step() {

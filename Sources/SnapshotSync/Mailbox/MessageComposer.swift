@@ -127,9 +127,13 @@ struct MessageComposer: Sendable {
         }
     }
 
-    /// The messages about a change's entity that wait for an answer, oldest first.
+    /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the marks: they are told again where this
+    /// change builds on them.
     private func told(about change: UntoldChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
-        try transaction.unansweredMessages(about: change, of: schema).map { try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
+        try transaction.unansweredMessages(about: change, of: schema).compactMap { told in
+            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: told.body)
+            return told.isInDoubt && message.type != .notificationRead ? nil : message
+        }
     }
 
     /// Writes down what a change says, and the message that says it.

@@ -51,7 +51,8 @@ struct MessageSender: Sendable {
         try SyncError.at(.announce) { try device.database.write { try $0.noteRemoved(answered.map(\.number)) } }
     }
 
-    /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still.
+    /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a mark
+    /// that a later one builds on.
     private func renewDoubtful() async throws {
         let entries = try SyncError.at(.read) { try device.database.read { try $0.outbox(onlyMessages: true).filter { $0.state == .doubtful } } }
         for entry in entries {
@@ -59,8 +60,9 @@ struct MessageSender: Sendable {
             try await remove(old)
             try SyncError.at(.announce) {
                 try device.database.write { transaction in
-                    guard try transaction.isCurrent(entry), let body = entry.body else { return try transaction.renewMessage(entry.number, nil) }
-                    let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
+                    guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }),
+                        try transaction.isCurrent(entry) || message.type == .notificationRead && transaction.isBuiltOn(entry)
+                    else { return try transaction.renewMessage(entry.number, nil) }
                     let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                     try transaction.renewMessage(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
                 }

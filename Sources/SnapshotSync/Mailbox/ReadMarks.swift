@@ -36,6 +36,15 @@ struct ReadMarks {
         var coversAll = false
         /// The marks that wait for an answer, oldest first.
         var marks: [SyncUpdateMessage] = []
+        /// Marks before those whose answers may have been missed: what ``marks`` build on, and nothing by themselves.
+        var inDoubt: [SyncUpdateMessage] = []
+
+        /// What the version's `readAt` becomes with the marks on top.
+        func outcome(on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
+            guard !marks.isEmpty else { return (readAt, nil) }
+            let outcome = ReadMarks.outcome(of: inDoubt + marks, on: readAt, at: instant)
+            return marks.contains { $0.id == outcome.last?.id } ? outcome : (readAt, nil)
+        }
     }
 
     /// What was told of entities that have tracked changes.
@@ -49,9 +58,9 @@ struct ReadMarks {
         for entry in entries {
             var one = told[entry.key] ?? Told()
             if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
-            if let body = entry.body, entry.state == .stored || entry.state == .sent {
+            if let body = entry.body, [.stored, .sent, .doubtful].contains(entry.state) {
                 let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
-                if message.type == .notificationRead { one.marks.append(message) }
+                if message.type == .notificationRead { if entry.state == .doubtful { one.inDoubt.append(message) } else { one.marks.append(message) } }
             }
             told[entry.key] = one
         }
@@ -79,7 +88,7 @@ struct ReadMarks {
         if isMark, entity == nil, told.state == .refused || told.state == .doubtful { return .version }
         if !isCarried, wins || isTie { return .row }
         guard let entity else { return .version }
-        return Self.outcome(of: told.marks, on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
+        return told.outcome(on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
     }
 
     /// Puts the marks that were decided to be overlays on the rows that have come in.
@@ -89,7 +98,7 @@ struct ReadMarks {
             try transaction.giveRow(key, of: schema, to: copies)
             guard let row = copies.copies[key] else { continue }
             let instant = try transaction.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
-            let (mark, last) = Self.outcome(of: told.marks, on: row.texts[readAt], at: instant)
+            let (mark, last) = told.outcome(on: row.texts[readAt], at: instant)
             guard let last else { continue }
             try transaction.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
         }

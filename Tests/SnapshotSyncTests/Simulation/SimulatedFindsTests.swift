@@ -109,6 +109,32 @@ import Testing
         #expect(try await mail.problems() == [])
     }
 
+    /// Of three marks the first was applied, the second has not arrived, and the answers were pruned before the third is told.
+    @Test func markOnTopOfThoseInDoubtIsNotUndoneByAnEditOfTheText() async throws {
+        let mail = try await MailScene()
+        for day in 1...2 {
+            try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-0\(day)T00:00:00Z' WHERE id = 'n1'")
+            try await mail.syncReader()
+        }
+        let late = try #require(try await mail.waiting().max { $0.id < $1.id })
+        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: late.sender, id: late.id), in: mail.scene.zone)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n1'")
+        try await mail.syncWriter()
+        #expect(try mail.value(mail.scene.writer, "title || ', ' || readAt", of: "n1") == "later, 2026-01-01T00:00:00Z")
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
+        _ = try await mail.scene.engine("writer.db").export(isFull: true)
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        for _ in 0..<2 {
+            try await mail.round()
+            for name in [mail.scene.writer, mail.scene.reader] { #expect(try mail.value(name, "title || ', ' || ifnull(readAt, 'unread')", of: "n1") == "later, unread") }
+        }
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try await mail.problems() == [])
+    }
+
     @Test func whatIsSaidAgainLaterHoldsAgainstWhatWasSaidInBetween() async throws {
         let mail = try await MailScene()
         try mail.scene.writer.run("UPDATE buckets SET name = 'agreed', createdAt = '-', updatedAt = '2021-01-01T00:00:00Z'")
