@@ -24,6 +24,8 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     var given: [Int: [String: [LastWriteModel.State]]] = [:]
     /// Who marked which entity as read or unread.
     var markers: [String: Set<Int>] = [:]
+    /// Readers whose own version's commit was pruned: answers may be gone with it and those after it.
+    var inDoubt: Set<Int> = []
     /// Entities that somebody deleted.
     var deleted: Set<String> = []
     /// Messages that readers wrote down: what they say of which entity.
@@ -197,6 +199,7 @@ extension ReplicatedFolderWorld {
         zone.note("\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
         var failure: SyncError?
         let attempt = Attempt()
+        if device > 0, let oldest = zone.commits(in: devices[device].root).min(), oldest > model.applied[device] { inDoubt.insert(device) }
         do {
             try await sync(device, fault, attempt)
         } catch let error as SyncError {
@@ -236,7 +239,7 @@ extension ReplicatedFolderWorld {
     /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
     private func noteCommit(_ attempt: Attempt) throws {
         let number = String(model.newest + 1)
-        guard let read = attempt.read, zone.disk.bytes(at: "private/ZentikSyncZone/commits/\(String(repeating: "0", count: 20 - number.count))\(number).json", in: devices[0].root) != nil else { return }
+        guard let read = attempt.read, zone.commits(in: devices[0].root).contains(model.newest + 1) else { return }
         attempt.read = nil
         published.append(read.rows)
         model.publish(read.states)
@@ -264,7 +267,7 @@ extension ReplicatedFolderWorld {
 
     /// A bucket that was deleted and that a notification still needs comes back, which takes the deletion back and nothing else.
     private func noteRevived(_ device: Int) throws {
-        for (key, entity) in try devices[device].rows() where entity.isOrphan && model.devices[device][key]?.entity == nil {
+        for (key, entity) in try devices[device].rows().sorted(by: { $0.key < $1.key }) where entity.isOrphan && model.devices[device][key]?.entity == nil {
             guard let deleted = model.devices[device][key], let instant = try devices[device].instant(of: entity), instant == deleted.at + 1 else { continue }
             let state = LastWriteModel.State(at: instant, entity: entity)
             model.devices[device][key] = state
@@ -278,7 +281,7 @@ extension ReplicatedFolderWorld {
         guard marks, model.applied[device] > 0 else { return }
         let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
         let open = try openKeys(device)
-        for (key, row) in try devices[device].rows() where row.kind == .notifications && row == version[key] && !open.contains(key) {
+        for (key, row) in try devices[device].rows().sorted(by: { $0.key < $1.key }) where row.kind == .notifications && row == version[key] && !open.contains(key) {
             guard let mine = model.devices[device][key]?.entity, let state = states[key], mine.title == row.title, mine.readAt == row.readAt, model.devices[device][key] != state else { continue }
             model.devices[device][key] = state
             zone.note("\(devices[device].name): \(key) is the version's again, of \(state.at)")

@@ -241,7 +241,7 @@ extension SharedFolderWorld {
 
     /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
     private func noteCommit(_ attempt: Attempt) throws {
-        guard let read = attempt.read, zone.disk.bytes(at: "private/ZentikSyncZone/commits/\(String(repeating: "0", count: 20 - String(model.newest + 1).count))\(model.newest + 1).json", in: Self.root) != nil else { return }
+        guard let read = attempt.read, zone.commits(in: Self.root).contains(model.newest + 1) else { return }
         attempt.read = nil
         model.publish(read)
         zone.note("version \(model.newest)")

@@ -79,6 +79,12 @@ final class SimulatedZone: @unchecked Sendable {
 
     func engine(_ device: Int) throws -> SyncEngine { try engine(device) { [self] in try cloud(of: device) } }
 
+    /// The numbers of the commits that lie in a folder.
+    func commits(in root: String) -> Set<Int> {
+        let folder = "private/\(zone.name)/commits/"
+        return Set(disk.files(in: root).keys.compactMap { $0.hasPrefix(folder) ? Int($0.dropFirst(folder.count).prefix { $0 != "." }) : nil })
+    }
+
     /// A device's clock in whole ticks, in milliseconds.
     func clock(_ device: Int) -> Int64 { devices[device].clock(milliseconds) }
 
