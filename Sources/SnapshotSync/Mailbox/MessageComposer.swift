@@ -33,8 +33,8 @@ struct MessageComposer: Sendable {
 
     /// Composes messages for changes of which the notes say that they are marks and nothing else.
     ///
-    /// What the version had as `readAt` is not known: it counts as unread where no mark before this one says otherwise, and an entity that was
-    /// marked later by another keeps that.
+    /// What the version had as `readAt` is not known. Marked as read, it counts as unread before where no mark before this one says otherwise;
+    /// marked as unread, it counts as read at another time than any. An entity that was marked later by another keeps that.
     private func composeMarks() throws {
         for schema in device.settings.datasets {
             guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { continue }
@@ -51,9 +51,8 @@ struct MessageComposer: Sendable {
                             try transaction.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
                             let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt
-                            // A message without both says that it was read, when it was sent: as unread it cannot be told what it was before.
-                            guard row.texts[readAt] != nil || before != nil else { continue }
-                            try write(.message(.notificationRead, readAt: row.texts[readAt], basedOn: before), of: change, schema, version, in: transaction)
+                            let (mark, unknown) = (row.texts[readAt], "")
+                            try write(.message(.notificationRead, readAt: mark, basedOn: before ?? (mark == nil ? unknown : nil)), of: change, schema, version, in: transaction)
                         }
                         return changes.last?.key
                     }
@@ -68,7 +67,7 @@ struct MessageComposer: Sendable {
         return try device.settings.datasets.contains { try MessageKind($0) != nil && !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
-    /// Composes messages for all changes that none was made of.
+    /// Composes messages for all changes that none was made of; where one dataset's version cannot be read, for those of the others.
     func run() async throws {
         guard device.settings.role == .reader else { return }
         let schemas = device.settings.datasets.filter { MessageKind($0) != nil }
@@ -82,17 +81,27 @@ struct MessageComposer: Sendable {
         }
         guard let version, hasWork else { return }
         try SyncError.at(.read) { try device.database.write { try $0.foldNotes(of: device.settings.datasets) } }
+        var failure: (any Error)?
         for schema in schemas {
-            guard let kind = MessageKind(schema) else { continue }
-            var last: EntityKey?
-            while true {
-                let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
-                guard let final = changes.last else { break }
-                let base = try await AppliedEntities(device: device, version: version)
-                    .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
-                try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
-                last = final.key
+            do {
+                try await compose(schema, comparedWith: version)
+            } catch {
+                failure = failure ?? error
             }
+        }
+        if let failure { throw failure }
+    }
+
+    private func compose(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
+        guard let kind = MessageKind(schema) else { return }
+        var last: EntityKey?
+        while true {
+            let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
+            guard let final = changes.last else { return }
+            let base = try await AppliedEntities(device: device, version: version)
+                .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
+            try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+            last = final.key
         }
     }
 

@@ -41,6 +41,8 @@ struct ZonePruner: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     let device: String
+    /// What the zone must not be behind: what lacks its commit only because that has not come back would go as what a killed run left.
+    let token: ChangeToken?
     let policy: RetentionPolicy
     let now: Instant
     /// Makes a commit that names this checkpoint, with a record that says what goes; returns the zone's newest version then.
@@ -72,6 +74,11 @@ struct ZonePruner: Sendable {
         // The listing first: what is published while this looks is in no listing and goes nowhere.
         let files = try await SyncError.at(.fetch) { try await cloud.storedFiles(in: zone) }
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        _ = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: commits.last?.token.number, notBefore: token) }
+        if let token, let newest = commits.last?.token.number, newest < token.number {
+            throw SyncError(
+                .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed", hint: "run it again")
+        }
         let pins = try await pins()
         var pinned: [CloudRecord] = []
         for pin in pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
@@ -91,7 +98,8 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-            let pruner = ZonePruner(cloud: device.cloud, zone: device.zone, device: device.settings.device, policy: policy, now: now()) { checkpoint, record in
+            let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
+            let pruner = ZonePruner(cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, policy: policy, now: now()) { checkpoint, record in
                 try await ZoneAnnouncer(device: device).publish { _ in
                     let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
                     return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)

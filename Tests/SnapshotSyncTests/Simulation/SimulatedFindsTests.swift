@@ -60,7 +60,7 @@ import Testing
     /// The version that a mark was made on can be gone before the mark is told: it cannot be compared with any longer.
     @Test(arguments: [false, true]) func markOnAVersionThatIsGoneKeepsNoOldTitle(hasChangeAssets: Bool) async throws {
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
-        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id IN ('n1', 'n3'); UPDATE notifications SET readAt = NULL WHERE id = 'n3'")
         try mail.scene.writer.run("UPDATE notifications SET title = 'later'")
         try await mail.syncWriter()
         mail.scene.clock.move(bySeconds: 3 * 86_400)
@@ -71,6 +71,7 @@ import Testing
         try await mail.round()
         for name in [mail.scene.writer, mail.scene.reader] {
             #expect(try mail.value(name, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
+            #expect(try mail.value(name, "title || ', ' || ifnull(readAt, 'taken back')", of: "n3") == "last, taken back")
             #expect(try mail.value(name, "readAt", of: "n2") == "2026-01-01T00:00:00Z")
         }
         // What was edited here beside the mark stays here, as no message carries it.
@@ -148,6 +149,24 @@ import Testing
             try await mail.syncWriter()
         }
         #expect(try mail.scene.writer.run("SELECT name FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender") == "agreed\nrefused|phone\napplied|tablet\n")
+        #expect(try await mail.problems() == [])
+    }
+
+    /// A sync tool can take a commit away for a while: without it the assets of its version look like what a killed run has left.
+    @Test(arguments: [false, true]) func pruneKeepsTheAssetsOfAVersionWhoseCommitIsAway(isDryRun: Bool) async throws {
+        let mail = try await MailScene()
+        let cloud = try #require(mail.scene.cloud as? MemoryCloudDatabase)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later'")
+        try await mail.syncWriter()
+        var commit: [UInt8]?
+        try cloud.damageCommit(2, in: mail.scene.zone) { bytes in (commit, bytes) = (bytes, nil) }
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        let policy = RetentionPolicy(keepLast: 1, keepWithin: nil)
+        await #expect { _ = try await mail.scene.engine("writer.db").prune(policy, dryRun: isDryRun) } throws: { ($0 as? SyncError)?.code == .dataRefused }
+        try cloud.damageCommit(2, in: mail.scene.zone) { $0 = commit }
+        _ = try await mail.scene.engine("writer.db").prune(policy)
+        try await mail.round()
+        #expect(try mail.scene.differences(1) == "")
         #expect(try await mail.problems() == [])
     }
 
