@@ -28,6 +28,16 @@ import Testing
         try scene.succeed("sync --db watch.db")
     }
 
+    /// The zone is made before the choice is bound: a database whose `init` ended in between has made it all the same.
+    @Test func initThatCouldNotBindTheChoiceIsGoneOnWith() throws {
+        let scene = try Scene()
+        try scene.scratch.write("[]", to: "settings.json")
+        let line = "init --db phone.db --cloud cloud --role writer --device phone --create"
+        try scene.refuse(line + " --preference-file settings.json --preference-key cloud", exit: 65, saying: ["it is not a JSON object"], asJSONToo: false)
+        try scene.succeed(line)
+        #expect(try scene.succeed("sync --db phone.db").contains("published version 1"))
+    }
+
     @Test func cronIsNotToldWhatTheUserDecided() throws {
         let scene = try Scene.phone()
         try scene.succeed("disable --db phone.db")

@@ -129,7 +129,7 @@ enum SyncSetup {
                 }
                 return try database.journalMode()
             }
-            let isEnabled = try setUpGate(request, database)
+            let isEnabled = try setUpGate(request, database, madeZone ? beginning : nil)
             return SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled)
@@ -141,18 +141,25 @@ enum SyncSetup {
     }
 
     /// Binds the choice and names the entitlement, as asked for. Returns whether sync is on.
-    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase) throws -> Bool {
+    ///
+    /// - Parameter beginning: what the next `init` must know if this one ends here: that this database made the zone.
+    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> Bool {
         let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
         do {
             try gate.setEntitlementFile(request.entitlementFile)
             try gate.bind(to: request.preference)
             try SyncError.at(.open) { try gate.reconcile() }
+            return try SyncError.at(.read) { try database.read { try $0.preference().isOn } }
         } catch {
             // Half set up is not set up.
-            try SyncError.at(.open) { try database.write { try $0.detach() } }
+            try SyncError.at(.open) {
+                try database.write {
+                    try $0.detach()
+                    if let beginning { try $0.begin(beginning) }
+                }
+            }
             throw error
         }
-        return try SyncError.at(.read) { try database.read { try $0.preference().isOn } }
     }
 
     /// The datasets that a file describes, or the built-in ones.

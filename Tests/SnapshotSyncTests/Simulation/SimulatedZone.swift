@@ -95,11 +95,8 @@ final class SimulatedZone: @unchecked Sendable {
 
     func note(_ text: String) { log.append(text) }
 
-    /// The hash of all that was done and of what every device has now.
-    func trace() throws -> String {
-        let rows = try devices.map { device in try device.rows().values.map(\.json).sorted().joined(separator: "\n") }
-        return ContentHash.of(Array((log + rows).joined(separator: "\n").utf8))
-    }
+    /// All that was done, and what every device has now.
+    func trace() throws -> [String] { try log + devices.flatMap { try $0.rows().values.map(\.json).sorted() } }
 
     /// An error that says what is not as it must be, and how it came to it.
     func difference(_ device: Int?, _ what: [String]) -> Difference {

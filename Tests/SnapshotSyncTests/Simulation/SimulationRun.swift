@@ -5,13 +5,13 @@ import Testing
 struct SimulationRun {
     let steps: Int
 
-    /// Runs a history of peers on one file system and returns the hash of its trace; nil if it failed, which is recorded.
+    /// Runs a history of peers on one file system and returns its trace; nil if it failed, which is recorded.
     @discardableResult
-    func sharedFolder(_ seed: UInt64) async throws -> String? { await run(try await SharedFolderWorld(seed: seed)) }
+    func sharedFolder(_ seed: UInt64) async throws -> [String]? { await run(try await SharedFolderWorld(seed: seed)) }
 
     /// Runs a history of a writer and its readers, each with its own copy of the folder.
     @discardableResult
-    func replicatedFolder(_ seed: UInt64) async throws -> String? { await run(try await ReplicatedFolderWorld(seed: seed)) }
+    func replicatedFolder(_ seed: UInt64) async throws -> [String]? { await run(try await ReplicatedFolderWorld(seed: seed)) }
 
     /// Runs a history of each seed twice, of one kind and of the other in turn, on both cores.
     ///
@@ -34,11 +34,20 @@ struct SimulationRun {
         let first = try await seed % 2 == 0 ? sharedFolder(seed) : replicatedFolder(seed)
         guard let first else { return false }
         let second = try await seed % 2 == 0 ? sharedFolder(seed) : replicatedFolder(seed)
-        if first != second { Issue.record("seed \(seed): two runs of one history differ") }
-        return first == second
+        guard first != second else { return true }
+        // A run that failed has said so.
+        if let second { Issue.record("seed \(seed): two runs of one history differ\n\(difference(first, second))") }
+        return false
     }
 
-    private func run(_ world: some SimulatedWorld) async -> String? {
+    /// The first line in which two traces differ, and what comes before it.
+    private func difference(_ first: [String], _ second: [String]) -> String {
+        let place = zip(first, second).enumerated().first { $1.0 != $1.1 }?.offset ?? min(first.count, second.count)
+        let line = { (trace: [String]) in place < trace.count ? trace[place] : "(the end)" }
+        return "  " + (first[..<place].suffix(8) + ["first: " + line(first), "second: " + line(second)]).joined(separator: "\n  ")
+    }
+
+    private func run(_ world: some SimulatedWorld) async -> [String]? {
         do {
             for _ in 0..<steps { try await world.step() }
             try await world.agree()
