@@ -16,6 +16,9 @@ struct LiteralReader {
         scanner = JSONScanner(bytes)
     }
 
+    /// The number of bytes that have not been read.
+    var remainingCount: Int { bytes.count - position }
+
     /// Steps over a text if it comes next.
     mutating func accept(_ text: StaticString) -> Bool {
         let count = text.utf8CodeUnitCount

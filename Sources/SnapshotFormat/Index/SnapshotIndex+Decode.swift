@@ -22,7 +22,7 @@ extension SnapshotIndex {
             guard index.size == size, index.rawSize == rawSize, index.recordCount == recordCount else {
                 throw fault("totals", "the counts or sizes of the members do not add up to them")
             }
-            guard index.encode() == data else { throw fault("text", "it is not in canonical form") }
+            guard index.isEncoded(as: bytes) else { throw fault("text", "it is not in canonical form") }
             return index
         }
     }
@@ -90,6 +90,7 @@ extension SnapshotIndex {
     private static func blocks(_ reader: inout LiteralReader) throws -> [BlockEntry] {
         var blocks: [BlockEntry] = []
         if reader.accept("]") { return blocks }
+        blocks.reserveCapacity(reader.remainingCount / 256)
         repeat {
             try reader.expect("\n{\"firstKey\":")
             let firstKey = try reader.key()

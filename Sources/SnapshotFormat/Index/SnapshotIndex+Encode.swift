@@ -4,7 +4,24 @@ internal import SnapshotModel
 extension SnapshotIndex {
     /// The index as the JSON document that lies beside the asset: canonical, one column and one block a line.
     package func encode() -> Data {
-        let buffer = ByteBuffer(capacity: 4096 + blocks.count * 320)
+        var data = Data(capacity: 4096 + blocks.count * 288)
+        encode { data.append(contentsOf: $0) }
+        return data
+    }
+
+    /// Whether the bytes are those of ``encode()``.
+    func isEncoded(as bytes: UnsafeRawBufferPointer) -> Bool {
+        var rest = bytes, isEqual = true
+        encode { piece in
+            isEqual = isEqual && rest.starts(with: piece)
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(piece.count))
+        }
+        return isEqual && rest.isEmpty
+    }
+
+    /// Gives the document in pieces of some 64 KiB: that of a large dataset has megabytes.
+    private func encode(_ take: (UnsafeRawBufferPointer) -> Void) {
+        let buffer = ByteBuffer(capacity: 1 << 17)
         var cursor = ByteCursor(buffer)
         cursor.append("{\"formatVersion\":1,\"dataset\":")
         cursor.append(string: dataset)
@@ -42,12 +59,18 @@ extension SnapshotIndex {
             cursor.append(decimal: Int64(block.count))
             cursor.append(UInt8(ascii: ","))
             cursor.append(member: block.member)
+            cursor.finish()
+            if buffer.count > 1 << 16 {
+                buffer.withBytes(take)
+                buffer.clear()
+                cursor = ByteCursor(buffer)
+            }
         }
         cursor.append(blocks.isEmpty ? "],\n\"tail\":{" : "\n],\n\"tail\":{")
         cursor.append(member: tail)
         cursor.append("}\n")
         cursor.finish()
-        return Data(buffer.bytes)
+        buffer.withBytes(take)
     }
 }
 
