@@ -52,12 +52,20 @@ extension ZoneFolder {
 
     private func list(_ directory: CloudFolder, _ kind: (String) -> StoredFile.Kind?) throws(CloudError) -> [StoredFile] {
         let prefix = folder.path.isEmpty ? 0 : folder.path.count + 1
-        return try directory.names().compactMap { name in
-            guard let kind = kind(name) ?? (TemporaryName.matches(name) ? .temporary : nil) else { return nil }
-            // A file that is gone by now was removed by another prune; one that is no plain file is nobody's to remove.
-            guard let status = try? directory.file(name)?.status else { return nil }
-            return StoredFile(
-                kind: kind, path: String(directory.place(name).dropFirst(prefix)), byteCount: status.byteCount, modified: status.modified)
+        var found: [StoredFile] = []
+        for name in try directory.names() {
+            guard let kind = kind(name) ?? (TemporaryName.matches(name) ? .temporary : nil), let status = try status(of: name, in: directory) else { continue }
+            found.append(StoredFile(kind: kind, path: String(directory.place(name).dropFirst(prefix)), byteCount: status.byteCount, modified: status.modified))
+        }
+        return found
+    }
+
+    /// Nil for a file that is gone by now, as another prune removed it, and for what is no plain file and nobody's to remove.
+    private func status(of name: String, in directory: CloudFolder) throws(CloudError) -> FileStatus? {
+        do {
+            return try directory.file(name)?.status
+        } catch where error.code == .damaged {
+            return nil
         }
     }
 }

@@ -58,7 +58,7 @@ extension ReplicatedFolderWorld {
             guard problems.isEmpty else { throw zone.difference(number, problems) }
             let waiting = try device.database.read { try $0.outbox(onlyMessages: true).filter { $0.state != .applied && $0.state != .refused } }
             guard waiting.isEmpty, try device.database.read({ try $0.overlayCount() }) == 0 else { throw zone.difference(number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.overlayCount() }) changes stay"]) }
-            guard !zone.disk.files(in: device.root).keys.contains(where: { $0.contains("/messages/") && !$0.lowercased().contains("conflict") && !$0.contains("/.") }) else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
+            guard !zone.disk.files(in: device.root).keys.contains(where: { $0.contains("/messages/") && !tool.wereGone.contains($0) && !$0.lowercased().contains("conflict") && !$0.contains("/.") }) else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
         }
         let named = try await zone.cloud(of: 0).history(in: zone.zone).flatMap { $0.messages.applied + $0.messages.refused }
         guard Set(named).count == named.count else { throw zone.difference(0, ["a message was answered twice"]) }

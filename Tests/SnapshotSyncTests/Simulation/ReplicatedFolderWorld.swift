@@ -14,7 +14,7 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     // SAFETY: a history runs one step after another; what a cloud calls back, it calls while the step waits.
     let zone: SimulatedZone
     private(set) var model: LastWriteModel
-    private var tool: SimulatedTool
+    private(set) var tool: SimulatedTool
     let marks: Bool
     private var titleCount = 0
     private var idCount = 0

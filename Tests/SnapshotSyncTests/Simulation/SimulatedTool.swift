@@ -13,6 +13,8 @@ struct SimulatedTool {
     /// What the tool itself has brought to a root, so that it can tell what a device did.
     private var brought: [String: Set<String>] = [:]
     private var conflictCount = 0
+    /// Paths that were gone for a while: who made them may have removed them meanwhile, and does not know that they are back.
+    private(set) var wereGone: Set<String> = []
 
     init(disk: SimulatedDisk, roots: [String]) {
         (self.disk, self.roots) = (disk, roots)
@@ -82,6 +84,7 @@ struct SimulatedTool {
             // Not a removal by the device: the tool will bring it again.
             disk.put(nil, at: path, in: root)
             brought[root]?.remove(path)
+            wereGone.insert(path)
             return "\(path) is gone for a while"
         case 2:
             disk.put(bytes, at: path, in: root)
