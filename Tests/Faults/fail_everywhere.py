@@ -40,6 +40,8 @@ CODES = {
     "ENOLCK": {74}, "EINTR": {74, 75}, "short": set()}
 # SQLite keeps most reasons to itself, calls a database damaged that the disk fails to read, and one locked where no lock is to be had.
 CODES_OF_SQLITE = {"EACCES": {74}, "EIO": {65}, "ENOLCK": {75}}
+# And what it makes of a call, whatever its error: a file that it cannot look at counts as moved away, a lock that it cannot get as held.
+CODES_OF_SQLITE_CALLS = {"stat": {77}, "lock": {75}}
 OF_SQLITE = re.compile(r"\.db(-journal|-wal|-shm)?$")
 TOLD = "set aside; snapsync messages says why"
 
@@ -99,7 +101,7 @@ class Failer:
                 return None
             counts = {"refused": int(run.status != 0), "done": int(run.status == 0)}
             is_local = how == "+" or bool(OF_SQLITE.search(hit.target)) or copy.path.startswith(hit.target)
-            allowed = CODES[name] | (CODES_OF_SQLITE.get(name, set()) if is_local else set())
+            allowed = CODES[name] | (CODES_OF_SQLITE.get(name, set()) | CODES_OF_SQLITE_CALLS.get(hit.kind, set()) if is_local else set())
             problems = self.ending(run, allowed, judge, copy)
             # One that a signal has interrupted has not failed.
             problems += self.synced_again(run.calls) if name != "EINTR" else []
