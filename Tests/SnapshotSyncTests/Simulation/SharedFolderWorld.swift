@@ -259,7 +259,7 @@ extension SharedFolderWorld {
     /// A bucket that was deleted and that a notification still needs comes back, as it last was, as a change of this device.
     private func noteRevived(_ device: Int) throws {
         let rows = try devices[device].rows()
-        for (key, entity) in rows where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil {
+        for (key, entity) in rows.sorted(by: { $0.key < $1.key }) where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil {
             var content = entity
             content.isOrphan = false
             guard let deleted = model.devices[device][key], rows.values.contains(where: { $0.bucket == entity.id }), contents[key]?.contains(content) == true,
