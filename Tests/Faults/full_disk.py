@@ -58,7 +58,8 @@ def fill(place, room):
     free = facts.f_bavail * facts.f_bsize - room
     if free < 0:
         return None
-    path = os.path.join(place, "filler")
+    # A hidden one: `init` takes no directory with files of others.
+    path = os.path.join(place, ".filler")
     with open(path, "wb") as file:
         file.write(b"\0" * free)
     return path
@@ -85,6 +86,8 @@ class Filler:
 
     def run(self, scenario, scene, judge, place, room):
         with self.workshop.copy(scene) as copy, contextlib.ExitStack() as stack:
+            # Before `init` there is none.
+            os.makedirs(copy.place("cloud"), exist_ok=True)
             if not place:
                 # The databases alone: the cloud stays on a disk with room.
                 shutil.move(copy.place("cloud"), copy.path + "-cloud")
