@@ -154,9 +154,8 @@ extension LocalTransaction {
     package func isBuiltOn(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
             db, sql: """
-                SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_outbox later ON later.dataset = o.dataset AND later.key = o.key AND later.number > o.number
-                    JOIN snapsync_changes c ON c.dataset = later.dataset AND c.key = later.key AND c.seq = later.seq
-                    WHERE o.number = ? AND later.state IN ('stored', 'sent', 'same'))
+                SELECT EXISTS (SELECT 1 FROM snapsync_outbox earlier JOIN snapsync_outbox o ON o.dataset = earlier.dataset AND o.key = earlier.key
+                    WHERE earlier.number = ? AND o.number > earlier.number AND o.state IN ('stored', 'sent', 'same') AND NOT \(Self.isGone))
                 """, arguments: [entry.number]) ?? false
     }
 

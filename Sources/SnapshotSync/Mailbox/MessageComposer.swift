@@ -50,9 +50,9 @@ struct MessageComposer: Sendable {
                         for change in changes where change.isMark && !change.isDeletion {
                             try transaction.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
-                            let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt
-                            let (mark, unknown) = (row.texts[readAt], "")
-                            try write(.message(.notificationRead, readAt: mark, basedOn: before ?? (mark == nil ? unknown : nil)), of: change, schema, version, in: transaction)
+                            let mark = row.texts[readAt]
+                            let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
+                            try write(.message(.notificationRead, readAt: mark, basedOn: before), of: change, schema, version, in: transaction)
                         }
                         return changes.last?.key
                     }

@@ -60,7 +60,8 @@ struct ReadMarks {
             if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
             if let body = entry.body, [.stored, .sent, .doubtful].contains(entry.state) {
                 let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
-                if message.type == .notificationRead { if entry.state == .doubtful { one.inDoubt.append(message) } else { one.marks.append(message) } }
+                let place = entry.state == .doubtful ? \Told.inDoubt : \Told.marks
+                if message.type == .notificationRead { one[keyPath: place].append(message) }
             }
             told[entry.key] = one
         }

@@ -74,19 +74,18 @@ struct ZonePruner: Sendable {
         // The listing first: what is published while this looks is in no listing and goes nowhere.
         let files = try await SyncError.at(.fetch) { try await cloud.storedFiles(in: zone) }
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
-        _ = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: commits.last?.token.number, notBefore: token) }
-        if let token, let newest = commits.last?.token.number, newest < token.number {
+        let pins = try await pins()
+        if let token, commits.last.map({ $0.token.number < token.number }) ?? true {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed", hint: "run it again")
         }
-        let pins = try await pins()
         var pinned: [CloudRecord] = []
         for pin in pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
         return RetentionPlan.Facts(commits: commits, files: files, pins: pins, pinned: pinned, clocks: clocks)
     }
 
     private func pins() async throws -> [VersionPin] {
-        try await SyncError.at(.fetch) { try await cloud.records(in: zone) }.pins
+        try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }.pins
     }
 }
 
