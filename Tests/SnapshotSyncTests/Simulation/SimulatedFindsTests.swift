@@ -60,13 +60,15 @@ import Testing
     /// The version that a mark was made on can be gone before the mark is told: it cannot be compared with any longer.
     @Test(arguments: [false, true]) func markOnAVersionThatIsGoneKeepsNoOldTitle(hasChangeAssets: Bool) async throws {
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
-        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id IN ('n1', 'n3'); UPDATE notifications SET readAt = NULL WHERE id = 'n3'")
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
         try mail.scene.writer.run("UPDATE notifications SET title = 'later'")
         try await mail.syncWriter()
         mail.scene.clock.move(bySeconds: 3 * 86_400)
         try mail.scene.writer.run("UPDATE notifications SET title = 'last'")
         _ = try await mail.scene.engine("writer.db").export(isFull: true)
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z', title = 'my own' WHERE id = 'n2'")
+        // Later than the writer's edit, which it must not hide.
+        for mark in ["'2026-01-01T00:00:00Z'", "NULL"] { try mail.scene.reader.run("UPDATE notifications SET readAt = \(mark) WHERE id = 'n3'") }
         _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         try await mail.round()
         for name in [mail.scene.writer, mail.scene.reader] {
