@@ -49,9 +49,11 @@ extension LocalTransaction {
         ])
     }
 
-    /// Whether a later message of the same sender about the same entity was heard: files may arrive in any order.
-    package func hasHeardLater(than sent: Instant, from sender: String, about entity: String) throws -> Bool {
-        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ? AND sender = ? AND instant > ?)")
+    /// Whether a later message of the same sender about the same entity was applied: files may arrive in any order. One that was refused has
+    /// changed nothing, and a sender that takes a refusal may go on from an earlier instant.
+    package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String) throws -> Bool {
+        let statement = try db.cachedStatement(
+            sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ? AND sender = ? AND instant > ? AND outcome = 'applied')")
         return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds]) ?? false
     }
 

@@ -6,7 +6,7 @@ package import SnapshotModel
 extension LocalTransaction {
     /// Takes a publisher's answers. The next merge with what the version has of an entity ends what they answer.
     ///
-    /// What was told of the same entity before an answered message is over as well: a publisher refuses what comes after a later message.
+    /// What was told of the same entity before an applied message is over as well: a publisher refuses what comes after a later message.
     package func takeAnswers(applied: [String], refused: [String]) throws {
         guard try hasMailbox() else { return }
         for (ids, state) in [(applied, OutboxEntry.State.applied), (refused, .refused)] {
@@ -14,11 +14,11 @@ extension LocalTransaction {
                 try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = ? WHERE id = ?").execute(arguments: [state.rawValue, id])
             }
         }
-        guard !applied.isEmpty || !refused.isEmpty else { return }
+        guard !applied.isEmpty else { return }
         try db.cachedStatement(sql: """
             UPDATE snapsync_outbox AS o SET state = 'refused', reason = 'a later message about it came first'
             WHERE state IN ('stored', 'sent', 'doubtful') AND EXISTS (SELECT 1 FROM snapsync_outbox later
-                WHERE later.dataset = o.dataset AND later.key = o.key AND later.number > o.number AND later.state IN ('applied', 'refused'))
+                WHERE later.dataset = o.dataset AND later.key = o.key AND later.number > o.number AND later.state = 'applied')
             """).execute()
     }
 

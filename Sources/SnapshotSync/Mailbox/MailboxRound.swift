@@ -112,7 +112,7 @@ struct MailboxRound: Sendable {
             let deletes = messages.contains { $0.message.type == .notificationDeleted || $0.message.type == .bucketDeleted }
             let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
             for message in messages where try !transaction.hasHeard(message.name.id) {
-                let isOvertaken = try message.entity.map { try transaction.hasHeardLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
+                let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
                 try note(message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), at: now, in: transaction)
             }
             try keeper?.settle()

@@ -32,6 +32,8 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     var messages: [String: (key: String, state: LastWriteModel.State)] = [:]
     /// Those of them that the writer has heard.
     var heard: Set<String> = []
+    /// What the writer refused, of which entity.
+    private var refused: [String: [LastWriteModel.State]] = [:]
     private var isQuiet = false
 
     init(seed: UInt64) async throws {
@@ -255,6 +257,7 @@ extension ReplicatedFolderWorld {
         if version > model.applied[device] { model.merge(version, into: device) }
         try noteRevived(device)
         try noteTakenBack(device)
+        try noteRefused(device)
         for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
             guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
             let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
@@ -288,12 +291,27 @@ extension ReplicatedFolderWorld {
         }
     }
 
+    /// A deletion that the writer refused was never made: what is there is the version's, its instant as well.
+    private func noteRefused(_ device: Int) throws {
+        guard model.applied[device] > 0 else { return }
+        let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
+        let open = try openKeys(device), rows = try devices[device].rows()
+        for (key, all) in refused.sorted(by: { $0.key < $1.key }) where rows[key] != nil && rows[key] == version[key] && !open.contains(key) {
+            guard let mine = model.devices[device][key], mine.entity == nil, all.contains(mine), let state = states[key] else { continue }
+            model.devices[device][key] = state
+            zone.note("\(devices[device].name): \(key) is there again, of \(state.at)")
+        }
+    }
+
     /// The writer takes in what it applied of the mailbox.
     private func hear() throws {
         for entry in try devices[0].database.read({ try $0.inbox() }) where heard.insert(entry.id).inserted {
             guard let (key, state) = messages[entry.id] else { throw zone.difference(0, ["it has heard a message that nobody wrote"]) }
             zone.note("writer: \(entry.isApplied ? "applied" : "refused (\(entry.reason ?? ""))") \(entry.type) of \(entry.sender) about \(key) at \(state.at)")
-            guard entry.isApplied else { continue }
+            guard entry.isApplied else {
+                refused[key, default: []].append(state)
+                continue
+            }
             if let own = model.devices[0][key], !state.wins(over: own) { continue }
             model.devices[0][key] = state
         }

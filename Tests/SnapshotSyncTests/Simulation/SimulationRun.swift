@@ -19,10 +19,12 @@ struct SimulationRun {
     func all(_ seeds: Range<UInt64>) async throws -> (count: Int, steps: Int, duration: Duration) {
         let clock = ContinuousClock(), begin = clock.now
         let good = try await withThrowingTaskGroup(of: Bool.self) { group in
-            var rest = seeds.makeIterator(), good = 0
+            var rest = seeds.makeIterator(), good = 0, done = 0
             for _ in 0..<2 { if let seed = rest.next() { group.addTask { try await twice(seed) } } }
             while let isGood = try await group.next() {
                 good += isGood ? 1 : 0
+                done += 1
+                if done.isMultiple(of: 500) { print("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault") }
                 if let seed = rest.next() { group.addTask { try await twice(seed) } }
             }
             return good
