@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Fails every system call of snapsync's runs, once and for ever after, and sees that no failure passes for success.
 
-usage: fail_everywhere.py SNAPSYNC [--each N | --sample N] [--only TEXT] [--jobs N] [--seed N]
+usage: fail_everywhere.py SNAPSYNC [--each N | --drawn] [--sample N] [--only TEXT] [--jobs N] [--seed N]
 
 For each scenario a clean run is traced. Its calls fall into groups: one kind of call about one file. Each group meets each error that
-such a call can give, once and from then on; `--each N` tries so many calls of a group with each (default: all of them). Besides,
-writes fall short, and what gives or takes a name is done and reported as failed, as NFS may. After each run:
+such a call can give, once and from then on; `--each N` tries so many calls of a group with each (default: all of them), `--drawn` every
+call with one of them. Besides, writes fall short, and what gives or takes a name is done and reported as failed, as NFS may. After each run:
 
   silent         exit 0, and the work is not done; or an end by a signal, or no word on standard error
   wrong code     an exit code that is not that of the cause (docs/cli.md)
@@ -86,7 +86,16 @@ class Failer:
                 for how in ([""] if name == "EINTR" else ["", "+"]) + (["~"] if kind in LATE and name == "EIO" else []):
                     chosen = found if not self.each else self.workshop.chance.sample(found, min(self.each, len(found)))
                     points += [(kind, number, name, how) for number in chosen]
+        if self.workshop.options.drawn:
+            points = self.drawn(points)
         return points, len(groups)
+
+    def drawn(self, points):
+        """Of each call one point with a failure that does not last, and one with a failure that does."""
+        calls = {}
+        for point in points:
+            calls.setdefault((point[0], point[1], point[3] == "+"), []).append(point)
+        return [self.workshop.chance.choice(found) for found in calls.values()]
 
     def fail(self, scenario, scene, judge, point):
         """How the run ended and what is wrong after it; None if it never came to that call."""
@@ -142,6 +151,7 @@ class Failer:
 def main():
     parser = options(__doc__.splitlines()[0])
     parser.add_argument("--each", metavar="N", type=int, help="so many calls of each group with each error, instead of all")
+    parser.add_argument("--drawn", action="store_true", help="every call, but with one error of those that it can give, drawn by the seed")
     arguments = parser.parse_args()
     figures = Figures(COLUMNS, WRONG)
     with Workshop(arguments) as workshop:

@@ -119,6 +119,6 @@ import Testing
         #expect(try scene.database("a.db").run("SELECT count(*) FROM notifications WHERE bucketId NOT IN (SELECT id FROM buckets)") == "0\n")
         #expect(try scene.database("a.db").run("SELECT (SELECT count(*) FROM buckets), count(*), min(json_valid(attachments)) FROM notifications") == "9|200|1\n")
         // Adding the same again is refused by the tables themselves, and adds nothing.
-        try scene.refuse("generate --db a.db --notifications 200 --buckets 9 --seed 4", exit: 65, saying: ["a.db"], watching: ["a.db"])
+        try scene.refuse("generate --db a.db --notifications 200 --buckets 9 --seed 4", exit: 65, saying: ["a.db", "choose another --seed"], watching: ["a.db"])
     }
 }

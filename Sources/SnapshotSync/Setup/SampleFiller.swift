@@ -21,8 +21,12 @@ public enum SampleFiller {
                 try database.write { transaction in
                     _ = try transaction.createBuiltInTables()
                     for schema in DatasetSchema.builtIn { _ = try transaction.checkTable(of: schema) }
-                    try data.giveBuckets(to: transaction.inserting(into: .buckets))
-                    try data.giveNotifications(to: transaction.inserting(into: .notifications))
+                    do {
+                        try data.giveBuckets(to: transaction.inserting(into: .buckets))
+                        try data.giveNotifications(to: transaction.inserting(into: .notifications))
+                    } catch let error as LocalStoreError where error.code == .badRow {
+                        throw SyncError(.dataRefused, step: .apply, at: error.place, error.reason, hint: "what seed \(seed) makes may be there already; choose another --seed")
+                    }
                 }
             }
         }

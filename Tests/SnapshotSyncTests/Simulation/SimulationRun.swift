@@ -1,3 +1,4 @@
+import Foundation
 import SnapshotModel
 import Testing
 
@@ -24,7 +25,8 @@ struct SimulationRun {
             while let isGood = try await group.next() {
                 good += isGood ? 1 : 0
                 done += 1
-                if done.isMultiple(of: 500) { print("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault") }
+                // What is printed waits for more of it where it goes to a file.
+                if done.isMultiple(of: 500) { FileHandle.standardError.write(Data("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault\n".utf8)) }
                 if let seed = rest.next() { group.addTask { try await twice(seed) } }
             }
             return good
