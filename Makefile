@@ -37,11 +37,13 @@ test: setup ## build and run all tests
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
+# Optimised, into a directory of its own: the same histories take less than half the time.
+TORTURE = --scratch-path .build-torture -Xswiftc -O
 torture: setup ## thousands of random histories, eight processes that are killed for longer, a kill and a failure at every system call; prints its seeds
-	$(SWIFT) build --build-tests
-	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
-	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
-	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
+	$(SWIFT) build --build-tests $(TORTURE)
+	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build $(TORTURE) --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
+	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(TORTURE) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
+	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(TORTURE) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
 
 fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)
@@ -61,4 +63,4 @@ install: setup ## install snapsync, with Swift's library inside it, into PREFIX 
 	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"
 
 clean: ## remove what was built
-	rm -rf .build .build-static .build-static-Libdeflate
+	rm -rf .build .build-*

@@ -10,8 +10,6 @@ import Testing
     private static let isLong = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] != nil
     private static let stride = isLong ? 1 : 23
     private static let limit = isLong ? 4096 : 60
-    /// The same for a cut in what follows a killed run: there are as many of them as operations in both, multiplied.
-    private static func limitAfterAKill(_ kind: SimulatedFileSystem.Kind) -> Int { isLong && kind != .full ? 128 : limit }
     /// The file systems that the short form tries with every act.
     private static let kinds = isLong ? SimulatedFileSystem.Kind.allCases : [.full]
     private static let acts: [(Act, SimulatedFileSystem.Kind)] = Act.allCases.flatMap { act in kinds.map { (act, $0) } }
@@ -91,8 +89,7 @@ import Testing
             try await next.publish()
             let done = begun.count
             var trial = CutTrial(
-                cut: PowerCut(base: base, operations: begun + next.disk.operations, limit: Self.limitAfterAKill(kind)), promise: { next.promise(after: $0 - done) }, seed: Self.seed,
-                stride: Self.stride)
+                cut: PowerCut(base: base, operations: begun + next.disk.operations, limit: Self.limit), promise: { next.promise(after: $0 - done) }, seed: Self.seed, stride: Self.stride)
             trial.first = Self.isLong ? done : trial.cut.operations.count
             all.add(await trial.run())
         }
