@@ -71,16 +71,17 @@ extension LocalTransaction {
     }
 
     /// Whether an answer that was published before an instant is remembered.
-    package func hasHeard(before instant: Instant) throws -> Bool {
-        guard try hasMailbox() else { return false }
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?)", arguments: [instant.microseconds]) ?? false
+    package func hasHeard(before instant: Instant) throws -> Bool { try !answeredMessages(before: instant, limit: 1).isEmpty }
+
+    /// The ids of messages that were heard before an instant and that a commit has answered.
+    package func answeredMessages(before instant: Instant, limit: Int? = nil) throws -> Set<String> {
+        guard try hasMailbox() else { return [] }
+        return try String.fetchSet(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ? LIMIT ?", arguments: [instant.microseconds, limit ?? -1])
     }
 
     /// Forgets messages whose answer was published before an instant and whose files are gone.
     package func forgetHeard(before instant: Instant, exceptThose waiting: Set<String>) throws {
-        guard try hasMailbox() else { return }
-        let old = try String.fetchAll(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ?", arguments: [instant.microseconds])
-        for id in old where !waiting.contains(id) {
+        for id in try answeredMessages(before: instant).subtracting(waiting) {
             try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
         }
     }

@@ -96,7 +96,9 @@ struct KeptCopies: Sendable {
         let creator = try await SyncError.at(.fetch) { try await cloud.zone(device.zone).creator }
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
-        let pruner = ZonePruner(cloud: cloud, zone: device.zone, device: creator, token: nil, policy: policy, now: device.now()) { checkpoint, record in
+        let pruner = ZonePruner(
+            cloud: cloud, zone: device.zone, device: creator, token: nil, policy: policy, now: device.now(), answered: []
+        ) { checkpoint, record in
             let token = try await cloud.records(in: device.zone).token
             var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))
             draft.checkpoint = try await cloud.placeCheckpoint(at: checkpoint, in: device.zone)

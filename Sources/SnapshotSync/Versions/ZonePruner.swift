@@ -21,6 +21,8 @@ public struct PruneReport: Sendable, Encodable {
     public let waitingFiles: Int
     /// The size of those in bytes.
     public let waitingBytes: Int
+    /// How many answered messages went that their authors had left in the mailbox.
+    public let removedMessages: Int
     /// The version that was published to make a checkpoint count; nil if none was needed.
     public let publishedVersion: Int?
 }
@@ -30,7 +32,7 @@ extension PruneReport {
     init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
-            waitingFiles: 0, waitingBytes: 0, publishedVersion: nil)
+            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil)
     }
 }
 
@@ -45,6 +47,8 @@ struct ZonePruner: Sendable {
     let token: ChangeToken?
     let policy: RetentionPolicy
     let now: Instant
+    /// Messages that were answered so long ago that their authors should have removed them.
+    let answered: Set<String>
     /// Makes a commit that names this checkpoint, with a record that says what goes; returns the zone's newest version then.
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
@@ -63,11 +67,13 @@ struct ZonePruner: Sendable {
         if !dryRun, !removal.files.isEmpty {
             try await SyncError.at(.store) { try await cloud.remove(removal.files, by: device, in: zone) }
         }
+        let messages = try await leftMessages()
+        if !dryRun { for message in messages { try await SyncError.at(.store) { try await cloud.removeMessage(message, in: zone) } } }
         let kept = plan.keptVersions
         return PruneReport(
             dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.map(\.version)).count, pinnedVersions: pins.map(\.version),
             removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
-            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, publishedVersion: published)
+            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count, publishedVersion: published)
     }
 
     private func facts(_ clocks: [Instant]) async throws -> RetentionPlan.Facts {
@@ -84,6 +90,12 @@ struct ZonePruner: Sendable {
         return RetentionPlan.Facts(commits: commits, files: files, pins: pins, pinned: pinned, clocks: clocks)
     }
 
+    /// Answered messages that lie in the mailbox still: their author is gone for good, or a sync tool has brought them back.
+    private func leftMessages() async throws -> [CloudMessageName] {
+        guard !answered.isEmpty else { return [] }
+        return try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(known: answered, limit: 0), in: zone).known }
+    }
+
     private func pins() async throws -> [VersionPin] {
         try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }.pins
     }
@@ -97,8 +109,11 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-            let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
-            let pruner = ZonePruner(cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, policy: policy, now: now()) { checkpoint, record in
+            let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
+            let (token, answered) = try SyncError.at(.read) { try device.database.read { (try $0.applied()?.token, try $0.answeredMessages(before: horizon)) } }
+            let pruner = ZonePruner(
+                cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, policy: policy, now: now, answered: answered
+            ) { checkpoint, record in
                 try await ZoneAnnouncer(device: device).publish { _ in
                     let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
                     return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)
