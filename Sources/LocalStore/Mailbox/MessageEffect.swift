@@ -7,10 +7,7 @@ extension LocalTransaction {
     /// When an entity last changed or was deleted, as far as tracked changes and the applied version say; notes must have been folded.
     package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
-        return try KeyedStatement(db, """
-            SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
-                (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
-            """).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
+        return try KeyedStatement(db, Self.knownInstantQuery).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
     }
 
     /// Tracks a change of an entity with a given instant. The row must be as the change leaves it.

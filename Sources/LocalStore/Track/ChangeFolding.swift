@@ -54,10 +54,7 @@ extension LocalTransaction {
             SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
-        let before = try KeyedStatement(db, """
-            SELECT coalesce((SELECT at FROM snapsync_changes WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2),
-                (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
-            """)
+        let before = try KeyedStatement(db, Self.knownInstantQuery)
         // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
         // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
@@ -86,6 +83,14 @@ extension LocalTransaction {
             try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(isMark ? 1 : 0)).run()
         }
     }
+
+    /// When the entity of a dataset (?1) with a key (?2) last changed or was deleted, as far as it is known here. A mark can stand on top of a
+    /// version's entity that is later than the mark is.
+    static let knownInstantQuery = """
+        SELECT coalesce(
+            (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
+            (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
+        """
 
     private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
         text.flatMap { try? Instant(parsing: $0) }?.microseconds

@@ -21,13 +21,14 @@ extension LocalTransaction {
     package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
         try forEach(
             """
             SELECT key, at FROM (
                 SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 1 UNION ALL
                 SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
-            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key) ORDER BY key
+            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key AND \(stamp) IS NOT x.at) ORDER BY key
             """, id, body)
     }
 

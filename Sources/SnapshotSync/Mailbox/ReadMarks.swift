@@ -101,6 +101,8 @@ struct ReadMarks {
             let instant = try transaction.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
             let (mark, last) = told.outcome(on: row.texts[readAt], at: instant)
             guard let last else { continue }
+            // The row's own timestamp may become the mark's; what is changed on top of both must be later than both.
+            if instant != .distantPast { try transaction.setPresent(key, at: instant, in: schema) }
             try transaction.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
         }
     }

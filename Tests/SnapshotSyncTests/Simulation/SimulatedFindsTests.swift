@@ -106,6 +106,28 @@ import Testing
         #expect(try await mail.waiting().isEmpty)
     }
 
+    /// The writer's clock is ahead: what comes in beneath an unanswered mark is later than the mark is.
+    @Test(arguments: [false, true], ["'9999-12-31T23:59:59Z'", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '30 minutes')"])
+    func editOfWhatAMarkStandsOnIsLaterThanBoth(hasChangeAssets: Bool, stamp: String) async throws {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        let message = try #require(try await mail.waiting().first)
+        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: mail.scene.zone)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later', updatedAt = \(stamp) WHERE id = 'n1'; UPDATE snapsync_log SET clock = clock + 3600000")
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "later, 2026-01-01T00:00:00Z")
+        try mail.scene.reader.run("UPDATE notifications SET title = 'mine' WHERE id = 'n1'")
+        for key in ["n2", "n3"] {
+            try mail.scene.writer.run("UPDATE notifications SET title = 'last' WHERE id = '\(key)'")
+            try await mail.syncWriter()
+            try await mail.syncReader()
+            #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "mine, 2026-01-01T00:00:00Z")
+        }
+        #expect(try await mail.problems() == [])
+    }
+
     /// A message that was overtaken by the sender's own next one is over with that one's answer: nothing of it is shown or told again.
     @Test(arguments: [false, true]) func markWhoseTakingBackArrivedFirstStaysTakenBack(hasChangeAssets: Bool) async throws {
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
