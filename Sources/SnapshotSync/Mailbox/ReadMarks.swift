@@ -36,14 +36,15 @@ struct ReadMarks {
         var coversAll = false
         /// The marks that wait for an answer, oldest first.
         var marks: [SyncUpdateMessage] = []
-        /// Marks before those whose answers may have been missed: what ``marks`` build on, and nothing by themselves.
+        /// Marks before those whose answers may have been missed: what ``marks`` build on, and nothing by themselves unless the change's own is
+        /// the last of them.
         var inDoubt: [SyncUpdateMessage] = []
 
         /// What the version's `readAt` becomes with the marks on top.
         func outcome(on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
-            guard !marks.isEmpty else { return (readAt, nil) }
+            guard !marks.isEmpty || state == .doubtful else { return (readAt, nil) }
             let outcome = ReadMarks.outcome(of: inDoubt + marks, on: readAt, at: instant)
-            return marks.contains { $0.id == outcome.last?.id } ? outcome : (readAt, nil)
+            return state == .doubtful || marks.contains { $0.id == outcome.last?.id } ? outcome : (readAt, nil)
         }
     }
 
@@ -82,7 +83,9 @@ struct ReadMarks {
     ///   - wins: whether the change as a whole is later than what the version says.
     func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
         let isMark = told.coversAll && !change.isDeletion
-        let isCarried = isMark && [.stored, .sent, .same, .applied].contains(told.state)
+        // In doubt it is told again, unless the version has something later.
+        if isMark, told.state == .doubtful, !wins { return .version }
+        let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(told.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
         let isTie = told.state == .applied && change.instant == instant && entity != nil
         // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so, or where the answer was missed.

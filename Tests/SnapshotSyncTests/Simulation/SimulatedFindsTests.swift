@@ -106,6 +106,35 @@ import Testing
         #expect(try await mail.waiting().isEmpty)
     }
 
+    /// The version that a mark was put on is gone, and with it perhaps the answer: the mark is told again, and hides no later title until then.
+    @Test(arguments: [false, true]) func markWhoseAnswerMayBeMissedHidesNoLaterTitle(hasChangeAssets: Bool) async throws {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
+        try await mail.syncReader()
+        let message = try #require(try await mail.waiting().first)
+        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: mail.scene.zone)
+        // Edits with timestamps before the mark's.
+        func edit(_ title: String, _ day: Int) async throws {
+            try mail.scene.writer.run("UPDATE notifications SET title = '\(title)', updatedAt = '2020-01-0\(day)T00:00:00Z' WHERE id = 'n1'")
+            try await mail.syncWriter()
+        }
+        try await edit("later", 2)
+        try await mail.syncReader()
+        #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "later, 2026-01-01T00:00:00Z")
+        try await edit("last", 3)
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n2'")
+        try await mail.syncWriter()
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        try await mail.syncReader()
+        #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
+        for _ in 0..<2 { try await mail.round() }
+        #expect(try mail.value(mail.scene.writer, "title || ', ' || readAt", of: "n1") == "last, 2026-01-01T00:00:00Z")
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try await mail.waiting().isEmpty)
+    }
+
     /// The writer's clock is ahead: what comes in beneath an unanswered mark is later than the mark is.
     @Test(arguments: [false, true], ["'9999-12-31T23:59:59Z'", "strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '30 minutes')"])
     func editOfWhatAMarkStandsOnIsLaterThanBoth(hasChangeAssets: Bool, stamp: String) async throws {
