@@ -46,17 +46,16 @@ struct PruneCommand: AsyncParsableCommand {
         let (one, many) = local ? ("copy", "copies") : ("version", "versions")
         let verb = report.dryRun ? "would remove" : "removed"
         var lines: [String] = []
-        if report.removedVersions.isEmpty, report.bytesFreed == 0, report.removedMessages == 0 {
-            lines.append("nothing to remove")
-        } else {
+        if !report.removedVersions.isEmpty || !report.removedFiles.isEmpty {
             let numbers = report.removedVersions
             let range = numbers.isEmpty ? "no \(one)" : numbers.count == 1 ? "\(one) \(numbers[0])" : "\(many) \(numbers[0]) to \(numbers[numbers.count - 1])"
             lines.append("\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))")
         }
         if report.dryRun { lines += report.removedFiles.map { "  \($0)" } }
         if report.removedMessages > 0 {
-            lines.append("  \(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
+            lines.append("\(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
         }
+        if lines.isEmpty { lines.append("nothing to remove") }
         if let published = report.publishedVersion { lines.append("  published version \(published), which changes no data, so that older ones can go") }
         if let oldest = report.oldestKept {
             let pins = report.pinnedVersions.isEmpty ? "" : ", and the pinned \(report.pinnedVersions.map(String.init).joined(separator: ", "))"
