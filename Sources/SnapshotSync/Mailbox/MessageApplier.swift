@@ -64,7 +64,7 @@ struct MessageApplier {
     }
 
     private func delete(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
-        guard present.row != nil, let instant = present.instant else { return .applied }
+        guard present.row != nil, let instant = present.instant else { return try confirm(incoming, subject, since: present.instant) }
         // A deletion beats an edit of the same instant.
         guard incoming.instant >= instant else { return .refused("it was changed later here") }
         if let table = try transaction.tablePointing(at: subject.key, of: subject.schema, among: datasets) {

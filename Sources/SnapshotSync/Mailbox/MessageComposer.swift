@@ -122,8 +122,9 @@ struct MessageComposer: Sendable {
             try transaction.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
             let told = try told(about: change, schema, in: transaction)
-            let expected = try Expected(base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema))
-            let difference = expected.compare(row, isDeletion: change.isDeletion)
+            let expected = try Expected(
+                base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstone(of: change.key, in: schema))
+            let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
@@ -181,14 +182,20 @@ private struct Expected {
     private let rest: SnapshotFormat.ContentHash?
     private let readAt: String?
     private let isThere: Bool
+    /// When it was deleted, as far as that is known.
+    private let deleted: Instant?
 
     /// - Parameters:
     ///   - base: the applied version's entity.
     ///   - told: the messages about it that wait for an answer, oldest first.
     ///   - instant: the entity's instant, where it is not its own timestamp.
-    init(_ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?) throws {
+    ///   - deleted: when the version says that it was deleted.
+    init(
+        _ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
+    ) throws {
         self.kind = kind
-        let isDeleted = told.last.map { $0.type == .notificationDeleted || $0.type == .bucketDeleted } ?? false
+        let deletion = told.last.flatMap { $0.type == .notificationDeleted || $0.type == .bucketDeleted ? $0 : nil }, isDeleted = deletion != nil
+        self.deleted = try deletion.map { try Instant(parsing: $0.timestamp) } ?? deleted
         switch kind {
         case .buckets:
             guard let entity = told.last?.entity else {
@@ -209,9 +216,12 @@ private struct Expected {
     }
 
     /// What a row is, told as a change of this.
-    func compare(_ row: EntityCopy?, isDeletion: Bool) -> Difference {
-        guard let row, !isDeletion else {
-            guard isThere else { return .nothing }
+    ///
+    /// A deletion that is later than the known one is told: it holds against who brought the entity back in between.
+    func compare(_ row: EntityCopy?, deleted instant: Instant?) -> Difference {
+        guard let row, instant == nil else {
+            let isLater = if let deleted, let instant { instant > deleted } else { false }
+            guard isThere || isLater else { return .nothing }
             return .message(kind == .buckets ? .bucketDeleted : .notificationDeleted)
         }
         if isThere, row.state.hash == hash { return .nothing }

@@ -219,6 +219,36 @@ import Testing
         #expect(try await mail.problems() == [])
     }
 
+    /// The version that the reader deleted from is gone, and the next one lacks the entity by an earlier deletion.
+    @Test(arguments: [false, true], [false, true])
+    func laterDeletionOfWhatIsGoneHoldsAgainstWhoBroughtItBackInBetween(hasChangeAssets: Bool, arrivesLast: Bool) async throws {
+        let mail = try await MailScene([], hasChangeAssets: hasChangeAssets)
+        try mail.scene.writer.run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('c', 'C', '-', '2020-01-01T00:00:00Z'), ('d', 'D', '-', '2020-01-01T00:00:00Z')")
+        try await mail.round()
+        try mail.scene.writer.run("DELETE FROM buckets WHERE id = 'b'; UPDATE snapsync_log SET clock = clock - 3600000")
+        try await mail.syncWriter()
+        mail.scene.clock.move(bySeconds: 3 * 86_400)
+        try mail.scene.writer.run("UPDATE buckets SET name = 'later' WHERE id = 'c'")
+        try await mail.syncWriter()
+        _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
+        try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
+        if arrivesLast { try await mail.round() }
+        // Another device made it anew before that.
+        let between = try mail.scene.reader.run("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')").replacing("\n", with: "")
+        let id = CloudMessage.newID(at: try Instant(parsing: between))
+        let message = SyncUpdateMessage(
+            type: .bucketCreated, entityId: "b", timestamp: between, id: id, sender: "tablet", dataset: "buckets",
+            entity: #"{"id":"b","name":"anew","createdAt":"-","updatedAt":"\#(between)"}"#)
+        try await mail.scene.cloud.send(CloudMessage(id: id, sender: "tablet", body: try StrictJSON.encode(message)), clock: mail.scene.clock.now(), in: mail.scene.zone)
+        try await mail.round()
+        #expect(try mail.scene.writer.run("SELECT group_concat(id) FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender")
+            == "c,d\napplied|phone\n\(arrivesLast ? "refused" : "applied")|tablet\n")
+        #expect(try mail.scene.differences(1) == "")
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try await mail.waiting().map(\.sender) == ["tablet"])
+        #expect(try await mail.problems() == [])
+    }
+
     /// A sync tool can take a commit away for a while: without it the assets of its version look like what a killed run has left.
     @Test(arguments: [false, true]) func pruneKeepsTheAssetsOfAVersionWhoseCommitIsAway(isDryRun: Bool) async throws {
         let mail = try await MailScene()
