@@ -82,9 +82,10 @@ python3 Tests/Fuzz/seeds.py Fixtures "$out/corpus"
 
 # The sanitizer keeps fewer freed blocks and shorter stacks than usual: a find is run again with its usual options to see more.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-malloc_context_size=3:quarantine_size_mb=8:thread_local_quarantine_size_kb=64:max_malloc_fill_size=64}"
+# Nobody else adds to the corpus, so that it need not be listed again each second.
 # The targets find what takes a second of the processor; the minute by the clock is for what does not end. More than a gigabyte,
 # the sanitizer's own memory included, is a find, too.
 echo "fuzz $target: $runs runs, finds go to $out/finds"
 exec nice -n "${FUZZ_NICE:-10}" "$out/fuzz-$target" -runs="$runs" -max_len=$length -timeout=60 -report_slow_units=60 -rss_limit_mb=1024 -malloc_limit_mb=512 \
     -artifact_prefix="$out/finds/$target-" -dict=Tests/Fuzz/tokens.dict -print_final_stats=1 -verbosity="${FUZZ_VERBOSITY:-0}" \
-    -max_total_time="${FUZZ_SECONDS:-0}" "$out/corpus/$target"
+    -reload=0 -max_total_time="${FUZZ_SECONDS:-0}" "$out/corpus/$target"

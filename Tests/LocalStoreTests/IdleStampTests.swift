@@ -1,12 +1,19 @@
 import Foundation
 import LocalStore
 import StrictText
+import TestSupport
 import Testing
 
 /// The times of the lock file tell of a run that had nothing to do, and of nothing else.
 @Suite struct IdleStampTests {
-    private let database = FileManager.default.temporaryDirectory.appendingPathComponent("idle-\(UUID().uuidString).db").path
+    private let scratch: ScratchDirectory
+    private let database: String
     private let run = RunRecord(at: Instant(microseconds: 1_790_000_000_123_456), microseconds: 7890)
+
+    init() throws {
+        scratch = try ScratchDirectory()
+        database = scratch.path("idle.db")
+    }
 
     private func stamp(_ hash: String = "ab", _ kind: RunKind = .export) -> IdleStamp {
         IdleStamp(database: database, version: AppliedVersion(number: 3, hash: hash), kind: kind)

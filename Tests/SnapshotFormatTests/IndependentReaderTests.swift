@@ -2,6 +2,7 @@ import Foundation
 import SnapshotFormat
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 @Suite struct IndependentReaderTests {
@@ -12,8 +13,10 @@ import Testing
 
     /// Lets the independent reader check an asset and its index, and returns the container that it prints.
     private func readIndependently(_ asset: Data, _ index: Data) throws -> (Data, status: Int32, errors: String) {
-        let directory = try TemporaryDirectory()
-        return try Tool.attempt("python3", ["-B", script, directory.write(asset, "a.json.gz"), directory.write(index, "a.index.json")])
+        let scratch = try ScratchDirectory()
+        try scratch.write(asset, to: "a.json.gz")
+        try scratch.write(index, to: "a.index.json")
+        return try Tool.attempt("python3", ["-B", script, scratch.path("a.json.gz"), scratch.path("a.index.json")])
     }
 
     @Test(arguments: [ColumnKind.text, .integer], 31...35)

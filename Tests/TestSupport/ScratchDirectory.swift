@@ -8,8 +8,12 @@ package final class ScratchDirectory: Sendable {
     /// The directory's absolute path.
     package let path: String
 
-    package init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("snapsync-tests-\(UUID().uuidString)").path
+    /// - Parameter inMemory: takes a file system in memory, where there is one: for tests that make hundreds of files and are not
+    ///   about a disk.
+    package init(inMemory: Bool = false) throws {
+        let memory = "/dev/shm"
+        let above = inMemory && FileManager.default.isWritableFile(atPath: memory) ? memory : FileManager.default.temporaryDirectory.path
+        path = "\(above)/snapsync-tests-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
     }
 

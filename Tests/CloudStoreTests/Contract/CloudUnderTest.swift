@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import StrictText
+import TestSupport
 
 /// A cloud that the contract suite runs against, and the damage that the suite does to it.
 protocol CloudUnderTest: Sendable {

@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 /// A directory is a cloud, another cloud, or none, and nothing is written where it is not the one that was opened.

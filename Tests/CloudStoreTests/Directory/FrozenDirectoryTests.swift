@@ -1,6 +1,7 @@
 import CloudStore
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 /// A directory that an early version wrote, `Fixtures/cloud-1`, is read and gone on from.

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import StrictText
+import TestSupport
 import Testing
 
 /// A file system of 1 MiB for one test; made only by root.

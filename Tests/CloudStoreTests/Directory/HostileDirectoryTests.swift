@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import StrictText
+import TestSupport
 import Testing
 
 /// A directory that anyone may write to: nothing in it makes a reader leave it, hang, or believe what was not published.

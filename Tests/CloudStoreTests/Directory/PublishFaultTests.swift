@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import StrictText
 import Synchronization
+import TestSupport
 import Testing
 
 /// Whatever a system call reports, a publish either is there, whole and durable, or threw; and nothing else is harmed.

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import StrictText
+import TestSupport
 import Testing
 
 /// Who may use the files: nobody but their owner, or whom the directory's own mode says.

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 /// Files that somebody swaps, cuts or lengthens while they are read: what is used is what was hashed, or nothing is.

@@ -1,6 +1,7 @@
 @testable import CloudStore
 import Foundation
 import StrictText
+import TestSupport
 import Testing
 
 /// A mark of the mailbox's folders tells, without a listing, that nothing has come or gone.

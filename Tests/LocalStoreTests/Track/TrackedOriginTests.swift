@@ -3,11 +3,12 @@ import GRDB
 import LocalStore
 import SnapshotModel
 import StrictText
+import TestSupport
 import Testing
 
 /// What tracked changes say of the version that they were made on: how many entities come and go is known without counting rows.
 @Suite struct TrackedOriginTests {
-    private let path = FileManager.default.temporaryDirectory.appendingPathComponent("origins-\(UUID().uuidString).db").path
+    private let scratch: ScratchDirectory
     private let application: DatabaseQueue
     private let database: LocalDatabase
     private let schema: DatasetSchema
@@ -16,6 +17,8 @@ import Testing
         schema = try DatasetSchema(
             name: "things", table: "things", key: "id", timestamp: "changed",
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true)])
+        scratch = try ScratchDirectory()
+        let path = scratch.path("origins.db")
         application = try DatabaseQueue(path: path)
         try application.write { db in
             try db.execute(sql: """

@@ -2,10 +2,11 @@ import Foundation
 import GRDB
 import LocalStore
 import SnapshotModel
+import TestSupport
 
 /// A tracked table with awkward names and a second unique column, and a connection of another program's to it.
 struct TrackedThings {
-    let path = FileManager.default.temporaryDirectory.appendingPathComponent("things-\(UUID().uuidString).db").path
+    private let scratch: ScratchDirectory
     let schema: DatasetSchema
     let database: LocalDatabase
     let application: DatabaseQueue
@@ -20,6 +21,8 @@ struct TrackedThings {
                 DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("slot", .integer, isOptional: true),
                 DatasetColumn("name", .text, column: "the \"name\"", isOptional: true),
             ])
+        scratch = try ScratchDirectory()
+        let path = scratch.path("things.db")
         application = try DatabaseQueue(path: path)
         try application.write { db in
             try db.execute(sql: #"""

@@ -17,21 +17,3 @@ enum Tool {
         return (run.output, run.status, run.errorText)
     }
 }
-
-/// A directory of its own, removed with the value.
-final class TemporaryDirectory {
-    let url: URL
-
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appendingPathComponent("snapshot-format-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    func write(_ data: Data, _ name: String) throws -> String {
-        let file = url.appendingPathComponent(name)
-        try data.write(to: file)
-        return file.path
-    }
-}

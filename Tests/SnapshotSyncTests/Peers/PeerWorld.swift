@@ -27,7 +27,7 @@ final class PeerWorld: @unchecked Sendable {
     private(set) var model: PeerModel
     private var peers: [Peer] = []
     private let schema: DatasetSchema
-    private let folder: URL
+    private let scratch: ScratchDirectory
     private let cloud: MemoryCloudDatabase
     private let zone = ZoneID.standard
     private var milliseconds: Int64
@@ -43,9 +43,7 @@ final class PeerWorld: @unchecked Sendable {
         random = SeededGenerator(seed: seed)
         let begin = Instant.now.microseconds / 1000
         milliseconds = begin
-        let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
-        folder = memory.appendingPathComponent("snapsync-peers-\(seed)-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        scratch = try ScratchDirectory(inMemory: true)
         cloud = MemoryCloudDatabase()
         let hasTimestamp = random.happens(percent: 80)
         // Large notes make several blocks of a few entities.
@@ -68,11 +66,9 @@ final class PeerWorld: @unchecked Sendable {
         try await agree()
     }
 
-    deinit { try? FileManager.default.removeItem(at: folder) }
-
     var deviceCount: Int { peers.count }
 
-    private func path(_ name: String) -> String { folder.appendingPathComponent(name + ".db").path }
+    private func path(_ name: String) -> String { scratch.path(name + ".db") }
 
     private func makePeer(_ number: Int) async throws -> Peer {
         let name = "peer\(number)"

@@ -9,13 +9,9 @@ import Testing
 @Suite struct LastWriteWinsTests {
     /// Two databases and a cloud in a directory of their own.
     private final class World {
-        let folder: URL
-        init() throws {
-            folder = FileManager.default.temporaryDirectory.appendingPathComponent("lww-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        }
-        deinit { try? FileManager.default.removeItem(at: folder) }
-        func path(_ name: String) -> String { folder.appendingPathComponent(name).path }
+        private let scratch: ScratchDirectory
+        init() throws { scratch = try ScratchDirectory() }
+        func path(_ name: String) -> String { scratch.path(name) }
 
         func setUp(_ name: String, _ role: SyncRole) async throws {
             _ = try await SyncEngine.setUp(SetupRequest(database: path(name), cloud: path("cloud"), role: role, device: name, createsTables: true, enables: true))
@@ -31,7 +27,7 @@ import Testing
         /// Runs SQL in a process of its own and returns the rows, a list of columns each.
         @discardableResult
         func run(_ name: String, _ sql: String) throws -> [[String]] {
-            try SQLiteShell(name, in: folder.path).run(sql).split(separator: "\n").map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
+            try SQLiteShell(name, in: scratch.path).run(sql).split(separator: "\n").map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
         }
 
         /// The titles, by key.

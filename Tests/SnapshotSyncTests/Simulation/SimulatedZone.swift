@@ -4,6 +4,7 @@ import Logging
 import SnapshotModel
 @testable import SnapshotSync
 import StrictText
+import TestSupport
 
 /// What every simulated history has: a disk, a clock, random numbers, devices, and an account of what was done.
 final class SimulatedZone: @unchecked Sendable {
@@ -17,7 +18,7 @@ final class SimulatedZone: @unchecked Sendable {
     /// What makes every title long, so that a few rows are several blocks.
     let pad: String
     private let time: SimulatedTime
-    private let folder: URL
+    private let scratch: ScratchDirectory
     private let nonces: NonceSource
     /// What was done and what came of it.
     private(set) var log: [String] = []
@@ -29,9 +30,7 @@ final class SimulatedZone: @unchecked Sendable {
         let time = SimulatedTime(milliseconds: 1_790_000_000_000)
         self.time = time
         disk = SimulatedDisk(clock: { Instant(microseconds: time.milliseconds * 1000) })
-        let memory = FileManager.default.isWritableFile(atPath: "/dev/shm") ? URL(fileURLWithPath: "/dev/shm") : FileManager.default.temporaryDirectory
-        folder = memory.appendingPathComponent("snapsync-simulation-\(seed)-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        scratch = try ScratchDirectory(inMemory: true)
         nonces = .seeded(seed)
         pad = random.happens(percent: 10) ? String(repeating: "large ", count: 6000) : ""
         if random.happens(percent: 60) {
@@ -41,8 +40,6 @@ final class SimulatedZone: @unchecked Sendable {
             rule.changeShare = 10
         }
     }
-
-    deinit { try? FileManager.default.removeItem(at: folder) }
 
     /// The world's clock, in milliseconds; the disk's, too.
     var milliseconds: Int64 {
@@ -60,7 +57,7 @@ final class SimulatedZone: @unchecked Sendable {
 
     func addDevice(_ name: String, _ role: SyncRole, root: String, cloudUUID: String) throws {
         let device = try SimulatedDevice(
-            name, role, root: root, path: folder.appendingPathComponent(name + ".db").path, isWAL: random.happens(percent: 50),
+            name, role, root: root, path: scratch.path(name + ".db"), isWAL: random.happens(percent: 50),
             tick: random.happens(percent: 30) ? 1000 : 1, shift: Int64(devices.count))
         try device.initialize(zone: zone, cloudUUID: cloudUUID)
         devices.append(device)
