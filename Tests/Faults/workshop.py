@@ -40,6 +40,8 @@ class Workshop:
     def scenarios(self):
         """The scenarios asked for, each with its prepared scene and the judge of it."""
         wanted = [one for one in SCENARIOS if not self.options.only or any(one.name.startswith(text) for text in self.options.only)]
+        if not wanted:
+            raise SystemExit("no scenario's name begins so; there are: " + "; ".join(one.name for one in SCENARIOS))
         for number, scenario in enumerate(wanted):
             scene = Scene(os.path.join(self.folder, "scene-%d" % number), self.command)
             os.mkdir(scene.path)
