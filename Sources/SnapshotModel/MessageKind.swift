@@ -33,6 +33,11 @@ package enum MessageKind: Sendable, Hashable {
     }
 }
 
+extension SyncUpdateMessage.UpdateType {
+    /// Whether a message of this type says that its entity was deleted.
+    package var isDeletion: Bool { self == .notificationDeleted || self == .bucketDeleted }
+}
+
 extension EntityKey {
     /// The key as a message names it; nil for an integer.
     package var text: String? {

@@ -109,7 +109,7 @@ struct MailboxRound: Sendable {
         try transaction.foldNotes(of: device.settings.datasets)
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets)
         try transaction.importing {
-            let deletes = messages.contains { $0.message.type == .notificationDeleted || $0.message.type == .bucketDeleted }
+            let deletes = messages.contains { $0.message.type.isDeletion }
             let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
             for message in messages where try !transaction.hasHeard(message.name.id) {
                 let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false

@@ -194,11 +194,11 @@ private struct Expected {
         _ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
     ) throws {
         self.kind = kind
-        let deletion = told.last.flatMap { $0.type == .notificationDeleted || $0.type == .bucketDeleted ? $0 : nil }, isDeleted = deletion != nil
-        self.deleted = try deletion.map { try Instant(parsing: $0.timestamp) } ?? deleted
+        let last = told.last, isDeleted = last?.type.isDeletion == true
+        self.deleted = if let last, isDeleted { try Instant(parsing: last.timestamp) } else { deleted }
         switch kind {
         case .buckets:
-            guard let entity = told.last?.entity else {
+            guard let entity = last?.entity else {
                 (hash, rest, readAt, isThere) = (isDeleted ? nil : base?.state.hash, nil, nil, base != nil && !isDeleted)
                 return
             }

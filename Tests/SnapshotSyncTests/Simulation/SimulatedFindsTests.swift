@@ -111,8 +111,7 @@ import Testing
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
         try await mail.syncReader()
-        let message = try #require(try await mail.waiting().first)
-        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: mail.scene.zone)
+        try await mail.takeLastMessage()
         // Edits with timestamps before the mark's.
         func edit(_ title: String, _ day: Int) async throws {
             try mail.scene.writer.run("UPDATE notifications SET title = '\(title)', updatedAt = '2020-01-0\(day)T00:00:00Z' WHERE id = 'n1'")
@@ -141,8 +140,7 @@ import Testing
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
         try await mail.syncReader()
-        let message = try #require(try await mail.waiting().first)
-        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: mail.scene.zone)
+        try await mail.takeLastMessage()
         try mail.scene.writer.run("UPDATE notifications SET title = 'later', updatedAt = \(stamp) WHERE id = 'n1'; UPDATE snapsync_log SET clock = clock + 3600000")
         try await mail.syncWriter()
         try await mail.syncReader()
@@ -162,8 +160,7 @@ import Testing
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
         try await mail.syncReader()
-        let late = try #require(try await mail.waiting().first)
-        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: late.sender, id: late.id), in: mail.scene.zone)
+        let late = try await mail.takeLastMessage()
         try mail.scene.reader.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
         for _ in 0..<2 {
             try await mail.round()
@@ -184,8 +181,7 @@ import Testing
             try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-0\(day)T00:00:00Z' WHERE id = 'n1'")
             try await mail.syncReader()
         }
-        let late = try #require(try await mail.waiting().max { $0.id < $1.id })
-        try await mail.scene.cloud.removeMessage(CloudMessageName(sender: late.sender, id: late.id), in: mail.scene.zone)
+        try await mail.takeLastMessage()
         try mail.scene.reader.run("UPDATE notifications SET readAt = NULL WHERE id = 'n1'")
         try mail.scene.writer.run("UPDATE notifications SET title = 'later' WHERE id = 'n1'")
         try await mail.syncWriter()
@@ -208,11 +204,7 @@ import Testing
         try mail.scene.writer.run("UPDATE buckets SET name = 'agreed', createdAt = '-', updatedAt = '2021-01-01T00:00:00Z'")
         // The later one arrives first.
         for (sender, name, at) in [("tablet", "agreed", "2023-01-01T00:00:00Z"), ("phone", "other", "2022-01-01T00:00:00Z")] {
-            let id = CloudMessage.newID(at: try Instant(parsing: at))
-            let message = SyncUpdateMessage(
-                type: .bucketUpdated, entityId: "b", timestamp: at, id: id, sender: sender, dataset: "buckets",
-                entity: #"{"id":"b","name":"\#(name)","createdAt":"-","updatedAt":"2021-01-01T00:00:00Z"}"#)
-            try await mail.scene.cloud.send(CloudMessage(id: id, sender: sender, body: try StrictJSON.encode(message)), clock: mail.scene.clock.now(), in: mail.scene.zone)
+            try await mail.tell(.bucketUpdated, #"{"id":"b","name":"\#(name)","createdAt":"-","updatedAt":"2021-01-01T00:00:00Z"}"#, by: sender, at: at)
             try await mail.syncWriter()
         }
         #expect(try mail.scene.writer.run("SELECT name FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender") == "agreed\nrefused|phone\napplied|tablet\n")
@@ -235,11 +227,7 @@ import Testing
         if arrivesLast { try await mail.round() }
         // Another device made it anew before that.
         let between = try mail.scene.reader.run("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')").replacing("\n", with: "")
-        let id = CloudMessage.newID(at: try Instant(parsing: between))
-        let message = SyncUpdateMessage(
-            type: .bucketCreated, entityId: "b", timestamp: between, id: id, sender: "tablet", dataset: "buckets",
-            entity: #"{"id":"b","name":"anew","createdAt":"-","updatedAt":"\#(between)"}"#)
-        try await mail.scene.cloud.send(CloudMessage(id: id, sender: "tablet", body: try StrictJSON.encode(message)), clock: mail.scene.clock.now(), in: mail.scene.zone)
+        try await mail.tell(.bucketCreated, #"{"id":"b","name":"anew","createdAt":"-","updatedAt":"\#(between)"}"#, by: "tablet", at: between)
         try await mail.round()
         #expect(try mail.scene.writer.run("SELECT group_concat(id) FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender")
             == "c,d\napplied|phone\n\(arrivesLast ? "refused" : "applied")|tablet\n")

@@ -1,7 +1,9 @@
 import CloudStore
 import SnapshotModel
 @testable import SnapshotSync
+import StrictText
 import TestSupport
+import Testing
 
 /// A writer and a reader of the built-in datasets, with a bucket `b` and some notifications on both sides.
 struct MailScene {
@@ -62,6 +64,23 @@ struct MailScene {
     }
 
     func waiting() async throws -> [CloudMessage] { try await scene.cloud.mailbox(MailboxRequest(), in: scene.zone).messages }
+
+    /// Takes away the message that waits and was sent last, as a sync tool may that delivers it later.
+    @discardableResult
+    func takeLastMessage() async throws -> CloudMessage {
+        let message = try #require(try await waiting().max { $0.id < $1.id })
+        try await scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: scene.zone)
+        return message
+    }
+
+    /// Tells of bucket `b` as another device.
+    ///
+    /// - Parameter bucket: the bucket's JSON.
+    func tell(_ type: SyncUpdateMessage.UpdateType, _ bucket: String, by sender: String, at timestamp: String) async throws {
+        let id = CloudMessage.newID(at: try Instant(parsing: timestamp))
+        let message = SyncUpdateMessage(type: type, entityId: "b", timestamp: timestamp, id: id, sender: sender, dataset: "buckets", entity: bucket)
+        try await scene.cloud.send(CloudMessage(id: id, sender: sender, body: try StrictJSON.encode(message)), clock: scene.clock.now(), in: scene.zone)
+    }
 
     /// What is wrong with the two tables' being the applied version and the tracked changes.
     func problems() async throws -> [String] {
