@@ -98,7 +98,7 @@ struct SnapshotVerifier: Sendable {
             try await findings.attempt(file.path, record, version) {
                 let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
                 guard let schema else {
-                    throw SyncError(.dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset", hint: SnapshotAsset.repairHint)
+                    throw SyncError(.dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset", hint: SnapshotAsset.hint)
                 }
                 let count = try await WorkerThreads.run { try change.read(schema).entityKeys.count }
                 return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
@@ -143,7 +143,7 @@ struct SnapshotVerifier: Sendable {
         }
         let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         guard digest == asset.fields.dataFile.sha256 else {
-            throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.repairHint)
+            throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
         }
     }
 

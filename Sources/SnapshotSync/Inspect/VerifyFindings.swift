@@ -43,12 +43,12 @@ struct DamagedBlocks: Error {
     init(_ faults: [(block: Int, error: SyncError)], error: SyncError) {
         blocks = faults.map(\.block)
         guard let first = faults.first else {
-            described = SyncError(error.code, step: error.step, at: error.place, error.reason, hint: SnapshotAsset.repairHint)
+            described = SyncError(error.code, step: error.step, at: error.place, error.reason, hint: SnapshotAsset.hint)
             return
         }
         let place = first.error.place.replacing("block \(first.block)", with: BlockWords.list(blocks), maxReplacements: 1)
         described = SyncError(
-            .dataRefused, step: first.error.step, at: place, (blocks.count > 1 ? "the first: " : "") + first.error.reason, hint: SnapshotAsset.repairHint)
+            .dataRefused, step: first.error.step, at: place, (blocks.count > 1 ? "the first: " : "") + first.error.reason, hint: SnapshotAsset.hint)
     }
 
     /// Looks at every block of an asset by itself.

@@ -103,7 +103,7 @@ private struct BlockWorker {
         do {
             return try body()
         } catch let error as FormatError {
-            throw SyncError(error, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: error.hint ?? SnapshotAsset.hint)
+            throw SyncError(error, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: SnapshotAsset.hint(for: error))
         }
     }
 }

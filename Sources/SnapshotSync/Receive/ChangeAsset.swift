@@ -31,7 +31,7 @@ struct ChangeAsset: Sendable {
             let entry = MemberEntry(offset: 0, length: file.byteCount, rawLength: file.rawByteCount, sha256: hash, rawSHA256: hash)
             return try compressed.withBytes { try ChangeSet($0, entry: entry, schema: schema, name: place) }
         } catch let error as FormatError {
-            throw SyncError(error, step: .verify, at: error.place, error.reason, hint: error.hint ?? SnapshotAsset.hint)
+            throw SyncError(error, step: .verify, at: error.place, error.reason, hint: SnapshotAsset.hint(for: error))
         }
     }
 

@@ -74,11 +74,18 @@ struct SnapshotAsset: Sendable {
         do {
             return try body()
         } catch let error as FormatError {
-            throw SyncError(error, step: step, at: "\(error.place) of \(place)", error.reason, hint: error.hint ?? hint)
+            throw SyncError(error, step: step, at: "\(error.place) of \(place)", error.reason, hint: Self.hint(for: error))
         }
     }
 
-    /// What mends a file that `verify` has found to be damaged.
-    static let repairHint = "run snapsync repair; if a sync tool is still copying the file, wait; if it cannot be mended, have the writer run: snapsync export --full"
-    static let hint = "run snapsync verify; if the file is still being copied by a sync tool, wait; else have the writer run: snapsync export --full"
+    /// What to do about a file of the cloud that the format refuses: what the error says, unless the file is damaged.
+    static func hint(for error: FormatError) -> String {
+        switch error.code {
+        case .damaged, .hashMismatch, .truncated: hint
+        default: error.hint ?? hint
+        }
+    }
+
+    /// What mends a damaged file of the cloud.
+    static let hint = "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
 }

@@ -36,7 +36,7 @@ enum ZoneChecks {
         }
         return [.error(
             "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
-            do: "if a sync tool is bringing files, wait for it; else bring them back from a copy of the directory")]
+            do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")]
     }
 
     private static func forks(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
@@ -69,12 +69,12 @@ enum ZoneChecks {
         if !missing.isEmpty {
             findings.append(.warning(
                 "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"), means: "readers wait for them and keep what they have",
-                do: "if a sync tool is bringing files, wait for it; else run snapsync export --full on the device that publishes"))
+                do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"))
         }
         if !wrong.isEmpty {
             findings.append(.error(
                 "assets", .dataRefused, NameList.words(wrong, "file of version \(newest) has another size than its commit says", "files of version \(newest) have other sizes than their commit says"),
-                means: "they are damaged, and nobody imports them", do: "run snapsync export --full on the device that publishes, or bring them back from a copy"))
+                means: "they are damaged, and nobody imports them", do: "run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"))
         }
         return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
     }
