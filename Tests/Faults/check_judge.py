@@ -3,7 +3,8 @@
 
 usage: check_judge.py SNAPSYNC
 """
-import os, sys
+import json, os, sys
+from cloud_reader import sealed, sha256
 from fail_everywhere import Failer
 from injection import Call
 from workshop import Workshop, options
@@ -58,21 +59,34 @@ def leave_file(scene):
         pass
 
 
+def change_checkpoint(scene):
+    """One that says something else, under a right seal."""
+    scene.succeed("export --db phone.db")
+    path = newest(scene, "checkpoints", ".json")
+    body, _ = sealed(path, "checkpoint")
+    body["records"][0]["modified"]["by"] = "nobody"
+    text = json.dumps(body, separators=(",", ":"))
+    with open(path, "w") as file:
+        file.write('{"checkpoint":%s,"sha256":"%s"}' % (text, sha256(text.encode())))
+
+
 HARM = {
     "lost": [remove_asset, cut_index, change_commit, remove_commit],
     "half": [lose_row, stop_in_import, damage_database],
     "converged": [lose_edit],
     "orphans": [leave_file],
 }
+# What only another scene has.
+ELSEWHERE = {"export, checkpoint": {"lost": [change_checkpoint]}}
 
 
 def main():
     arguments = options(__doc__.splitlines()[0]).parse_args()
-    arguments.only = ["sync, writer"]
+    arguments.only = ["sync, writer", *ELSEWHERE]
     missed = []
     with Workshop(arguments) as workshop:
-        for _, scene, judge in workshop.scenarios():
-            for kind, harms in HARM.items():
+        for scenario, scene, judge in workshop.scenarios():
+            for kind, harms in ELSEWHERE.get(scenario.name, HARM).items():
                 for harm in harms:
                     with workshop.copy(scene) as copy:
                         harm(copy)

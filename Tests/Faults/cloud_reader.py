@@ -67,15 +67,18 @@ class Zone:
         records = {} if kept[0] == 1 else self._checkpoint(kept)
         if kept[0] > 1 and self._start < kept[0] - 1:
             raise Damage("%s: the history before commit %d is gone and no checkpoint stands for it" % (self.path, kept[0]))
+        checkpoints = set(numbers(os.path.join(self.path, "checkpoints")))
         for number in kept:
             commit, _ = self.commits[number]
             need(commit["number"] == number, self.place("commits", number), "another number stands in it")
             if number > kept[0]:
                 need(commit["parent"] == self.hashes[number - 1], self.place("commits", number), "it follows from another parent")
             if number > self._start:
-                records.update((record["name"], record) for record in commit["saved"])
+                self._save(commit, records)
                 for name in commit["deleted"]:
                     records.pop(name, None)
+            if number in checkpoints and number >= self._start:
+                self._compare_checkpoint(number, records)
             self.answered |= set(commit["messages"]["applied"]) | set(commit["messages"]["refused"])
             # From the checkpoint on every version can be told; those below it need what was pruned.
             if number >= self._start:
@@ -95,6 +98,21 @@ class Zone:
                 self._start = reference["number"]
                 return {record["name"]: record for record in body["records"]}
         raise Damage("%s: commit 1 is gone and no commit names a checkpoint" % self.path)
+
+    @staticmethod
+    def _save(commit, records):
+        """Puts a commit's records in, each as a checkpoint has it: with the commits that first and last saved it."""
+        stamp = {"at": commit["timestamp"], "by": commit["device"]}
+        for record in commit["saved"]:
+            created = records.get(record["name"], {"created": stamp})["created"]
+            records[record["name"]] = dict(record, changeTag=str(commit["number"]), created=created, modified=stamp)
+
+    def _compare_checkpoint(self, number, records):
+        """One that lies there is whole from the first, whether or not a commit names it yet."""
+        path = self.place("checkpoints", number)
+        body, _ = sealed(path, "checkpoint")
+        need(body["number"] == number, path, "another number stands in it")
+        need({record["name"]: record for record in body["records"]} == records, path, "it does not hold the records as of its commit")
 
     def _version(self, record):
         """The entities of one dataset: the snapshot asset with the change assets laid over it."""

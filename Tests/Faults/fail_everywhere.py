@@ -57,11 +57,7 @@ class Failer:
         self.workshop, self.figures, self.each = workshop, figures, each
 
     def torture(self, scenario, scene, judge):
-        with self.workshop.copy(scene) as copy:
-            clean = self.workshop.inject(scenario, copy)
-            why = judge.is_done(copy)
-            if clean.status != 0 or why:
-                raise SystemExit("%s: the clean run ended with %d: %s" % (scenario.name, clean.status, why or clean.errors))
+        clean = self.workshop.clean(scenario, scene, judge)
         points, groups = self.points(clean.calls)
         self.figures.highest(scenario.name, "calls", len(clean.calls))
         self.figures.highest(scenario.name, "groups", groups)

@@ -70,6 +70,7 @@ class Filler:
         self.workshop, self.figures = workshop, figures
 
     def torture(self, scenario, scene, judge):
+        self.workshop.clean(scenario, scene, judge)
         for place in ("cloud", ""):
             name = "%s; %s full" % (scenario.name, "cloud" if place else "database")
             # The less room, the more of them: there the run ends at another place each time.

@@ -29,13 +29,7 @@ class Killer:
         self.workshop, self.figures = workshop, figures
 
     def torture(self, scenario, scene, judge):
-        with self.workshop.copy(scene) as copy:
-            clean = self.workshop.inject(scenario, copy)
-            if clean.status != 0:
-                raise SystemExit("%s: the clean run ended with %d: %s" % (scenario.name, clean.status, clean.errors))
-            why = judge.is_done(copy)
-            if why:
-                raise SystemExit("%s: the clean run did not do its work: %s" % (scenario.name, why))
+        clean = self.workshop.clean(scenario, scene, judge)
         self.figures.highest(scenario.name, "calls", len(clean.calls))
         changed = self.first_of_each_state(clean.calls)
         # Calls of several threads come in another order each time: some runs have a few more than the clean one.

@@ -9,13 +9,15 @@ class Scenario:
     """A prepared scene and the command under test.
 
     line:       the command's words; its `--db` is the device at work
+    proof:      expressions for lines that tell that the clean run came to what the scenario is about: its output's, and `made PATH` and
+                `removed PATH` for the cloud's files
     devices:    all databases, the one at work first
     carries:    devices whose changes the command may bring into the database at work (by messages)
     is_unknown: changes of the device at work that were made behind the tracking's back and are to go
     """
 
-    def __init__(self, name, prepare, line, devices, carries=(), is_unknown=False):
-        self.name, self.prepare, self.line = name, prepare, line
+    def __init__(self, name, prepare, line, proof, devices, carries=(), is_unknown=False):
+        self.name, self.prepare, self.line, self.proof = name, prepare, line, proof
         self.devices, self.carries, self.is_unknown = devices, carries, is_unknown
 
     @property
@@ -80,10 +82,12 @@ def change_export(scene):
 
 
 def checkpoint_export(scene):
+    """Version 17 is to come, with which the checkpoint of version 16 is written."""
     phone_and_watch(scene)
-    for number in range(16):
+    for number in range(15):
         scene.sql("phone.db", "UPDATE buckets SET color = '#%06d', updatedAt = %s" % (number, EDIT))
         scene.succeed("export --db phone.db")
+    edit(scene, "phone.db", 0, "by-phone")
 
 
 def first_import(scene):
@@ -175,18 +179,22 @@ def old_versions(scene):
 PHONE, WATCH = ("phone.db", "watch.db"), ("watch.db", "phone.db")
 
 SCENARIOS = [
-    Scenario("init, writer", fresh, "init --db phone.db --cloud cloud --role writer --device phone", PHONE[:1]),
-    Scenario("export, first", first_export, "export --db phone.db", PHONE),
-    Scenario("export, snapshot asset", snapshot_export, "export --db phone.db", PHONE),
-    Scenario("export, change asset", change_export, "export --db phone.db", PHONE),
-    Scenario("export, checkpoint", checkpoint_export, "export --db phone.db", PHONE),
-    Scenario("import, first", first_import, "import --db watch.db", WATCH),
-    Scenario("import, chain", chain_import, "import --db watch.db", WATCH),
-    Scenario("import, blocks", block_import, "import --db watch.db", WATCH, is_unknown=True),
-    Scenario("sync, messages sent", send, "sync --db watch.db", WATCH),
-    Scenario("sync, messages applied", apply, "sync --db phone.db", PHONE, carries=("watch.db",)),
-    Scenario("sync, writer", writer_sync, "sync --db phone.db", PHONE, carries=("watch.db",)),
-    Scenario("sync, reader", reader_sync, "sync --db watch.db", WATCH),
-    Scenario("sync, peer", peers, "sync --db desk.db", ("desk.db", "laptop.db", "watch.db"), carries=("watch.db",)),
-    Scenario("prune", old_versions, "prune --keep-last 2 --db phone.db", PHONE),
+    Scenario("init, writer", fresh, "init --db phone.db --cloud cloud --role writer --device phone", ["made cloud.json", "made .*/zone.json"], PHONE[:1]),
+    Scenario("export, first", first_export, "export --db phone.db", ["published version 1"], PHONE),
+    Scenario("export, snapshot asset", snapshot_export, "export --db phone.db", [r"made .*/notifications_data/0*2-\w+.json.gz"], PHONE),
+    Scenario("export, change asset", change_export, "export --db phone.db", [r"made .*/notifications_data/0*2-\w+.changes.json.gz"], PHONE),
+    Scenario("export, checkpoint", checkpoint_export, "export --db phone.db", ["published version 17", "made .*/checkpoints/0*16.json"], PHONE),
+    Scenario("import, first", first_import, "import --db watch.db", ["imported version 1"], WATCH),
+    Scenario("import, chain", chain_import, "import --db watch.db", [r"  notifications: .* \(2 change assets\)"], WATCH),
+    Scenario("import, blocks", block_import, "import --db watch.db", [r"  notifications: .* \(2 of \d+ blocks differed\)"], WATCH, is_unknown=True),
+    Scenario("sync, messages sent", send, "sync --db watch.db", ["sent 4 messages to the publisher"], WATCH),
+    Scenario("sync, messages applied", apply, "sync --db phone.db", ["  messages of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, writer", writer_sync, "sync --db phone.db", ["published version 2", "  messages of readers: 4 applied"], PHONE, carries=("watch.db",)),
+    Scenario("sync, reader", reader_sync, "sync --db watch.db", ["imported version 2", "sent 2 messages .*", "removed .*/messages/watch/.*"], WATCH),
+    Scenario(
+        "sync, peer", peers, "sync --db desk.db", ["imported version 2", "published version 3", "  messages of readers: 4 applied"],
+        ("desk.db", "laptop.db", "watch.db"), carries=("watch.db",)),
+    Scenario(
+        "prune", old_versions, "prune --keep-last 2 --db phone.db",
+        ["removed versions 1 to 4, .*", "made .*/checkpoints/.*", "removed .*/assets/.*", "removed .*/commits/0*4.json"], PHONE),
 ]

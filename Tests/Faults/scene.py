@@ -54,6 +54,10 @@ class Scene:
         shutil.copytree(self.path, path, symlinks=True)
         return Scene(path, self.command)
 
+    def files(self):
+        """The cloud's files, as paths beneath it."""
+        return {os.path.relpath(os.path.join(folder, name), self.place("cloud")) for folder, _, names in os.walk(self.place("cloud")) for name in names}
+
     def age(self, days=3):
         """Sets the times of the cloud's files back."""
         then = time.time() - days * 86400

@@ -1,5 +1,5 @@
 """What both torturers share: their options, the prepared scenes, and a copy of one for each point."""
-import argparse, concurrent.futures, contextlib, os, random, shutil, tempfile, threading
+import argparse, concurrent.futures, contextlib, os, random, re, shutil, tempfile, threading
 from injection import Injector
 from judge import Judge
 from scene import Scene
@@ -60,6 +60,20 @@ class Workshop:
 
     def inject(self, scenario, scene, *words):
         return self.injector.run([self.command] + scenario.line.split(), scene.path, words, scene.environment)
+
+    def clean(self, scenario, scene, judge):
+        """The run without faults. Raises unless it did its work, and came to what the scenario is about."""
+        with self.copy(scene) as copy:
+            run = self.inject(scenario, copy)
+            why = judge.is_done(copy) if run.status == 0 else run.errors
+            if why:
+                raise SystemExit("%s: the clean run ended with %d: %s" % (scenario.name, run.status, why))
+            before, after = scene.files(), copy.files()
+            lines = run.output.splitlines() + ["made " + path for path in after - before] + ["removed " + path for path in before - after]
+            for proof in scenario.proof:
+                if not any(re.fullmatch(proof, line) for line in lines):
+                    raise SystemExit("%s: no line of the clean run is %s:\n%s" % (scenario.name, proof, "\n".join(lines)))
+            return run
 
     def sample(self, points):
         """The points to try: all, those asked for, or a sample."""

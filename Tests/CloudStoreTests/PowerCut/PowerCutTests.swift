@@ -47,6 +47,17 @@ import Testing
                 try await script.report()
             }
         }
+
+        /// A file that the act puts in place or, pruning, takes away: without it the act is not what its name says.
+        var file: String {
+            switch self {
+            case .firstVersion: "commits/\(twentyDigits(1)).json"
+            case .laterVersion: "commits/\(twentyDigits(2)).json"
+            case .checkpoint: "checkpoints/\(twentyDigits(16)).json"
+            case .prune: "commits/\(twentyDigits(16)).json"
+            case .messages: "messages/watch/\(String(repeating: "03", count: 16)).json"
+            }
+        }
     }
 
     /// The disk before an act, with everything durable, and the script of the act.
@@ -66,6 +77,8 @@ import Testing
     @Test(arguments: acts)
     func noPowerCutLosesWhatWasPromised(_ act: Act, _ kind: SimulatedFileSystem.Kind) async throws {
         let (base, script) = try await play(act, kind)
+        let path = "\(CloudScript.zonePath)/\(act.file)"
+        #expect((base.bytes(path) != nil) == (act == .prune) && (script.disk.image.bytes(path) != nil) == (act != .prune))
         let outcome = await trial(base, script).run()
         #expect(outcome.problems == [])
         #expect(outcome.distinct > 10)
