@@ -210,6 +210,7 @@ extension ReplicatedFolderWorld {
         await zone.untilClosed()
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
+        if wasHit, let fault { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
         try noteCommit(attempt)
         try observe(device)
         if let failure {

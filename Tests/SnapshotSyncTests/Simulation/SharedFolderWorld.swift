@@ -202,6 +202,7 @@ extension SharedFolderWorld {
         await zone.untilClosed()
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
+        if wasHit, case .fault(let fault) = trouble { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
         try noteCommit(attempt)
         try observe(device)
         if let failure {
@@ -224,8 +225,15 @@ extension SharedFolderWorld {
         scripted.publishing = { [self] in
             attempt.count += 1
             guard attempt.count == 1 else { return }
-            if case .otherWasFirst = trouble { try await sync((device + 1) % (devices.count - 1), .none) }
-            if case .editMeanwhile = trouble { for _ in 0..<3 { try edit(device) } }
+            switch trouble {
+            case .otherWasFirst:
+                zone.note("\(devices[device].name): is overtaken")
+                try await sync((device + 1) % (devices.count - 1), .none)
+            case .editMeanwhile:
+                zone.note("\(devices[device].name): is edited while it publishes")
+                for _ in 0..<3 { try edit(device) }
+            case .none, .fault: break
+            }
         }
         scripted.published = { [self] in try noteCommit(attempt) }
         if case .fault(let fault) = trouble { zone.disk.set(fault) }

@@ -16,32 +16,36 @@ struct SimulationRun {
 
     /// Runs a history of each seed twice, of one kind and of the other in turn, on both cores.
     ///
-    /// - Returns: how many seeds had no fault and gave one trace, the steps of their histories, and how long it took.
-    func all(_ seeds: Range<UInt64>) async throws -> (count: Int, steps: Int, duration: Duration) {
+    /// - Returns: how many seeds had no fault and gave one trace, the steps of their histories, what happened in them, and how long it took.
+    func all(_ seeds: Range<UInt64>) async throws -> (count: Int, steps: Int, tally: SimulationTally, duration: Duration) {
         let clock = ContinuousClock(), begin = clock.now
-        let good = try await withThrowingTaskGroup(of: Bool.self) { group in
-            var rest = seeds.makeIterator(), good = 0, done = 0
+        let (good, tally) = try await withThrowingTaskGroup(of: [String]?.self) { group in
+            var rest = seeds.makeIterator(), good = 0, done = 0, tally = SimulationTally()
             for _ in 0..<2 { if let seed = rest.next() { group.addTask { try await twice(seed) } } }
-            while let isGood = try await group.next() {
-                good += isGood ? 1 : 0
+            while let trace = try await group.next() {
+                if let trace {
+                    good += 1
+                    tally.add(trace)
+                }
                 done += 1
                 // What is printed waits for more of it where it goes to a file.
                 if done.isMultiple(of: 500) { FileHandle.standardError.write(Data("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault\n".utf8)) }
                 if let seed = rest.next() { group.addTask { try await twice(seed) } }
             }
-            return good
+            return (good, tally)
         }
-        return (good, good * steps * 2, clock.now - begin)
+        return (good, good * steps * 2, tally, clock.now - begin)
     }
 
-    private func twice(_ seed: UInt64) async throws -> Bool {
+    /// The trace of both runs; nil, which is recorded, if one failed or they differ.
+    private func twice(_ seed: UInt64) async throws -> [String]? {
         let first = try await seed % 2 == 0 ? sharedFolder(seed) : replicatedFolder(seed)
-        guard let first else { return false }
+        guard let first else { return nil }
         let second = try await seed % 2 == 0 ? sharedFolder(seed) : replicatedFolder(seed)
-        guard first != second else { return true }
+        guard first != second else { return first }
         // A run that failed has said so.
         if let second { Issue.record("seed \(seed): two runs of one history differ\n\(difference(first, second))") }
-        return false
+        return nil
     }
 
     /// The first line in which two traces differ, and what comes before it.

@@ -20,6 +20,12 @@ import Testing
         #expect(try await run.replicatedFolder(12) == run.replicatedFolder(12))
     }
 
+    @Test func everyKindOfTroubleComesTrue() async throws {
+        let outcome = try await SimulationRun(steps: 40).all(9..<25)
+        #expect(outcome.count == 16)
+        #expect(outcome.tally.missing == [])
+    }
+
     @Test func allHoldsOverAsManyHistoriesAsAreAskedFor() async throws {
         let environment = ProcessInfo.processInfo.environment
         guard let count = environment["SNAPSYNC_TORTURE"].flatMap({ UInt64($0) }) else { return }
@@ -27,5 +33,6 @@ import Testing
         print("simulated histories: \(count), each twice, seeds \(first)...\(first + count - 1)")
         let outcome = try await SimulationRun(steps: 40).all(first..<first + count)
         print("simulated histories: \(outcome.count) had no fault and ran the same way twice; \(outcome.steps) steps, \(outcome.duration) in all")
+        print("what happened in them, counted once: \(outcome.tally)")
     }
 }
