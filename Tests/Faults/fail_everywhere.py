@@ -112,7 +112,7 @@ class Failer:
             problems += self.synced_again(run.calls) if name != "EINTR" else []
             for one, texts in judge.at_rest(copy)[0].items():
                 problems += [(one, text) for text in texts[:1]]
-            if name in ("EIO", "short") or TOLD in run.output or self.workshop.options.at:
+            if name in ("EIO", "short") or TOLD in run.output:
                 counts["continued"] = 1
                 for one, texts in judge.after_next_runs(copy).items():
                     problems += [(one, text) for text in texts[:1]]

@@ -33,7 +33,7 @@ class Killer:
         self.figures.highest(scenario.name, "calls", len(clean.calls))
         changed = self.first_of_each_state(clean.calls)
         # Calls of several threads come in another order each time: some runs have a few more than the clean one.
-        points = self.workshop.sample(changed if self.workshop.options.sample else range(1, len(clean.calls) + 200))
+        points = self.workshop.options.at or self.workshop.sample(changed if self.workshop.options.sample else range(1, len(clean.calls) + 200))
         for point, found in self.workshop.each(lambda point: self.kill(scenario, scene, judge, point, point in changed or bool(self.workshop.options.at)), points):
             if found is None:
                 continue
@@ -61,7 +61,9 @@ class Killer:
 
 
 def main():
-    arguments = options(__doc__.splitlines()[0]).parse_args()
+    parser = options(__doc__.splitlines()[0])
+    parser.add_argument("--at", metavar="N", type=int, action="append", help="only this call")
+    arguments = parser.parse_args()
     figures = Figures(COLUMNS, WRONG)
     with Workshop(arguments) as workshop:
         for scenario, scene, judge in workshop.scenarios():

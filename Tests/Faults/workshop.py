@@ -13,7 +13,6 @@ def options(description):
     parser.add_argument("--sample", metavar="N", type=int, help="so many points of each scenario, spread by the seed, instead of all")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--at", metavar="N", type=int, action="append", help="only this call")
     parser.add_argument("--folder", help="where scenes are made (default: in memory, /dev/shm, if there is one)")
     return parser
 
@@ -76,10 +75,8 @@ class Workshop:
             return run
 
     def sample(self, points):
-        """The points to try: all, those asked for, or a sample."""
+        """The points to try: all, or a sample."""
         points = list(points)
-        if self.options.at:
-            return [point for point in points if point in self.options.at]
         if self.options.sample is None or self.options.sample >= len(points):
             return points
         return sorted(self.chance.sample(points, self.options.sample))

@@ -65,16 +65,17 @@ enum ZoneChecks {
                 if found != size { wrong.append(path) }
             }
         }
+        let mend = "run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"
         var findings: [DoctorReport.Finding] = []
         if !missing.isEmpty {
             findings.append(.warning(
                 "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"), means: "readers wait for them and keep what they have",
-                do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"))
+                do: "if a sync tool is bringing files, wait for it; else \(mend)"))
         }
         if !wrong.isEmpty {
             findings.append(.error(
                 "assets", .dataRefused, NameList.words(wrong, "file of version \(newest) has another size than its commit says", "files of version \(newest) have other sizes than their commit says"),
-                means: "they are damaged, and nobody imports them", do: "run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"))
+                means: "they are damaged, and nobody imports them", do: mend))
         }
         return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
     }
