@@ -64,7 +64,7 @@ class Workshop:
         """The run without faults. Raises unless it did its work, and came to what the scenario is about."""
         with self.copy(scene) as copy:
             run = self.inject(scenario, copy)
-            why = judge.is_done(copy) if run.status == 0 else run.errors
+            why = judge.is_done(copy) if run.status == 0 else run.errors or "no word of why"
             if why:
                 raise SystemExit("%s: the clean run ended with %d: %s" % (scenario.name, run.status, why))
             before, after = scene.files(), copy.files()
