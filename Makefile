@@ -18,10 +18,10 @@ TRAITS ?=
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
-.PHONY: help setup build demo test torture fuzz faults coverage bench install clean
+.PHONY: help setup build demo test test-transports torture fuzz faults coverage bench install clean
 
 help: ## what there is
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 setup: ## install the system libraries that are missing
 	@TRAITS="$(TRAITS)" Scripts/setup.sh
@@ -36,6 +36,12 @@ test: setup ## build and run all tests
 	@Scripts/check_rooms.sh
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
+
+# Real file systems and programs that move files, one script each in Tests/Transports: `make test-transports ONLY="syncthing"`.
+ONLY ?=
+test-transports: setup ## try the command on real file systems and sync tools; installs what each needs, skips with a reason what cannot run here (ONLY="filesystems syncthing")
+	$(SWIFT) build --product snapsync
+	@Tests/Transports/run.sh "$$($(SWIFT) build --show-bin-path)/snapsync" $(ONLY)
 
 # Optimised, into a directory of its own: the same histories take less than half the time.
 TORTURE = --scratch-path .build-torture -Xswiftc -O
