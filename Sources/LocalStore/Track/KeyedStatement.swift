@@ -104,5 +104,6 @@ struct KeyedStatement {
 
         static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
         static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
+        static func optional(_ text: String?) -> Parameter { text.map { .text($0) } ?? .null }
     }
 }

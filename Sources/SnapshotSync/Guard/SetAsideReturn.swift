@@ -51,14 +51,21 @@ struct SetAsideReturn {
 }
 
 extension SetAsideReturn {
-    /// Writes what was set aside into files beside the database, for the table that holds it is about to go.
+    /// Writes what was set aside, and edits that lost and that nobody has looked at, into files beside the database: the tables that hold
+    /// them are about to go.
     static func keepCopies(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
+        let conflicts = Dictionary(grouping: try transaction.conflicts(in: .open).map(\.conflict), by: \.dataset)
         for schema in datasets {
-            let entities = try transaction.setAsideEntities(of: schema)
-            guard !entities.isEmpty else { continue }
-            let copy = try KeptCopy(schema, of: database, now: now, number: 0)
-            for one in entities { try copy.add(one.key) { try EntityDocument.give(one.entity, of: schema, to: $0) } }
-            try copy.finish()
+            var entities = try transaction.setAsideEntities(of: schema).map { (key: $0.key, text: $0.entity) }
+            // A deletion that lost leaves nothing to keep. Sorting is stable: of one key, the edit that lost first comes first.
+            entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
+            var copies: [KeptCopy] = []
+            for one in entities {
+                // A file is in key order; what comes later than it should begins another.
+                if copies.last?.takes(one.key) != true { copies.append(try KeptCopy(schema, of: database, now: now, number: copies.count)) }
+                try copies.last?.add(one.key) { try EntityDocument.give(one.text, of: schema, to: $0) }
+            }
+            for copy in copies { try copy.finish() }
         }
     }
 }
