@@ -7,7 +7,7 @@ extension LocalTransaction {
     /// The tracked change of one entity; nil if it was not touched. Notes must have been folded.
     package func trackedChange(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
         guard let id = try trackingID(schema) else { return nil }
-        let statement = try KeyedStatement(db, "SELECT key, at, state, isNew FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
         defer { statement.end() }
         return try statement.step() ? TrackedChange(statement) : nil
     }

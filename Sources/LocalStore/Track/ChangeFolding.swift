@@ -58,7 +58,7 @@ extension LocalTransaction {
         // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
         // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
-            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark) VALUES(?, ?, ?, ?, 0, ?, ?)
+            INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1)),
                 isMark = min(isMark, excluded.isMark)
             """)
@@ -80,7 +80,11 @@ extension LocalTransaction {
             let stamp = Self.instant(notes.text(3)) ?? clock
             let at = max(min(stamp, clock), seen.map { Instant(microseconds: $0).advanced(byMicroseconds: 1).microseconds } ?? .min)
             let isMark = notes.integer(5) == 5
-            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(isMark ? 1 : 0)).run()
+            // The base is the first note's: a row that was there, with whatever instant it had.
+            let base = seen ?? (origin == .inVersion ? .min : nil)
+            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(isMark ? 1 : 0),
+                base.map { .integer($0) } ?? .null
+            ).run()
         }
     }
 

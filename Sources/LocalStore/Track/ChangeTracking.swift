@@ -14,7 +14,7 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTrackingTables(), try db.hasColumn("isMark", in: "snapsync_changes"), try ImportMark.isInstalled(db) else { return false }
+        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes"), try ImportMark.isInstalled(db) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -36,14 +36,14 @@ extension LocalTransaction {
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
             CREATE TABLE IF NOT EXISTS snapsync_changes(
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
-                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0,
+                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0, base INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
         // An earlier snapsync had fewer columns.
-        for (column, usual) in [("isNew", 1), ("isMark", 0)] where try !db.hasColumn(column, in: "snapsync_changes") {
-            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER NOT NULL DEFAULT \(usual)")
+        for (column, form) in [("isNew", "NOT NULL DEFAULT 1"), ("isMark", "NOT NULL DEFAULT 0"), ("base", "")] where try !db.hasColumn(column, in: "snapsync_changes") {
+            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER \(form)")
         }
         try createSetAsideTable()
         let isMarked = try ImportMark.isInstalled(db)

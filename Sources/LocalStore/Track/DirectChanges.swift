@@ -6,6 +6,8 @@ package import StrictText
 extension LocalTransaction {
     /// Tracks that an entity is now as its row is, or gone if there is none, with that instant.
     ///
+    /// The change counts as made by somebody who has seen whatever is not later than it.
+    ///
     /// - Parameter isKept: whether a merge is under way that must not forget it.
     package func trackChange(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, isKept: Bool = false) throws {
         guard let id = try trackingID(schema) else { return }
@@ -13,8 +15,8 @@ extension LocalTransaction {
         try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
         let table = schema.table.sqlIdentifier, column = schema.key.column.sqlIdentifier
         try KeyedStatement(db, """
-            INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, wins) VALUES(?1, ?2, ?3, ?4,
-                coalesce((SELECT CASE WHEN \(stamp(of: schema)) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5)
+            INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
+                coalesce((SELECT CASE WHEN \(stamp(of: schema)) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5, ?3)
             """).bind(.integer(id), .key(key), .instant(instant), .integer(db.lastInsertedRowID), .integer(isKept ? 1 : 0)).run()
     }
 

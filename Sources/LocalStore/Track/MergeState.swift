@@ -14,8 +14,15 @@ package struct TrackedChange: Sendable, Hashable {
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
+    /// Whether the row was marked as read or unread, and nothing else of it edited.
+    package let isMark: Bool
+    /// The instant of the version's entity or tombstone that whoever made the change had before them; nil where there was none, or where
+    /// that is not known. A version's edit that is later than this was made by somebody who had not seen this change, nor this one that.
+    package let base: Instant?
 
-    /// Reads `key, at, state, isNew`.
+    static let columns = "key, at, state, isNew, isMark, base"
+
+    /// Reads ``columns``.
     init?(_ row: KeyedStatement) {
         guard let key = row.key(0) else { return nil }
         self.key = key
@@ -24,6 +31,8 @@ package struct TrackedChange: Sendable, Hashable {
         isStamped = row.integer(2) == Int64(TrackedState.stamped.rawValue)
         let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
         isInVersion = origin == .unknown ? nil : origin == .inVersion
+        isMark = row.integer(4) == 1
+        base = row.isNull(5) ? nil : row.instant(5)
     }
 }
 
@@ -42,7 +51,7 @@ extension LocalTransaction {
         if onlyKept { conditions.append("wins = 1") }
         if range.first != nil { conditions.append("key >= ?2") }
         if range.next != nil { conditions.append("key < ?3") }
-        let statement = try KeyedStatement(db, "SELECT key, at, state, isNew FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
         switch (range.first, range.next) {
         case (nil, nil): try statement.bind(.integer(id))
         case (let first?, nil): try statement.bind(.integer(id), .key(first))
@@ -81,6 +90,12 @@ extension LocalTransaction {
     package func keepChange(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "UPDATE snapsync_changes SET wins = 1 WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+    }
+
+    /// Says which instant of the version a tracked change has now been compared with.
+    package func setBase(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET base = ? WHERE dataset = ? AND key = ?").bind(.instant(instant), .integer(id), .key(key)).run()
     }
 
     /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.

@@ -13,8 +13,8 @@ extension LocalTransaction {
         try makePublishedTable()
         try db.execute(
             sql: """
-                INSERT OR REPLACE INTO snapsync_published
-                SELECT dataset, key, at, state, ?, ? FROM snapsync_changes WHERE dataset = ? AND seq <= ?
+                INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, base)
+                SELECT dataset, key, at, state, ?, ?, base FROM snapsync_changes WHERE dataset = ? AND seq <= ?
                 """, arguments: [version, clock.microseconds, id, sequence])
     }
 
@@ -30,10 +30,11 @@ extension LocalTransaction {
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            try makePublishedTable()
             try db.execute(
                 sql: """
-                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state)
-                    SELECT dataset, key, at, 0, state FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
+                    INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
+                    SELECT dataset, key, at, 0, state, base FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
                         WHEN 2 THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = p.key)
                             AND at IS (SELECT at FROM snapsync_tombstones b WHERE b.dataset = ?1 AND b.key = p.key)
                         ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE t.\(key) = p.key) END
@@ -72,8 +73,10 @@ extension LocalTransaction {
         try db.execute(sql: """
             CREATE TABLE IF NOT EXISTS \(Self.publishedTable)(
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+                base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
+        // An earlier snapsync had one column less.
+        if try !db.hasColumn("base", in: Self.publishedTable) { try db.execute(sql: "ALTER TABLE \(Self.publishedTable) ADD COLUMN base INTEGER") }
     }
 
     static let publishedTable = "snapsync_published"

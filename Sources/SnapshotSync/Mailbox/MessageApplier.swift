@@ -59,7 +59,7 @@ struct MessageApplier {
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
         try transaction.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
-        try transaction.track(subject.key, of: subject.schema, at: max(incoming.instant, instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)))
+        try transaction.track(subject.key, of: subject.schema, at: max(incoming.instant, instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), over: instant)
         return .applied
     }
 
@@ -71,7 +71,7 @@ struct MessageApplier {
             return .refused("rows of \(table) still point at it")
         }
         _ = try transaction.deleteEntity(subject.key, of: subject.schema)
-        try transaction.track(subject.key, of: subject.schema, at: incoming.instant)
+        try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: instant)
         return .applied
     }
 
@@ -86,13 +86,13 @@ struct MessageApplier {
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
-        try transaction.track(subject.key, of: subject.schema, at: incoming.instant)
+        try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: present.instant)
         return .applied
     }
 
     /// What was told is so already; said later, it holds against what others said in between.
     private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
-        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: incoming.instant) }
+        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: instant) }
         return .applied
     }
 }
