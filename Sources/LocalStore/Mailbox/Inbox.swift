@@ -70,6 +70,22 @@ extension LocalTransaction {
         }
     }
 
+    /// After a fork, takes back what the commits after `number`, which do not count, say of messages.
+    ///
+    /// What this device applied and published is tracked again with the changes it published, so its next commit answers it. Whatever another
+    /// device had answered is not known here any longer: its message is looked at anew if its file is still in the mailbox. Call before
+    /// ``trackPublishedAgain(of:after:)``.
+    package func forgetAnswers(after number: Int) throws {
+        guard try hasMailbox() else { return }
+        if try db.hasTable(Self.publishedTable) {
+            try db.execute(sql: """
+                UPDATE snapsync_inbox SET named = NULL WHERE named > ?1 AND outcome = 'applied' AND sender <> ''
+                    AND named <= (SELECT max(version) FROM \(Self.publishedTable))
+                """, arguments: [number])
+        }
+        try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number])
+    }
+
     /// Whether an answer that was published before an instant is remembered.
     package func hasHeard(before instant: Instant) throws -> Bool { try !answeredMessages(before: instant, limit: 1).isEmpty }
 

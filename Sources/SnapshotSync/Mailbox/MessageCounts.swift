@@ -8,6 +8,8 @@ public struct MessageCounts: Sendable, Encodable {
     public internal(set) var unsent = 0
     /// Messages of this device that no commit has answered.
     public internal(set) var unanswered = 0
+    /// Those of ``unanswered`` whose files are not in the mailbox as they were sent; the next sync puts them back.
+    public internal(set) var missing = 0
     /// Messages of this device that the publisher refused and whose changes stay here.
     public internal(set) var refused = 0
     /// Changes made here that stay here, for no message carries them whole, or it was refused.
@@ -18,17 +20,20 @@ public struct MessageCounts: Sendable, Encodable {
     init() {}
 
     init(_ device: Device) async throws {
-        let heard = try SyncError.at(.read) {
+        let (heard, sent) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 let entries = try transaction.outbox(onlyMessages: true)
                 unsent = entries.count { $0.state == .stored }
                 unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
                 refused = entries.count { $0.state == .refused }
                 overlays = try transaction.overlayCount()
-                return Set(try transaction.inbox().map(\.id))
+                return (Set(try transaction.inbox().map(\.id)), try UnansweredMessages(entries, of: device))
             }
         }
-        guard device.settings.role.publishes else { return }
+        guard device.settings.role.publishes else {
+            if !sent.sent.isEmpty { missing = try await sent.look().missing.count }
+            return
+        }
         waiting = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard, limit: 0), in: device.zone).unreadCount }
     }
 }

@@ -4,7 +4,7 @@ import LocalStore
 import SnapshotModel
 import StrictText
 
-/// Puts a reader's messages into the mailbox, and takes the answered ones out.
+/// Puts a reader's messages into the mailbox, puts those back that vanished from it, and takes the answered ones out.
 ///
 /// Every step can be repeated: a message's id and bytes are written down before its file is, and a file that is there already with
 /// the same bytes is as good as one just written.
@@ -16,32 +16,35 @@ struct MessageSender: Sendable {
         try await removeAnswered()
         try await renewDoubtful()
         try renewThoseOfAnotherName()
-        let (stored, limit) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                (try transaction.outbox(onlyMessages: true).filter { $0.state == .stored }, try transaction.messageLimit() ?? CloudMessage.waitingLimit)
-            }
+        let (outbox, limit) = try SyncError.at(.read) {
+            try device.database.read { (try $0.outbox(onlyMessages: true), try $0.messageLimit() ?? CloudMessage.waitingLimit) }
         }
-        guard !stored.isEmpty else { return try report(sent: 0) }
-        let mailbox = try await SyncError.at(.announce) {
-            try await device.cloud.mailbox(MailboxRequest(sender: device.settings.device, known: Set(stored.compactMap(\.id)), limit: 0), in: device.zone)
-        }
+        let stored = outbox.filter { $0.state == .stored }
+        let unanswered = try SyncError.at(.read) { try UnansweredMessages(outbox, of: device) }
+        guard !stored.isEmpty || !unanswered.sent.isEmpty else { return try report(sent: 0) }
+        let look = try await unanswered.look(knowing: Set(stored.compactMap(\.id)))
+        let putBack = try await unanswered.putBack(look.missing)
+        let sent = stored.isEmpty ? 0 : try await send(stored, look, limit: limit)
+        if let failure = putBack.failure { throw failure }
+        return try report(sent: sent, putBack: putBack.count)
+    }
+
+    /// Sends messages that no file was written for yet, as many as may wait.
+    private func send(_ stored: [OutboxEntry], _ look: UnansweredMessages.Look, limit: Int) async throws -> Int {
         // What a run that was ended has put there already takes no further room.
-        let isThere = Set(mailbox.known.map(\.id))
-        var room = max(0, limit - mailbox.waitingCount)
+        var room = max(0, limit - look.waitingCount - look.missing.count { $0.sender == device.settings.device })
         let sending = stored.filter { entry in
-            if entry.id.map(isThere.contains) == true { return true }
+            if entry.id.map(look.found.contains) == true { return true }
             room -= 1
             return room >= 0
         }
         try SyncError.at(.announce) { try device.database.write { try $0.noteSending(sending.map(\.number)) } }
         for entry in sending {
             guard let id = entry.id, let body = entry.body else { continue }
-            try await SyncError.at(.announce) {
-                try await device.cloud.send(CloudMessage(id: id, sender: device.settings.device, body: body), clock: device.now(), in: device.zone)
-            }
+            try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
         }
         try SyncError.at(.announce) { try device.database.write { try $0.noteSent(sending.map(\.number)) } }
-        return try report(sent: sending.count)
+        return sending.count
     }
 
     private func removeAnswered() async throws {
@@ -89,12 +92,12 @@ struct MessageSender: Sendable {
         }
     }
 
-    private func report(sent: Int) throws -> SendReport {
+    private func report(sent: Int, putBack: Int = 0) throws -> SendReport {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 let entries = try transaction.outbox(onlyMessages: true)
                 return SendReport(
-                    sent: sent, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
+                    sent: sent, putBack: putBack, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
                     overlays: try transaction.overlayCount())
             }
         }
@@ -105,6 +108,8 @@ struct MessageSender: Sendable {
 public struct SendReport: Sendable, Encodable {
     /// How many messages were put into the mailbox.
     public let sent: Int
+    /// How many messages that no commit has answered were missing from the mailbox, or damaged there, and were put there again.
+    public let putBack: Int
     /// How many wait there for an answer.
     public let waiting: Int
     /// How many more are kept here until there is room in the mailbox.

@@ -36,6 +36,8 @@ public struct MessagesReport: Sendable, Encodable {
         public let timestamp: String?
         /// Why it stays here.
         public let reason: String?
+        /// Whether its file should be in the mailbox and is not there as it was sent; the next sync puts it back.
+        public let isMissing: Bool
     }
 
     public let zone: String
@@ -53,6 +55,9 @@ extension SnapshotInspector {
             try device?.database.read { (try $0.outbox(), try $0.inbox()) } ?? ([], [])
         }
         let mailbox = try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(limit: .max), in: zone) }
+        // Only a reader sends.
+        let sent = try device.flatMap { device in try device.settings.role.publishes ? nil : SyncError.at(.read) { try UnansweredMessages(told, of: device) } }
+        let missing = Set((sent?.missing(from: Set(mailbox.messages)) ?? []).map(\.id))
         let outcomes = Dictionary(heard.map { ($0.id, $0) }) { first, _ in first }
         var waiting: [MessagesReport.Waiting] = []
         var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
@@ -68,17 +73,17 @@ extension SnapshotInspector {
                 setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
             }
         }
-        return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap(MessagesReport.Told.init))
+        return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap { MessagesReport.Told($0, missing: missing) })
     }
 }
 
 extension MessagesReport.Told {
     /// An entry of the outbox; nil for a row that is as its version.
-    fileprivate init?(_ entry: OutboxEntry) {
+    fileprivate init?(_ entry: OutboxEntry, missing: Set<String>) {
         guard entry.state != .same else { return nil }
         let message = entry.body.flatMap { try? StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
         self.init(
             state: entry.state.rawValue, id: entry.id, type: message?.type.rawValue, dataset: entry.dataset, entityId: entry.key?.text,
-            timestamp: message?.timestamp, reason: entry.reason)
+            timestamp: message?.timestamp, reason: entry.reason, isMissing: entry.id.map(missing.contains) == true)
     }
 }

@@ -214,6 +214,7 @@ struct SnapshotReceiver: Sendable {
             if mail.toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
                 throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
             }
+            if let fork = local.news?.fork, device.settings.role.publishes { try transaction.forgetAnswers(after: fork.number) }
             try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
             if let news = local.news { try trackAgain(after: news, in: transaction) }
             let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }

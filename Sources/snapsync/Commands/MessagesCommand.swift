@@ -51,6 +51,7 @@ extension MessagesReport {
         lines += told.map { one in
             let what = [one.type ?? one.dataset, one.entityId].compactMap(\.self).joined(separator: " ")
             return "  \(one.state): \(what)" + (one.timestamp.map { " of \($0)" } ?? "") + (one.reason.map { ": \($0)" } ?? "")
+                + (one.isMissing ? ": its file is not in the mailbox as it was sent; the next sync puts it back" : "")
         }
         return lines
     }
@@ -60,6 +61,7 @@ extension SendReport {
     /// What was sent, and what was not; nothing if there was nothing to say.
     var lines: [String] {
         (sent > 0 ? ["sent \(sent) message\(sent == 1 ? "" : "s") to the publisher"] : [])
+            + (putBack > 0 ? ["put \(putBack) unanswered message\(putBack == 1 ? "" : "s") back that \(putBack == 1 ? "was" : "were") missing from the mailbox or damaged there"] : [])
             + (held > 0 ? ["  warning: \(held) more are kept here: the limit of waiting messages is reached, and the next sync tries again"] : [])
     }
 }

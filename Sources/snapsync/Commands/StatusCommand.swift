@@ -83,7 +83,7 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func messageLines(_ counts: MessageCounts) -> [String] {
-        let told = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.refused, "refused"), (counts.waiting, "to be applied here")]
+        let told = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.missing, "of them missing from the mailbox, to be put back by the next sync"), (counts.refused, "refused"), (counts.waiting, "to be applied here")]
             .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
         return (told.isEmpty ? [] : ["  messages: \(told.joined(separator: ", "))"])
             + (counts.overlays > 0 ? ["  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them"] : [])

@@ -53,6 +53,13 @@ enum SyncChecks {
             findings.append(.notice(
                 "messages", "messages: " + waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "), means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
         }
+        if counts.missing > 0 {
+            let one = counts.missing == 1
+            findings.append(.warning(
+                "messages", .tryAgainLater, "\(counts.missing) message\(one ? "" : "s") that this device sent and no version has answered \(one ? "is" : "are") not in the mailbox as \(one ? "it was" : "they were") sent",
+                means: "the publisher may never see \(one ? "it" : "them"); the next sync here puts \(one ? "it" : "them") back",
+                do: "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"))
+        }
         if counts.refused > 0 {
             findings.append(.notice("messages", "\(counts.refused) \(counts.refused == 1 ? "message was" : "messages were") refused by the publisher", means: "what they tell stays on this device alone", do: "see why: snapsync messages \(place)"))
         }

@@ -1,0 +1,173 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A message's file that a tool removes or cuts before the publisher answers is put back by its author; its effect happens once.
+@Suite struct MessageLossTests {
+    private static let mark = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT"
+    private static let marked = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
+
+    private func folder(_ device: String, _ cloud: String = "cloud") -> String { "\(cloud)/private/ZentikSyncZone/messages/\(device)" }
+
+    /// The names of a device's messages in the mailbox.
+    private func names(_ scene: Scene, of device: String = "watch", in cloud: String = "cloud") throws -> [String] {
+        let path = scene.scratch.path(folder(device, cloud))
+        return FileManager.default.fileExists(atPath: path) ? try FileManager.default.contentsOfDirectory(atPath: path).sorted() : []
+    }
+
+    private func remove(_ path: String, _ scene: Scene) throws { try FileManager.default.removeItem(atPath: scene.scratch.path(path)) }
+
+    /// A writer and a reader that has sent so many read marks.
+    private func sent(_ count: Int) throws -> Scene {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("\(Self.mark) \(count))")
+        try scene.succeed("sync --db watch.db")
+        #expect(try names(scene).count == count)
+        return scene
+    }
+
+    private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"), sourceLocation: location)
+        #expect(try names(scene) == [], sourceLocation: location)
+        #expect(try scene.database("watch.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_outbox)") == "0\n", sourceLocation: location)
+        for database in ["watch.db", "phone.db"] { try scene.succeed("verify --local --db \(database)", at: location) }
+    }
+
+    @Test(arguments: ["messages/watch", "messages"]) func messageWhoseFileVanishedIsPutBack(_ lost: String) throws {
+        let scene = try sent(2)
+        let names = try names(scene), bytes = try scene.scratch.read("\(folder("watch"))/\(names[0])")
+        try remove("\(Scene.zone)/\(lost)", scene)
+        try scene.succeed("sync --db phone.db")
+
+        // Looking says that they are gone, and changes nothing.
+        #expect(try scene.succeed("status --db watch.db").contains("\n  messages: 2 not answered yet, 2 of them missing from the mailbox, to be put back by the next sync\n"))
+        #expect((try scene.json("status --db watch.db")["messages"] as? [String: Int])?["missing"] == 2)
+        try scene.expectFinding(
+            "warning", "messages", "--db watch.db", exit: 75, saying: ["2 messages that this device sent", "are not in the mailbox"], remedy: "run: snapsync sync --db watch.db")
+        let told = try #require(try scene.json("messages --db watch.db")["told"] as? [[String: Any]])
+        #expect(told.count == 2 && told.allSatisfy { $0["isMissing"] as? Bool == true && $0["state"] as? String == "sent" })
+        #expect(try self.names(scene) == [])
+
+        let report = try scene.json("sync --db watch.db")
+        #expect((report["messages"] as? [String: Int])?["putBack"] == 2)
+        #expect(try self.names(scene) == names && scene.scratch.read("\(folder("watch"))/\(names[0])") == bytes)
+        #expect((try scene.json("status --db watch.db")["messages"] as? [String: Int])?["missing"] == 0)
+        let again = try scene.json("sync --db watch.db")
+        #expect((again["messages"] as? [String: Int])?["putBack"] == 0)
+        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 2 applied"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("phone.db").run(Self.marked) == "2\n")
+        try expectSettled(scene)
+    }
+
+    @Test func fileThatWasCutIsMadeAnew() throws {
+        let scene = try sent(4)
+        let names = try names(scene)
+        try scene.scratch.edit("\(folder("watch"))/\(names[0])") { $0 = $0.prefix($0.count / 2) }
+        try scene.scratch.edit("\(folder("watch"))/\(names[1])") { $0 = Data() }
+        try scene.scratch.edit("\(folder("watch"))/\(names[2])") { $0 = Data(count: $0.count) }
+        #expect(try scene.succeed("sync --db phone.db").contains("3 messages in the mailbox were set aside"))
+        #expect(try scene.succeed("sync --db watch.db").hasSuffix("put 3 unanswered messages back that were missing from the mailbox or damaged there\n"))
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("phone.db").run(Self.marked) == "4\n")
+        try expectSettled(scene)
+    }
+
+    @Test func whatCannotBePutBackKeepsNothingElseBack() throws {
+        let scene = try sent(3)
+        let name = try names(scene)[0]
+        for one in try names(scene) { try remove("\(folder("watch"))/\(one)", scene) }
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("\(folder("watch"))/\(name)"), withIntermediateDirectories: false)
+        try scene.database("watch.db").run("DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        Scene.checkRefusal(try scene.run("sync --db watch.db"), exit: 65, saying: [name, "something else than a plain file"])
+        #expect(try names(scene).count == 4)
+        try remove("\(folder("watch"))/\(name)", scene)
+        for database in ["watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try scene.database("phone.db").run(Self.marked) == "3\n")
+        try expectSettled(scene)
+    }
+
+    @Test func answeredMessageIsNotPutBack() throws {
+        let scene = try sent(1)
+        try scene.succeed("sync --db phone.db")
+        // Somebody removes the file before its author has read the answer: the author reads that first.
+        try remove(folder("watch"), scene)
+        #expect((try scene.json("sync --db watch.db")["messages"] as? [String: Int])?["putBack"] == 0)
+        try expectSettled(scene)
+        // Nor where the author reads nothing new before it sends.
+        try scene.database("watch.db").run("\(Self.mark) 5)")
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync --db phone.db")
+        try remove(folder("watch"), scene)
+        try scene.succeed("messages --db watch.db --request-full")
+        #expect(try names(scene).count == 1)
+    }
+
+    /// The reader's copy of the folder lost the message before it brought the answer.
+    @Test func answerThatHasNotArrivedLeavesTheEffectOnce() throws {
+        let scene = try Scene()
+        try scene.succeed("generate --db phone.db --notifications 6 --buckets 1")
+        try scene.succeed("init --db phone.db --cloud one --role writer --device phone")
+        try scene.succeed("sync --db phone.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
+        try scene.succeed("sync --db watch.db")
+        try scene.database("watch.db").run("\(Self.mark) 1)")
+        try scene.succeed("sync --db watch.db")
+        try scene.replicate("one", "two", conflict: nil)
+        try scene.succeed("sync --db phone.db")
+        // Would the mark be applied twice, it would undo this.
+        try scene.database("phone.db").run("UPDATE notifications SET readAt = NULL WHERE readAt = '2026-11-20T10:00:00Z'")
+        try scene.succeed("sync --db phone.db")
+        for cloud in ["one", "two"] { try remove(folder("watch", cloud), scene) }
+        #expect((try scene.json("sync --db watch.db")["messages"] as? [String: Int])?["putBack"] == 1)
+        try scene.replicate("one", "two", conflict: nil)
+        for database in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try names(scene, in: "two") == [])
+        #expect(try scene.database("phone.db").run(Self.marked) == "0\n")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+
+    /// A copy of a reader's database takes another name; what it had sent under the old one stays that message.
+    @Test func renamedDevicePutsBackUnderTheOldName() throws {
+        let scene = try sent(1)
+        let name = try names(scene)[0]
+        try scene.scratch.copy(scene.scratch.path("watch.db"), to: "copy.db")
+        // The version that comes in moves the original's nonce on; the copy learns with the next one that it is a copy.
+        for number in 1...2 {
+            try remove("\(folder("watch"))/\(name)", scene)
+            try scene.database("phone.db").run("UPDATE buckets SET color = '#00000\(number)'")
+            try scene.succeed("sync --db phone.db")
+            try scene.succeed("sync --db \(number == 1 ? "watch.db" : "copy.db")")
+            #expect(try names(scene) == [name])
+        }
+        #expect(try scene.json("status --db copy.db")["device"] as? String != "watch")
+        for database in ["phone.db", "copy.db", "watch.db", "phone.db"] { try scene.succeed("sync --db \(database)") }
+        try expectSettled(scene)
+        #expect(try scene.contents("copy.db") == scene.contents("phone.db"))
+    }
+
+    /// An answer in a commit that lost its number to another is given again.
+    @Test func answerOfALosingCommitIsGivenAgain() throws {
+        let scene = try Scene()
+        try scene.peersWithCopies()
+        try scene.succeed("init --db watch.db --cloud two --role reader --device watch --create")
+        try scene.succeed("sync --db watch.db")
+        try scene.database("watch.db").run("\(Self.mark) 1)")
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("sync --db laptop.db")
+        try scene.database("desk.db").run("UPDATE buckets SET color = '#123456'")
+        try scene.succeed("sync --db desk.db")
+        try scene.replicate("one", "two", conflict: "sync-conflict-20260301-081500-7KQ2M4A")
+        try scene.succeed("sync --db laptop.db")
+        try scene.replicate("one", "two", conflict: "unused")
+        for name in ["watch.db", "desk.db"] { try scene.succeed("sync --db \(name)") }
+        #expect(try names(scene, in: "two") == [])
+        #expect(try scene.succeed("messages --db watch.db") == "no message waits in the mailbox of ZentikSyncZone\n")
+        for name in ["watch.db", "desk.db", "laptop.db"] {
+            #expect(try scene.database(name).run(Self.marked) == "1\n")
+            #expect(try scene.contents(name) == scene.contents("desk.db"))
+        }
+    }
+}
