@@ -45,6 +45,12 @@ extension LocalTransaction {
     /// Records what `undo` would bring back, in the transaction that replaces it.
     package func setUndoPoint(_ point: UndoPoint) throws { try setState("undo", point) }
 
+    /// Forgets what `undo` would bring back, if that is a version that is gone.
+    package func dropUndoPoint(of version: Int) throws {
+        guard let point = try undoPoint(), point.copy == nil, point.version == version else { return }
+        try setState("undo", nil as UndoPoint?)
+    }
+
     /// The versions that the next commit is to pin.
     package func pendingPins() throws -> [PendingPin] { try state("pendingPins") ?? [] }
 

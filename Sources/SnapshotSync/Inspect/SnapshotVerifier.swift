@@ -52,9 +52,13 @@ struct SnapshotVerifier: Sendable {
         let newest = try await inspector.records(at: nil)
         let number = newest.token?.number ?? 0
         var (records, versions) = (newest.records.map { ($0, number) }, 1)
-        if all { (records, versions) = try await KeptRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) } }
-        records.removeAll { $0.0.isOfVersions }
         var findings = VerifyFindings()
+        if all {
+            let kept = try await KeptRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) }
+            (records, versions) = (kept.records, kept.versionCount)
+            findings.note(kept.pins)
+        }
+        records.removeAll { $0.0.isOfVersions }
         for (record, version) in records { try await check(record, version, &findings) }
         var problems = findings.problems
         var localMatches: Bool?

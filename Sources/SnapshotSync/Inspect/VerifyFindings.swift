@@ -26,6 +26,15 @@ struct VerifyFindings {
         }
     }
 
+    /// Takes the pins whose checkpoints are missing or damaged.
+    mutating func note(_ pins: PinnedVersions) {
+        let faults = pins.unreadable.map { ($0.pin, $0.error) } + pins.withoutCheckpoint.map { ($0, $0.checkpointIsMissing) }
+        for (pin, error) in faults.sorted(by: { $0.0.version < $1.0.version }) {
+            problems.append("\(error)")
+            damaged.append(VerifyReport.Damaged(file: pin.checkpointPath, version: pin.version, blocks: []))
+        }
+    }
+
     private mutating func note(_ file: String, _ record: CloudRecord, _ version: Int, _ error: SyncError, _ blocks: [Int]) {
         problems.append("version \(version), \(record.name) (\(file)): \(error)")
         damaged.append(VerifyReport.Damaged(file: file, version: version, blocks: blocks))

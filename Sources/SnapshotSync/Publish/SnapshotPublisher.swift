@@ -150,11 +150,12 @@ struct SnapshotPublisher: Sendable {
         _ exported: [DatasetPublisher.Written], _ settled: [Settled], _ answers: MessageAnswers, after token: ChangeToken?, _ warnings: [String]
     ) async throws -> ExportReport {
         let records = exported.map { $0.fields.record(of: $0.schema) }
-        let pins = try SyncError.at(.read) { try device.database.read { try $0.pendingPins() } }.map { VersionPin($0, at: device.now()).record }
+        let pending = try await PendingPins(device: device).check()
+        let warnings = warnings + pending.warnings
         let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.fields.recordCount) }, after: token)
         let horizon = exported.compactMap(\.horizon).first
         var draft = CommitDraft(
-            device: device.settings.device, saving: records + pins, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
+            device: device.settings.device, saving: records + pending.pins.map(\.record), clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
@@ -178,6 +179,7 @@ struct SnapshotPublisher: Sendable {
                     if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.setPendingPins([])
+                for lost in pending.lost { try transaction.dropUndoPoint(of: lost.version) }
                 for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
                 try device.nextNonce(in: transaction)

@@ -27,7 +27,7 @@ struct ZoneRepair: Sendable {
             let pinned = newest.pins.map(\.checkpoint)
             let more = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned) }
                 .filter { one in one.kind == .checkpoint && !documents.contains { $0.kind == .checkpoint && $0.number == one.number } }
-            try await replace(more, &account)
+            try await replace(more, &account, pinned: newest.pins)
             documents += more
             try await mendAssets(newest, MendedCloud(directory, documents), &account)
         } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
@@ -36,7 +36,7 @@ struct ZoneRepair: Sendable {
         return RepairReport(dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost)
     }
 
-    private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount) async throws {
+    private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount, pinned: [VersionPin] = []) async throws {
         for document in documents {
             account.checked += 1
             let kind = document.kind.rawValue
@@ -48,14 +48,21 @@ struct ZoneRepair: Sendable {
                     file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [], reason: "\(document.reason), and its bytes are nowhere else",
                     hint: document.kind == .commit
                         ? "bring the file back from a copy of the directory; without it the history cannot be read beyond it"
-                        : "bring the file back from a copy of the directory, or the commits that it follows from"))
+                        : "bring the file back from a copy of the directory, or the commits that it follows from"
+                            + (pinned.contains { $0.version == document.number } ? "; else let the pinned version go: snapsync unpin \(document.number) on a device that publishes" : "")))
             }
         }
     }
 
     private func mendAssets(_ newest: ZoneState, _ cloud: MendedCloud, _ account: inout RepairAccount) async throws {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
-        let records = try await KeptRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }.records.filter { !$0.0.isOfVersions }
+        let kept = try await KeptRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
+        for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {
+            account.lost.append(RepairReport.Lost(
+                file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [], reason: one.error.reason,
+                hint: "let the pinned version go: snapsync unpin \(one.pin.version) on a device that publishes"))
+        }
+        let records = kept.records.filter { !$0.0.isOfVersions }
         let assets = KeptAssets(records)
         var mender = AssetRepair(repair: self, cloud: cloud, assets: assets)
         // What was mended may be what something else is mended from.

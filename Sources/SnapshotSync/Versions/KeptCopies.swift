@@ -97,7 +97,7 @@ struct KeptCopies: Sendable {
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
-            cloud: cloud, zone: device.zone, device: creator, token: nil, policy: policy, now: device.now(), answered: []
+            cloud: cloud, zone: device.zone, device: creator, token: nil, intended: nil, policy: policy, now: device.now(), answered: []
         ) { checkpoint, record in
             let token = try await cloud.records(in: device.zone).token
             var draft = CommitDraft(device: creator, saving: [record.record], clock: try await cloud.storeClock(in: device.zone))

@@ -10,11 +10,11 @@ struct RetentionPlan: Sendable {
         /// The kept commits, oldest first, without a gap.
         let commits: [Commit]
         let files: [StoredFile]
-        let pins: [VersionPin]
-        /// The pinned versions' records.
-        let pinned: [CloudRecord]
+        let pins: PinnedVersions
         /// This device's clock and the store's: what is young by either of them is young.
         let clocks: [Instant]
+        /// A version of this device that a run may have published without noting it, and that is not there; nil if there is none.
+        var unsettled: Int?
     }
 
     private let facts: Facts
@@ -35,9 +35,11 @@ struct RetentionPlan: Sendable {
         self.sizes = sizes
         let commits = facts.commits
         let first = commits.first?.token.number ?? 1
-        let oldestWanted = Self.oldestWanted(commits, policy, facts.clocks) { number in
+        let wanted = Self.oldestWanted(commits, policy, facts.clocks) { number in
             sizes[.commit(number)].map { Self.isOlder($0, than: policy.minimumAge, facts.clocks) } ?? false
         }
+        // A pinned version whose checkpoint is not there stands on its commit alone.
+        let oldestWanted = min(wanted, facts.pins.withoutCheckpoint.map(\.version).min() ?? wanted)
         self.oldestWanted = oldestWanted
         let reachable = Self.reachableCheckpoint(below: oldestWanted, commits)
         let settled = max(first - 1, min(reachable, oldestWanted - 1))
@@ -71,8 +73,8 @@ extension RetentionPlan {
     func removal(oldest: [CloudRecord]) -> Removal {
         var removal = Removal()
         let kept = facts.commits.filter { $0.token.number > lastRemoved }
-        let reached = Set((oldest + kept.flatMap(\.saved) + facts.pinned).flatMap(\.assets).map(\.path))
-        let checkpoints = Set(kept.compactMap(\.checkpoint?.number).filter { $0 >= lastRemoved } + facts.pins.map(\.version) + [neededCheckpoint].compactMap(\.self))
+        let reached = Set((oldest + kept.flatMap(\.saved) + facts.pins.records.map(\.record)).flatMap(\.assets).map(\.path))
+        let checkpoints = Set(kept.compactMap(\.checkpoint?.number).filter { $0 >= lastRemoved } + facts.pins.pins.map(\.version) + [neededCheckpoint].compactMap(\.self))
         let ends = supersessions()
         for file in facts.files.sorted(by: { $0.path < $1.path }) {
             switch file.kind {
@@ -83,11 +85,19 @@ extension RetentionPlan {
             case .temporary:
                 if isOlder(file, than: policy.grace) { removal.files.append(file) } else { removal.waiting.append(file) }
             case .asset, .index:
-                guard let asset = file.assetPath, !reached.contains(asset) else { continue }
+                guard let asset = file.assetPath, !reached.contains(asset), !mayBeNeeded(asset) else { continue }
                 if isOlder(file, than: policy.grace), hasEnded(asset, ends) { removal.files.append(file) } else { removal.waiting.append(file) }
             }
         }
         return removal
+    }
+
+    /// Whether an asset may belong to a version that cannot be read now and may come back: one with a pin whose checkpoint is not there, or one that
+    /// a run published without noting it. No version has an asset of a later number.
+    private func mayBeNeeded(_ asset: String) -> Bool {
+        guard let number = AssetPath(asset)?.number else { return false }
+        if let unsettled = facts.unsettled, number >= unsettled { return true }
+        return facts.pins.unreadable.contains { number <= $0.pin.version }
     }
 
     /// For each asset that a kept commit's record gave up, the commit that did.

@@ -29,6 +29,11 @@ extension SyncEngine {
                 changed = true
                 return ZoneAnnouncer.Changes(saving: [try await device.makePin(of: version, name: name).record])
             }
+            // A prune that listed the pins before the commit may have taken what the pin needs.
+            if changed {
+                let pins = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone) }.pins.filter { $0.version == version }
+                if let gone = try await PinnedVersions(pins, in: device.cloud, device.zone).unreadable.first { throw gone.error }
+            }
             return PinReport(version: version, name: name, isPinned: true, changed: changed, newestVersion: token.number)
         }
     }

@@ -18,11 +18,10 @@ struct VersionFinder: Sendable {
         } catch let error as SyncError where error.code == .nothingThere && version != nil {
             let newest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }
             guard let pin = newest.pins.first(where: { $0.version == version }) else { throw error }
-            let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, of: pin.checkpoint) }
-            guard state.token?.hash == pin.commit else {
-                throw SyncError(.dataRefused, step: .verify, at: "pin of version \(pin.version)", "its checkpoint is one of another version", hint: "unpin it; its data cannot be trusted")
+            switch try await pin.look(in: cloud, zone) {
+            case .checkpoint(let state), .commit(let state): return state
+            case .nothing(let reason): throw pin.cannotBeRead(reason)
             }
-            return state
         }
     }
 

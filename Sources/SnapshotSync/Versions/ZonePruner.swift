@@ -25,6 +25,8 @@ public struct PruneReport: Sendable, Encodable {
     public let removedMessages: Int
     /// The version that was published to make a checkpoint count; nil if none was needed.
     public let publishedVersion: Int?
+    /// What is wrong with pinned versions, each in one sentence with what to do; the rest was pruned all the same.
+    public let problems: [String]
 }
 
 extension PruneReport {
@@ -32,7 +34,7 @@ extension PruneReport {
     init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
-            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil)
+            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil, problems: [])
     }
 }
 
@@ -45,6 +47,8 @@ struct ZonePruner: Sendable {
     let device: String
     /// What the zone must not be behind: what lacks its commit only because that has not come back would go as what a killed run left.
     let token: ChangeToken?
+    /// The version that a run of this device was about to publish when it ended, if the zone is not known to have it.
+    let intended: ChangeToken?
     let policy: RetentionPolicy
     let now: Instant
     /// Messages that were answered so long ago that their authors should have removed them.
@@ -54,40 +58,52 @@ struct ZonePruner: Sendable {
 
     func run(dryRun: Bool) async throws -> PruneReport {
         let clocks = dryRun ? [now] : [now, try await SyncError.at(.store) { try await cloud.storeClock(in: zone) }]
-        var plan = RetentionPlan(try await facts(clocks), policy)
-        let pins = try await pins()
+        var facts = try await facts(clocks, mending: !dryRun)
+        var plan = RetentionPlan(facts, policy)
         var published: Int?
         if let checkpoint = plan.neededCheckpoint, !dryRun {
             published = try await announce(checkpoint, RetentionRecord(oldestKept: plan.oldestWanted, at: now))
-            plan = RetentionPlan(try await facts(clocks), policy)
+            facts = try await self.facts(clocks, mending: true)
+            plan = RetentionPlan(facts, policy)
         }
         var oldest: [CloudRecord] = []
         if let number = plan.keptVersions.first { oldest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: number, notBefore: nil).records } }
         let removal = plan.removal(oldest: oldest)
+        let pins = facts.pins
         if !dryRun, !removal.files.isEmpty {
+            guard try await self.pins() == pins.pins else {
+                throw SyncError(.tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed", hint: "run it again")
+            }
             try await SyncError.at(.store) { try await cloud.remove(removal.files, by: device, in: zone) }
         }
         let messages = try await leftMessages()
         if !dryRun { for message in messages { try await SyncError.at(.store) { try await cloud.removeMessage(message, in: zone) } } }
         let kept = plan.keptVersions
         return PruneReport(
-            dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.map(\.version)).count, pinnedVersions: pins.map(\.version),
+            dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.readable).count, pinnedVersions: pins.readable,
             removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
-            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count, publishedVersion: published)
+            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count, publishedVersion: published,
+            problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" })
     }
 
-    private func facts(_ clocks: [Instant]) async throws -> RetentionPlan.Facts {
+    /// - Parameter mending: whether to put the checkpoint of a pinned version in place again where its commit is still there: the commit may be about
+    ///   to go.
+    private func facts(_ clocks: [Instant], mending: Bool) async throws -> RetentionPlan.Facts {
         // The listing first: what is published while this looks is in no listing and goes nowhere.
         let files = try await SyncError.at(.fetch) { try await cloud.storedFiles(in: zone) }
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
-        let pins = try await pins()
+        var pins = try await PinnedVersions(pins(), in: cloud, zone)
+        if mending, !pins.withoutCheckpoint.isEmpty {
+            for pin in pins.withoutCheckpoint { try? await SyncError.at(.store) { _ = try await cloud.placeCheckpoint(at: pin.version, in: zone) } }
+            // One that could not be made keeps its commit, and is told.
+            pins = try await PinnedVersions(pins.pins, in: cloud, zone)
+        }
         if let token, commits.last.map({ $0.token.number < token.number }) ?? true {
             throw SyncError(
                 .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed", hint: "run it again")
         }
-        var pinned: [CloudRecord] = []
-        for pin in pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
-        return RetentionPlan.Facts(commits: commits, files: files, pins: pins, pinned: pinned, clocks: clocks)
+        let isThere = intended.map { intended in commits.contains { $0.token == intended } || (commits.first?.token.number ?? 1) > intended.number } ?? true
+        return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.number)
     }
 
     /// Answered messages that lie in the mailbox still: their author is gone for good, or a sync tool has brought them back.
@@ -110,9 +126,11 @@ extension SyncEngine {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
             let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
-            let (token, answered) = try SyncError.at(.read) { try device.database.read { (try $0.applied()?.token, try $0.answeredMessages(before: horizon)) } }
+            let (token, intended, answered) = try SyncError.at(.read) {
+                try device.database.read { (try $0.applied()?.token, try $0.intended()?.version.token, try $0.answeredMessages(before: horizon)) }
+            }
             let pruner = ZonePruner(
-                cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, policy: policy, now: now, answered: answered
+                cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered
             ) { checkpoint, record in
                 try await ZoneAnnouncer(device: device).publish { _ in
                     let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }

@@ -64,6 +64,7 @@ struct PruneCommand: AsyncParsableCommand {
         if report.waitingFiles > 0 {
             lines.append("  \(Format.count(report.waitingFiles)) file\(report.waitingFiles == 1 ? "" : "s"), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over")
         }
+        lines += report.problems.map { "  warning: \($0)" }
         return lines
     }
 }

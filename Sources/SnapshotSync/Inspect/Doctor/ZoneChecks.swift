@@ -8,7 +8,7 @@ enum ZoneChecks {
         var findings: [DoctorReport.Finding] = [
             .ok("zone", "the zone \(zone.info.id.name) is there, and \(many ? "every peer publishes in it" : "\(zone.info.creator) publishes in it")")
         ]
-        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place) + leftovers(zone, at: place)
+        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place) + pins(zone, at: place) + leftovers(zone, at: place)
         return findings + devices(zone, own: device, now: now)
     }
 
@@ -78,6 +78,32 @@ enum ZoneChecks {
                 means: "they are damaged, and nobody imports them", do: mend))
         }
         return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
+    }
+
+    private static func pins(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        guard case .success(let pins)? = zone.pins else {
+            if case .failure(let error)? = zone.pins { return [.error("pins", error, means: "whether the pinned versions can be read is not known")] }
+            return []
+        }
+        guard !pins.pins.isEmpty else { return [.ok("pins", "no version is pinned")] }
+        var findings = pins.unreadable.map { one in
+            DoctorReport.Finding.error("pins", one.error.code, "\(one.error.place): \(one.error.reason)", means: "the pin keeps nothing; every other version can be read", do: one.error.hint)
+        }
+        findings += pins.withoutCheckpoint.map { pin in
+            .warning(
+                "pins", .dataRefused, "\(pin.checkpointIsMissing.place): \(pin.checkpointIsMissing.reason)", means: "the version can be read now, and not once its commit is pruned",
+                do: "run: snapsync repair \(place)")
+        }
+        if let files = try? zone.files.get() {
+            let there = Set(files.map(\.path))
+            let missing = Dictionary(grouping: pins.records.filter { one in one.record.assets.contains { !there.contains($0.path) } }, by: \.version).keys.sorted()
+            if !missing.isEmpty {
+                findings.append(.error(
+                    "pins", .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", "pinned versions lack files"), means: "they can no longer be read whole",
+                    do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync unpin N on a device that publishes"))
+            }
+        }
+        return findings.isEmpty ? [.ok("pins", "the pinned versions can be read: \(pins.pins.map { String($0.version) }.joined(separator: ", "))")] : findings
     }
 
     private static func leftovers(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {

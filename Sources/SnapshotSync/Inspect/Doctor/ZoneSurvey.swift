@@ -13,6 +13,8 @@ struct ZoneSurvey: Sendable {
     let files: DoctorFacts.Look<[StoredFile]>
     let forks: DoctorFacts.Look<[ForkReport]>
     let devices: DoctorFacts.Look<[DeviceReport]>
+    /// What the pins keep; nil where the newest version cannot be read.
+    let pins: DoctorFacts.Look<PinnedVersions>?
     /// What no kept version needs; nil where that cannot be said.
     let unneeded: RetentionPlan.Removal?
     /// Why the zone does not go on from the version that is here; nil if it does, or none is here.
@@ -30,7 +32,12 @@ struct ZoneSurvey: Sendable {
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
         forks = await DoctorFacts.look(.fetch) { try await inspector.forks() }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
-        unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try state.get(), now)
+        if let newest = try? state.get() {
+            pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
+        } else {
+            pins = nil
+        }
+        unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
         var rollback: CloudError?
         do {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
@@ -57,11 +64,10 @@ struct ZoneSurvey: Sendable {
 
     /// The files that nothing would need if every kept commit stayed.
     private static func unneeded(
-        _ cloud: any CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ state: ZoneState, _ now: Instant
-    ) async throws -> RetentionPlan.Removal {
-        var pinned: [CloudRecord] = []
-        for pin in state.pins { pinned += try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: pin.version).records }
-        let facts = RetentionPlan.Facts(commits: commits, files: files, pins: state.pins, pinned: pinned, clocks: [now])
+        _ cloud: any CloudDatabase, _ zone: ZoneID, _ files: [StoredFile], _ commits: [Commit], _ pins: PinnedVersions?, _ now: Instant
+    ) async throws -> RetentionPlan.Removal? {
+        guard let pins else { return nil }
+        let facts = RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: [now])
         let plan = RetentionPlan(facts, RetentionPolicy(keepLast: nil, keepWithin: .seconds(1_000_000_000_000)))
         var oldest: [CloudRecord] = []
         if let first = plan.keptVersions.first { oldest = try await cloud.records(in: zone, at: first, notBefore: nil).records }

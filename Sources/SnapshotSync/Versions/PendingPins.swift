@@ -1,0 +1,60 @@
+import CloudStore
+import LocalStore
+import StrictText
+
+/// The pins that `restore`, `replace` and `undo` have left to the next commit, looked at once more before it makes them.
+///
+/// Another device may have pruned such a version in between, for it sees no pin before the commit. A pin that would keep nothing is not made: it is
+/// told, and what `undo` would have brought back is forgotten.
+struct PendingPins: Sendable {
+    let device: Device
+
+    /// What the next commit pins, and the versions that are gone.
+    struct Outcome: Sendable {
+        var pins: [VersionPin] = []
+        var lost: [PendingPin] = []
+
+        var warnings: [String] {
+            lost.map { one in
+                let act = one.name.hasPrefix("before the ") ? String(one.name.dropFirst(11)) : "last command"
+                return "version \(one.version), which the \(act) replaced, was pruned by another device before it could be pinned; it is gone, and undo cannot bring it back"
+            }
+        }
+    }
+
+    func check() async throws -> Outcome {
+        var outcome = Outcome()
+        for pending in try SyncError.at(.read, { try device.database.read { try $0.pendingPins() } }) {
+            if let pin = try await pin(pending) { outcome.pins.append(pin) } else { outcome.lost.append(pending) }
+        }
+        return outcome
+    }
+
+    /// The pin, if the version can be read for good; its checkpoint is put in place again where its commit is still there.
+    private func pin(_ pending: PendingPin) async throws -> VersionPin? {
+        let pin = VersionPin(pending, at: device.now())
+        switch try await pin.look(in: device.cloud, device.zone) {
+        case .checkpoint(let state): return try await hasAssets(state) ? pin : nil
+        case .commit:
+            let checkpoint = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: pin.version, in: device.zone) }
+            return VersionPin(
+                version: pin.version, name: pin.name, commit: pin.commit, checkpoint: checkpoint, timestamp: pin.timestamp, pinnedAt: pin.pinnedAt)
+        case .nothing: return nil
+        }
+    }
+
+    /// Whether the files of a version whose commit may be gone are still there.
+    private func hasAssets(_ state: ZoneState) async throws -> Bool {
+        for asset in state.records.flatMap(\.assets) {
+            do {
+                let reader = try await device.cloud.openAsset(asset, in: device.zone)
+                if asset.index != nil { _ = try reader.index() }
+            } catch let error as CloudError where error.code == .pending || error.code == .unknownItem {
+                return false
+            } catch {
+                throw SyncError(error, step: .fetch)
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,91 @@
+import CloudStore
+import LocalStore
+import StrictText
+
+/// What the pins of a zone keep: the pinned versions that can be read, and those that cannot.
+///
+/// A pin stands on the checkpoint that it names. While the version's own commit is kept, the checkpoint can be made again; once neither is there, the
+/// pin keeps nothing. One such pin stops nothing else: who reads the pins says what is wrong with it and goes on with the others.
+struct PinnedVersions: Sendable {
+    /// A pin that keeps nothing, and why.
+    struct Unreadable: Sendable {
+        let pin: VersionPin
+        let error: SyncError
+    }
+
+    let pins: [VersionPin]
+    /// The records of the versions that can be read, with the version that each belongs to.
+    private(set) var records: [(record: CloudRecord, version: Int)] = []
+    /// The pins whose checkpoint is missing or damaged, and whose commit is still there.
+    private(set) var withoutCheckpoint: [VersionPin] = []
+    private(set) var unreadable: [Unreadable] = []
+
+    /// The numbers of the versions that can be read.
+    var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
+
+    init(_ pins: [VersionPin], in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
+        self.pins = pins
+        for pin in pins {
+            switch try await pin.look(in: cloud, zone) {
+            case .checkpoint(let state): records += state.records.map { ($0, pin.version) }
+            case .commit(let state):
+                records += state.records.map { ($0, pin.version) }
+                withoutCheckpoint.append(pin)
+            case .nothing(let reason): unreadable.append(Unreadable(pin: pin, error: pin.cannotBeRead(reason)))
+            }
+        }
+    }
+}
+
+extension VersionPin {
+    /// From what a pinned version can be read.
+    enum Look: Sendable {
+        /// From the checkpoint that the pin names.
+        case checkpoint(ZoneState)
+        /// From the version's own commit alone.
+        case commit(ZoneState)
+        /// From neither, for this reason.
+        case nothing(String)
+    }
+
+    /// Finds out from what the version can be read: its checkpoint, else its commit.
+    func look(in cloud: any CloudDatabase, _ zone: ZoneID) async throws -> Look {
+        var reason = "its checkpoint is one of another version"
+        if let state = try await Self.ifThere({ try await cloud.records(in: zone, of: checkpoint) }, reason: &reason), state.token?.hash == commit {
+            return .checkpoint(state)
+        }
+        var ignored = ""
+        if let state = try await Self.ifThere({ try await cloud.records(in: zone, at: version, notBefore: nil) }, reason: &ignored), state.token?.hash == commit {
+            return .commit(state)
+        }
+        return .nothing(reason)
+    }
+
+    private static func ifThere(_ read: () async throws -> ZoneState, reason: inout String) async throws -> ZoneState? {
+        do {
+            return try await read()
+        } catch let error as CloudError where [.unknownItem, .damaged, .pending].contains(error.code) {
+            reason = error.reason
+            return nil
+        } catch {
+            throw SyncError(error, step: .fetch)
+        }
+    }
+
+    /// Beneath the zone's directory.
+    var checkpointPath: String { "\(CloudNames.checkpoints)/\(CloudNames.digits(version)).json" }
+
+    /// The error for a pin whose version can be read from its commit alone, and is lost when that is pruned.
+    var checkpointIsMissing: SyncError {
+        SyncError(
+            .dataRefused, step: .verify, at: "pin of version \(version)", "its checkpoint is missing or damaged; the version's commit is still there",
+            hint: "run snapsync repair, which makes the checkpoint again; so does the next prune")
+    }
+
+    /// The error for a pin that keeps nothing.
+    func cannotBeRead(_ reason: String) -> SyncError {
+        SyncError(
+            .dataRefused, step: .verify, at: "pin of version \(version)", "the pinned version cannot be read: \(reason), and its commit was pruned or is not there",
+            hint: "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync unpin \(version) on a device that publishes")
+    }
+}
