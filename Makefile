@@ -7,6 +7,11 @@ PREFIX ?= /usr/local
 HISTORIES ?= 2000
 SIMULATIONS ?= $(shell echo $$((5 * $(HISTORIES))))
 
+# Histories of which kind the oracle runs (peers, writer or all), from which seed (else it is drawn), and how many side by side.
+KIND ?= all
+SEED ?=
+JOBS ?= 2
+
 # Fuzz targets, and the inputs of each.
 TARGET ?= all
 RUNS ?= 1000000
@@ -18,7 +23,7 @@ TRAITS ?=
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
-.PHONY: help setup build demo test test-transports torture fuzz faults coverage bench install clean
+.PHONY: help setup build demo test test-transports torture oracle fuzz faults coverage bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -50,6 +55,10 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	SNAPSYNC_TORTURE=$(HISTORIES) $(SWIFT) test --skip-build $(TORTURE) --filter "PeerSimulationTests|PeerProcessesTests|HostileFileTests"
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(TORTURE) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(TORTURE) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
+
+oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|all, SEED=, JOBS=2); prints and shrinks failures
+	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \
+		$(addprefix --seed ,$(SEED))
 
 fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RUNS=1000000 each); finds go to .build/fuzz/finds
 	@Scripts/fuzz.sh $(TARGET) $(RUNS)

@@ -1,0 +1,246 @@
+"""A writer and its readers: docs/messages.md. What a reader's changes become as messages, who wins at the writer, and how an answer ends them."""
+from collections import namedtuple
+
+import model
+from entries import Entry, explore
+from settle import Settlement
+
+# What a reader tells: kind is "read", "row" (a bucket that was made or changed) or "deleted"; entry is the reader's change.
+Message = namedtuple("Message", "id sender kind place entry based")
+
+
+class Any:
+    """A value that the documents leave open."""
+
+    def __repr__(self):
+        return "ANY"
+
+
+ANY = Any()
+
+
+def matches(wanted, seen):
+    """Whether a row is as the model has it, which may leave values open."""
+    if wanted is None or seen is None:
+        return wanted is seen
+    return all(one is ANY or one == other for one, other in zip(wanted, seen))
+
+
+class Mail:
+    """The positions of the columns that a mark touches."""
+
+    def __init__(self, schema):
+        self.table = schema.table("notifications")
+        self.read, self.updated = self.table.position("readAt"), self.table.position("updatedAt")
+
+    def is_mark(self, place, old, new):
+        """Whether two rows of a notification differ in nothing but the mark."""
+        if place[0] != "notifications" or old is None or new is None:
+            return False
+        return all(index in (self.read, self.updated) or one == other for index, (one, other) in enumerate(zip(old, new)))
+
+    def marked(self, row, value):
+        return tuple(value if index == self.read else ANY if index == self.updated else one for index, one in enumerate(row))
+
+
+def base_row(world, name, place):
+    entry = model.base(world, name).get(place)
+    return entry.row if entry else None
+
+
+# MARK: the reader
+
+def import_reader(world, name, now):
+    world = corrected(world, name, now)
+    if world.devices[name].version == world.number or world.number == 0:
+        return [world]
+    return model.distinct(explore(lambda chooser: imported(world.copy(), name, chooser), now))
+
+
+def corrected(world, name, now):
+    """What was told keeps its instant."""
+    device = world.devices[name]
+    told = {message.place: message.entry for message in device.pending}
+    held = {place for place in device.tracked if told.get(place) == device.know[place]}
+    if not held:
+        return model.corrected(world, name, now)
+    all_tracked = device.tracked
+    after = world.copy()
+    after.devices[name].tracked = all_tracked - held
+    after = model.corrected(after, name, now).copy()
+    after.devices[name].tracked = all_tracked
+    return after
+
+
+def imported(world, name, chooser):
+    mail, device = Mail(world.schema), world.devices[name]
+    before, know, tracked, lost = device.copy(), {}, set(), set()
+    answered = {message for message in device.pending if message.id in world.answers}
+    device.pending = tuple(message for message in device.pending if message not in answered)
+    over = {message.place for message in answered if device.know.get(message.place) == message.entry}
+    old = model.base(world, name)
+    for place in sorted(set(device.know) | set(world.head), key=repr):
+        mine, theirs = device.know.get(place), world.head.get(place)
+        if place not in device.tracked or place in over:
+            kept = theirs
+        elif device.latched:
+            kept = theirs
+        elif theirs == old.get(place):
+            kept = mine
+            if mail.is_mark(place, theirs.row if theirs else None, mine.row):
+                kept = mine._replace(row=mail.marked(mine.row, mine.row[mail.read]))
+                device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
+            tracked.add(place)
+        else:
+            kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place))
+            if still:
+                tracked.add(place)
+            elif mine.row is not None and theirs is not None and mine.row != theirs.row:
+                lost.add((name, place, mine.row, theirs.row))
+        if kept is not None:
+            know[place] = kept
+    device.know, device.tracked = know, frozenset(tracked)
+    settlement = Settlement(world, name, chooser, before, version_first=True)
+    settlement.fight()
+    settlement.mend_parents()
+    settlement.bring_back()
+    settlement.finish()
+    for place in device.tracked:
+        if isinstance(device.know[place].origin, tuple) and device.know[place].origin[0] == "revived":
+            # Whether it is told, and what then becomes of the deletion, is not said.
+            world.open = world.open | {place}
+    device.version, device.latched = world.number, False
+    if lost:
+        world.lost = world.lost | lost
+        world.note("lost edit")
+    return world
+
+
+def met(world, name, place, mine, theirs, mail, chooser, old):
+    """A reader's change and another state of the version: what is shown, and whether the change goes on."""
+    if theirs is None:
+        return mine, True
+    if mail.is_mark(place, old.row if old else None, mine.row):
+        if theirs.row is None:
+            return theirs, False
+        if theirs.row[mail.read] == old.row[mail.read] or wins(chooser, mine, theirs):
+            return Entry(mail.marked(theirs.row, mine.row[mail.read]), max(mine.lo, theirs.lo), max(mine.hi, theirs.hi), mine.origin), True
+        return theirs, False
+    return (mine, True) if wins(chooser, mine, theirs) else (theirs, False)
+
+
+def wins(chooser, mine, theirs):
+    answers = sorted(model.compare(mine, theirs))
+    return answers[chooser.choose(len(answers)) if len(answers) > 1 else 0] > 0
+
+
+def tell(world, name):
+    """Puts what was changed here and not told yet into the mailbox."""
+    mail, world = Mail(world.schema), world.copy()
+    device = world.devices[name]
+    told = {message.place: message.entry for message in device.pending}
+    for place in sorted(device.tracked, key=lambda place: in_order(device.know[place])):
+        entry, old = device.know[place], base_row(world, name, place)
+        if told.get(place) == entry or place in device.silent:
+            continue
+        if place[0] == "notifications" and entry.row is not None and not mail.is_mark(place, old, entry.row):
+            device.silent = device.silent | {place}
+            world.open = world.open | {place}
+            continue
+        if entry.row is None:
+            if old is None and place not in told and place not in model.base(world, name):
+                # Made and deleted between two syncs: nothing is told.
+                device.tracked = device.tracked - {place}
+                device.know = {other: kept for other, kept in device.know.items() if other != place}
+                continue
+            kind, based = "deleted", None
+        elif place[0] == "notifications":
+            kind, based = "read", old[mail.read]
+            # The timestamp that goes with a mark is the message's.
+            entry = entry._replace(row=mail.marked(entry.row, entry.row[mail.read]))
+            device.know = device.know | {place: entry}
+        else:
+            kind, based = "row", None
+        world.sent += 1
+        message = Message(world.sent, name, kind, place, entry, based)
+        device.pending += (message,)
+        world.mail += (message,)
+        world.note("message " + kind)
+        if place in told:
+            world.note("message after message")
+    return [world]
+
+
+def in_order(entry):
+    """Changes are told in the order in which they were made."""
+    step, index = entry.origin if isinstance(entry.origin, tuple) and isinstance(entry.origin[1], int) else (0, 0)
+    return (step if isinstance(step, int) else 1_000_000, index)
+
+
+# MARK: the writer
+
+def apply_mail(world, name, now):
+    """Applies or refuses every message that lies in the mailbox."""
+    if not world.mail:
+        return [world]
+    return model.distinct(explore(lambda chooser: applied(world.copy(), name, now, chooser), now))
+
+
+def applied(world, name, now, chooser):
+    mail, device = Mail(world.schema), world.devices[name]
+    know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
+    for message in world.mail:
+        place, entry, mine = message.place, message.entry, know.get(message.place)
+        row, answer = decide(world, know, message, mine, mail, chooser)
+        world.answers = dict(world.answers)
+        world.answers[message.id] = answer
+        world.note("message " + answer)
+        if answer != "applied":
+            continue
+        if entry.hi > now + 1000:
+            # Its change gets the writer's clock, so that what meets it later is decided by another time than the reader's.
+            world.open = opened(world, place, mine)
+        lo, hi = model.later(min(entry.lo, now), min(entry.hi, now), published.get(place))
+        if message.kind == "read" and mine is not None:
+            lo, hi = max(lo, mine.lo), max(hi, mine.hi + 1)
+        elif mine is not None and place in tracked:
+            hi = max(hi, mine.hi + 1)
+        know[place] = Entry(row, lo, hi, entry.origin)
+        tracked.add(place)
+    world.mail, world.unpublished = (), True
+    device.know, device.tracked = know, frozenset(tracked)
+    return world
+
+
+def opened(world, place, entry):
+    """A place of which the documents leave the outcome open; and the bucket of a notification, for it may have to come back."""
+    places = {place}
+    if place[0] == "notifications" and entry is not None and entry.row is not None:
+        places.add(("buckets", entry.row[world.schema.table("notifications").position("bucketId")]))
+    return world.open | places
+
+
+def decide(world, know, message, mine, mail, chooser):
+    """The row that a message leads to, and whether it is applied or refused."""
+    if message.kind == "read":
+        if mine is None or mine.row is None:
+            return None, "refused"
+        if mine.row[mail.read] == message.based or (mine.row[mail.read] is ANY) or wins(chooser, message.entry, mine):
+            return mail.marked(mine.row, message.entry.row[mail.read]), "applied"
+        return None, "refused"
+    if message.kind == "deleted" and message.place[0] == "buckets":
+        column = mail.table.position("bucketId")
+        if any(place[0] == "notifications" and entry.row is not None and entry.row[column] == message.place[1] for place, entry in know.items()):
+            return None, "refused"
+    if mine is not None and not wins(chooser, message.entry, mine):
+        return None, "refused"
+    return message.entry.row, "applied"
+
+
+def publish_writer(world, name):
+    """Publishes what is tracked, and the answers."""
+    result = model.announce(world, name, world.unpublished)
+    for after in result:
+        after.unpublished = False
+    return result
+

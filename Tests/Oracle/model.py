@@ -1,0 +1,282 @@
+"""The rules of docs/sync.md, written from that page: instants, last write wins, deletions, imports, versions.
+
+A model is a *world*: what each device and the cloud have. Where the page leaves open what happens (a run that was killed may have got to one point
+or another; two instants are too near one another to be told apart), a step leads to several worlds, and what is seen afterwards removes those that
+it contradicts. When none is left, the command did what no reading of the page allows.
+"""
+from entries import Entry, LIMIT, TooOpen, explore
+from settle import Settlement
+
+
+def compare(one, other):
+    """Which of two changes of one entity wins: the set of possible answers, of 1, -1 and 0 (the same change)."""
+    if one == other:
+        return {0}
+    if one.lo > other.hi:
+        return {1}
+    if other.lo > one.hi:
+        return {-1}
+    if one.lo == one.hi == other.lo == other.hi and (one.row is None) != (other.row is None):
+        return {1 if one.row is None else -1}
+    same = {0} if one.row == other.row else set()
+    return same if same and one.lo == one.hi == other.lo == other.hi else same | {1, -1}
+
+
+class Device:
+    """`know` has the entry of each (table, key), a tombstone where its deletion is known; `tracked` are the keys with changes of its own."""
+
+    def __init__(self):
+        self.know, self.tracked, self.version, self.latched = {}, frozenset(), None, True
+        self.aside, self.undo = {}, None
+        # Of a reader: messages that no version has answered, and changes that no message carries.
+        self.pending, self.silent = (), frozenset()
+
+    def copy(self):
+        other = Device()
+        other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
+        other.aside, other.undo = self.aside, self.undo
+        other.pending, other.silent = self.pending, self.silent
+        return other
+
+    def rows(self, schema):
+        result = {table.name: {} for table in schema.tables}
+        for (table, key), entry in self.know.items():
+            if entry.row is not None:
+                result[table][key] = entry.row
+        return result
+
+    def digest(self):
+        def sorted_items(entries):
+            return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
+        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending)
+
+
+class World:
+    def __init__(self, schema, devices):
+        self.schema = schema
+        self.devices = {name: Device() for name in devices}
+        self.head, self.number, self.versions = {}, 0, {}
+        # What readers told, what became of it, and whether the writer has answers to publish; places of which the documents leave the outcome open.
+        self.mail, self.answers, self.sent, self.unpublished, self.open = (), {}, 0, False, frozenset()
+        self.lost = frozenset()   # changes that lost to others: (device, table, key, row, the row that won)
+        self.happened = frozenset()  # what happened, for the figures
+
+    def copy(self):
+        other = World(self.schema, ())
+        other.devices = {name: device.copy() for name, device in self.devices.items()}
+        other.head, other.number, other.versions = self.head, self.number, self.versions
+        other.mail, other.answers, other.sent, other.unpublished, other.open = self.mail, self.answers, self.sent, self.unpublished, self.open
+        other.lost, other.happened = self.lost, self.happened
+        return other
+
+    def digest(self):
+        return (tuple((name, device.digest()) for name, device in sorted(self.devices.items())), self.number,
+                tuple(sorted(((key, entry) for key, entry in self.head.items()), key=repr)), self.mail, tuple(sorted(self.answers.items())),
+                self.unpublished, tuple(sorted(self.open, key=repr)))
+
+    def note(self, *what):
+        self.happened = self.happened | frozenset(what)
+
+
+def distinct(worlds):
+    """The worlds without doubles."""
+    result = {}
+    for world in worlds:
+        result.setdefault(world.digest(), world)
+    if len(result) > LIMIT:
+        raise TooOpen()
+    return list(result.values())
+
+
+def then(worlds, action):
+    """Every world that an action leads to from each of some worlds."""
+    return distinct(after for world in worlds for after in action(world))
+
+
+def later(lo, hi, seen):
+    """An instant that is later than what it replaces."""
+    return (lo, hi) if seen is None else (max(lo, seen.lo + 1), max(hi, seen.hi + 1))
+
+
+def base(world, name):
+    """What the version that a device has applied says of each entity."""
+    version = world.devices[name].version
+    return world.versions.get(version, {}) if version else {}
+
+
+# MARK: edits
+
+def edit(world, name, touches, clock, instant_of, origin):
+    """An application's transaction: `clock` is the device's, in microseconds since 1970; `instant_of` reads a timestamp."""
+    world = world.copy()
+    device = world.devices[name]
+    know, tracked, published = dict(device.know), set(device.tracked), base(world, name)
+    for index, touch in enumerate(touches):
+        place = (touch.table, touch.key)
+        # The clock is noted in whole milliseconds, which may be cut.
+        lo, hi = clock - 1000, clock
+        own = own_time(world.schema.table(touch.table), touch, instant_of)
+        if own is not None:
+            lo, hi = min(own, lo), min(own, hi)
+        lo, hi = later(lo, hi, published.get(place))
+        before = know.get(place)
+        if any(message.entry == before for message in device.pending):
+            lo, hi = later(lo, hi, before)
+        elif place in tracked and before.hi < clock + 1000:
+            lo, hi = later(lo, hi, before)
+        elif place in tracked and before.lo < clock + 1000:
+            hi = max(hi, before.hi + 1)
+        know[place] = Entry(touch.after, lo, hi, (origin, index))
+        tracked.add(place)
+    device.know, device.tracked = know, frozenset(tracked)
+    return [world]
+
+
+def own_time(table, touch, instant_of):
+    """The timestamp of a row, where the statement changed it; None where it did not, or where it is none."""
+    if touch.after is None or not table.timestamp:
+        return None
+    column = table.position(table.timestamp)
+    before = touch.renamed or touch.before
+    return None if before and before[column] == touch.after[column] else instant_of(touch.after[column])
+
+
+def corrected(world, name, now):
+    """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
+    device = world.devices[name]
+    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000]
+    if not ahead or device.latched:
+        return world
+    world = world.copy()
+    device, published = world.devices[name], base(world, name)
+    device.know = dict(device.know)
+    for place in ahead:
+        entry = device.know[place]
+        lo, hi = later(now, now, published.get(place))
+        if entry.lo < now + 1000:
+            lo, hi = min(lo, entry.lo), max(hi, now + 1000)
+        device.know[place] = entry._replace(lo=lo, hi=hi)
+    return world
+
+
+# MARK: imports
+
+def import_head(world, name, clock=0):
+    """Brings the newest version to a device: for each entity the later of its own change and the version's, then what must fit into the tables."""
+    if world.devices[name].version == world.number or world.number == 0:
+        return [world]
+    return distinct(explore(lambda chooser: imported(world.copy(), name, chooser), clock))
+
+
+def imported(world, name, chooser):
+    device = world.devices[name]
+    before, lost, know, tracked = device.copy(), set(), {}, set()
+    for place in sorted(set(device.know) | set(world.head), key=repr):
+        mine, theirs = device.know.get(place), world.head.get(place)
+        if place not in device.tracked:
+            kept = theirs
+        elif theirs is None:
+            kept = mine
+            tracked.add(place)
+        elif device.latched:
+            kept = theirs
+            if mine.row != theirs.row:
+                world.note("own row gave way")
+        else:
+            answers = sorted(compare(mine, theirs))
+            answer = answers[chooser.choose(len(answers)) if len(answers) > 1 else 0]
+            kept = mine if answer > 0 else theirs
+            if answer > 0:
+                tracked.add(place)
+            elif mine.row != theirs.row:
+                lost.add((name, place, mine.row, theirs.row))
+        if kept is not None:
+            know[place] = kept
+    device.know, device.tracked = know, frozenset(tracked)
+    settlement = Settlement(world, name, chooser, before, version_first=device.latched)
+    settlement.fight()
+    settlement.mend_parents()
+    settlement.bring_back()
+    settlement.finish()
+    device.version, device.latched = world.number, False
+    if lost:
+        world.lost = world.lost | lost
+        world.note("lost edit")
+    return world
+
+
+# MARK: versions
+
+def publish(world, name, always=False, clock=0):
+    """Publishes what is tracked, if anything is, after what was set aside has come back where it can."""
+    if world.devices[name].aside:
+        return [after for between in explore(lambda chooser: returned(world.copy(), name, chooser), clock) for after in announce(between, name, always)]
+    return announce(world, name, always)
+
+
+def returned(world, name, chooser):
+    settlement = Settlement(world, name, chooser, world.devices[name].copy(), imported=False)
+    settlement.bring_back()
+    settlement.finish()
+    return world
+
+
+def announce(world, name, always):
+    device = world.devices[name]
+    if not device.tracked and not always and not (device.latched and world.number == 0):
+        return [world]
+    world = world.copy()
+    device = world.devices[name]
+    head = dict(world.head)
+    for place in device.tracked:
+        head[place] = device.know[place]
+    world.head, world.number = head, world.number + 1
+    world.versions = dict(world.versions)
+    world.versions[world.number] = head
+    device.tracked, device.version, device.latched = frozenset(), world.number, False
+    return [world]
+
+
+def export(world, name, now):
+    return publish(corrected(world, name, now), name)
+
+
+def bring(world, name, now):
+    return import_head(corrected(world, name, now), name)
+
+
+# MARK: setting up
+
+def unnoticed(world, name, touches, clock, origin):
+    """A transaction in a database that is not set up: nothing is tracked."""
+    world = world.copy()
+    device = world.devices[name]
+    know = dict(device.know)
+    for touch in touches:
+        know.pop((touch.table, touch.key), None)
+        if touch.after is not None:
+            know[(touch.table, touch.key)] = Entry(touch.after, 0, clock, origin)
+    device.know = know
+    return world
+
+
+def joined(world, name, clock, instant_of, origin):
+    """`init`: the rows that are there are changes from before the latch; their instants are their timestamps, never later than the clock."""
+    world = world.copy()
+    device = world.devices[name]
+    know = {}
+    for (place, entry) in device.know.items():
+        table = world.schema.table(place[0])
+        own = instant_of(entry.row[table.position(table.timestamp)]) if table.timestamp else None
+        know[place] = Entry(entry.row, 0 if own is None else min(own, clock), clock if own is None else min(own, clock), origin)
+    device.know, device.tracked, device.version, device.latched = know, frozenset(know), None, True
+    return world
+
+
+def left(world, name):
+    """`detach`: the tables stay."""
+    world = world.copy()
+    device = world.devices[name]
+    device.know = {place: entry for place, entry in device.know.items() if entry.row is not None}
+    device.tracked, device.version, device.latched, device.undo, device.aside = frozenset(), None, True, None, {}
+    return world

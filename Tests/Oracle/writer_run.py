@@ -1,0 +1,89 @@
+"""Runs histories of a writer and its readers."""
+import os
+
+import mailbox
+import model
+from run import Failed, Run, composed
+
+
+class WriterRun(Run):
+    def is_writer(self, name):
+        return name == "w"
+
+    def parts(self, name, moment):
+        if self.is_writer(name):
+            return [lambda world: mailbox.apply_mail(model.corrected(world, name, moment), name, moment),
+                    lambda world: mailbox.publish_writer(world.copy(), name)]
+        return [lambda world: mailbox.import_reader(world, name, moment), lambda world: mailbox.tell(world, name)]
+
+    def raced(self, world, going, sure, step):
+        """Syncs at once: their steps in any order."""
+        parts = [self.parts(name, self.devices.now(name, step["at"])) for name in going]
+        return model.distinct([after for order in interleaved(parts) for after in composed([world], order)])
+
+    def do_kill(self, step):
+        if not step.get("again") and not self.is_writer(step["device"]):
+            # Some of its messages may lie in the mailbox and others not.
+            self.give_up("a killed reader")
+        super().do_kill(step)
+
+    def keep(self, what):
+        if any(world.open for world in self.worlds):
+            # What is open may be published or not.
+            newest = self.devices.newest()
+            self.worlds = [renumbered(world, newest) for world in self.worlds]
+        super().keep(what)
+        self.worlds = [filled(world, self.seen) for world in self.worlds]
+
+    def overlays(self):
+        """The places that no message carries: readers differ in them."""
+        return frozenset().union(*(device.silent for world in self.worlds for device in world.devices.values()))
+
+    def compares(self, place):
+        return not self.history.plan.overlays or (self.exact and place not in self.overlays())
+
+    def waiting_files(self):
+        folder = os.path.join(self.devices.zone(), "messages")
+        return [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
+
+
+def interleaved(parts):
+    if not any(parts):
+        return [[]]
+    return [[parts[index][0]] + rest for index in range(len(parts)) if parts[index]
+            for rest in interleaved(parts[:index] + [parts[index][1:]] + parts[index + 1:])]
+
+
+def renumbered(world, number):
+    if world.number == number:
+        return world
+    world = world.copy()
+    at_head = [device for device in world.devices.values() if device.version == world.number]
+    world.versions = dict(world.versions)
+    world.versions[number] = world.head
+    world.number = number
+    for device in at_head:
+        device.version = number
+    return world
+
+
+def filled(world, seen):
+    """Puts what is seen in the place of values that the documents leave open."""
+    if not any(mailbox.ANY in entry.row for device in world.devices.values() for entry in device.know.values() if entry.row):
+        return world
+    world = world.copy()
+    for name, device in world.devices.items():
+        known = {}
+        for place, entry in device.know.items():
+            row = seen.get(name, {}).get(place[0], {}).get(place[1])
+            if entry.row is not None and mailbox.ANY in entry.row and row is not None:
+                known[entry] = entry._replace(row=row)
+        if not known:
+            continue
+        device.know = {place: known.get(entry, entry) for place, entry in device.know.items()}
+        device.pending = tuple(message._replace(entry=known.get(message.entry, message.entry)) for message in device.pending)
+        if name == "w":
+            world.head = {place: known.get(entry, entry) for place, entry in world.head.items()}
+            world.versions = dict(world.versions)
+            world.versions[world.number] = world.head
+    return world
