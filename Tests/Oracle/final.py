@@ -5,7 +5,7 @@ import sqlite3
 
 from clock import SECOND
 from devices import parsed
-from run import Failed
+from follower import Failed
 
 ROUNDS = 6
 

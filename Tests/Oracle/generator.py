@@ -1,7 +1,8 @@
 """Random steps of a history, drawn while it runs, for a statement is best made of the rows that are there."""
 from clock import HOUR, SECOND
 from application import NotificationWriter
-from run import LOOKS, Run
+from run import Run
+from user_commands import LOOKS
 from schemas import built_in_schema, random_schema
 from statements import Writer
 from writer_run import WriterRun

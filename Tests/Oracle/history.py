@@ -7,7 +7,7 @@ import time
 import final
 import generator
 from devices import Devices
-from run import Failed, Run
+from follower import Failed
 
 
 class History:

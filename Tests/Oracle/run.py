@@ -1,96 +1,22 @@
-"""Runs the steps of a history on real databases and follows them in the model."""
-import os
+"""Runs the steps of a history on real databases, and says for each what the documents let it lead to."""
 import time
-from collections import Counter
 
 import clock
 import effects
 import mailbox
 import model
-import versions
-from devices import parsed
+from follower import Failed, Follower, describe
+from user_commands import UserCommands
 
-LOOKS = (["plan"], ["status"], ["verify", "--local"], ["doctor"], ["history"], ["messages"])
 KILLED = -9
 
 
-class Failed(Exception):
-    """Something is otherwise than the documents say."""
-
-
-class Run:
+class Run(UserCommands, Follower):
     def __init__(self, history, devices):
-        self.history, self.devices, self.schema = history, devices, history.schema
-        self.worlds = [model.World(history.schema, devices.names)]
-        self.exact = True      # whether the model still follows
-        self.figures = Counter()
+        super().__init__(history.schema, devices)
+        self.history = history
         self.off, self.bare, self.pruned = set(), set(devices.names), False
-        self.seen = {}
         self.log = []
-
-    # MARK: the model
-
-    def follow(self, action, what):
-        """Goes on from every world, and keeps those that what is seen now does not contradict."""
-        if not self.exact:
-            return
-        try:
-            self.worlds = model.then(self.worlds, action)
-        except model.TooOpen:
-            self.give_up("too many readings")
-            return
-        self.keep(what)
-
-    def keep(self, what):
-        newest = self.devices.newest()
-        left = [world for world in self.worlds if world.number == newest]
-        if not left:
-            raise Failed("%s: the zone's newest version is %d, by the rules %s" % (
-                what, newest, " or ".join(str(number) for number in sorted({world.number for world in self.worlds}))))
-        matching = [world for world in left if all(self.shown(world, name) for name in self.seen)]
-        if not matching:
-            raise Failed(self.difference(what, left))
-        self.worlds = matching
-        for what in set.intersection(*(set(world.happened) for world in matching)):
-            self.figures[what] = max(self.figures[what], 1)
-
-    def shown(self, world, name):
-        wanted = world.devices[name].rows(self.schema)
-        return wanted == self.seen[name] or all(
-            (table.name, key) in world.open or mailbox.matches(wanted[table.name].get(key), self.seen[name][table.name].get(key))
-            for table in self.schema.tables for key in set(wanted[table.name]) | set(self.seen[name][table.name]))
-
-    def difference(self, what, worlds):
-        lines = ["%s: the rows are not what the rules say" % what]
-        for name in sorted(self.seen):
-            if any(self.shown(world, name) for world in worlds):
-                continue
-            wanted, seen = worlds[0].devices[name].rows(self.schema), self.seen[name]
-            for table in self.schema.tables:
-                for key in sorted(set(wanted[table.name]) | set(seen[table.name]), key=repr):
-                    one, other = wanted[table.name].get(key), seen[table.name].get(key)
-                    if one != other:
-                        lines.append("  %s: %s %r is %r, should be %r" % (name, table.name, key, other, one))
-                        entry, head = worlds[0].devices[name].know.get((table.name, key)), worlds[0].head.get((table.name, key))
-                        lines.append("    the model here: %r" % (self.readable(entry),))
-                        lines.append("    the model's newest version: %r" % (self.readable(head),))
-        if len(worlds) > 1:
-            lines.append("  (%d readings of the documents, of which this is one)" % len(worlds))
-        return "\n".join(lines)
-
-    def readable(self, entry):
-        if entry is None:
-            return None
-        return (entry.row, "%.6f" % ((entry.lo - self.devices.base) / 1e6), "%.6f" % ((entry.hi - self.devices.base) / 1e6), entry.origin)
-
-    def look(self, *names):
-        for name in names:
-            self.seen[name] = self.devices.rows(name)
-
-    def expect(self, step, result, codes):
-        if result.code not in codes:
-            raise Failed("%s ended with %d, not with %s\n%s%s" % (
-                describe(step), result.code, " or ".join(str(code) for code in sorted(codes)), result.out[-600:], result.err[-900:]))
 
     # MARK: steps
 
@@ -280,82 +206,6 @@ class Run:
             return self.synced(name, now) if name in sure else self.perhaps(name, now)
         return model.distinct([after for order in orders_of(going) for after in composed([world], [one(name) for name in order])])
 
-    def do_look(self, step):
-        """A command that only looks: it must change nothing."""
-        name = step["device"]
-        before, files = self.devices.rows(name), self.devices.cloud_files()
-        result = self.devices.run(name, step["at"], *step["command"])
-        self.expect(step, result, {0, 65, 66, 74, 75, 78} if step["command"][0] == "doctor" or self.devices.newest() == 0 or name in self.off | self.bare else {0})
-        if self.devices.rows(name) != before:
-            raise Failed("%s changed rows" % describe(step))
-        after = self.devices.cloud_files()
-        if after != files:
-            changed = sorted(path for path in set(files) | set(after) if files.get(path) != after.get(path))
-            raise Failed("%s changed the cloud: %s" % (describe(step), ", ".join(changed)))
-
-    def do_command(self, step):
-        """A command of the user's: `step["command"]`; BACK is a version so many before the newest."""
-        name, newest, now = step["device"], self.devices.newest(), self.devices.now(step["device"], step["at"])
-        version = max(1, newest - step.get("back", 0))
-        line = [str(version) if part == "BACK" else part for part in step["command"]]
-        result = self.devices.run(name, step["at"], *line)
-        codes, action = self.meaning(step, line[:2] if line[0] == "replace" else line[:1], version, now, result)
-        self.expect(step, result, codes)
-        self.look(name)
-        if result.code != 0:
-            # A command that ended otherwise has changed nothing, or has imported what is new.
-            action = lambda world: model.distinct([world] + model.bring(world, name, now))
-        if name in self.bare or name in self.off:
-            action = lambda world: [world]
-        elif step["command"][0] in ("restore", "undo", "replace") and any(world.devices[name].aside for world in self.worlds):
-            self.give_up("versions with rows set aside")
-        self.follow(action, describe(step))
-
-    def meaning(self, step, command, version, now, result):
-        """The exit codes that a command may have, and what it does."""
-        name = step["device"]
-        codes = self.codes(name, step["at"])
-        if codes == {78}:
-            return codes | ({0} if command[0] == "prune" else set()), lambda world: [world]
-        if command == ["import"]:
-            return {0}, lambda world: model.bring(world, name, now)
-        if command == ["export"]:
-            behind = not self.exact or any(world.devices[name].version != world.number for world in self.worlds)
-            return codes | ({75} if behind else set()), lambda world: model.export(world, name, now)
-        if command == ["restore"]:
-            return codes | ({66} if self.pruned else set()), lambda world: versions.restored(world, name, version, now, step["n"])
-        if command == ["undo"]:
-            nothing = not self.exact or any(world.devices[name].undo is None for world in self.worlds)
-            return codes | ({66} if nothing or self.pruned else set()), lambda world: versions.undone(world, name, now, step["n"])
-        if command == ["replace", "cloud"]:
-            return codes, lambda world: versions.replaced_cloud(world, name, now, step["n"])
-        if command == ["replace", "local"]:
-            return {0}, lambda world: versions.replaced_local(world, name, now)
-        self.pruned = self.pruned or command == ["prune"]
-        return codes | {75} | ({66} if self.pruned or command == ["unpin"] else set()), lambda world: versions.without_data(world, name, now)
-
-    def give_up(self, why):
-        if self.exact:
-            self.exact = False
-            self.figures["model gave up: " + why] += 1
-
-    def do_age(self, step):
-        self.devices.age(step["days"])
-
-    def do_clock(self, step):
-        self.devices.offsets[step["device"]] = step["offset"]
-
-    def do_enable(self, step):
-        result = self.devices.run(step["device"], step["at"], "enable")
-        self.expect(step, result, {78, 66} if step["device"] in self.bare else {0})
-        self.off.discard(step["device"])
-
-    def do_disable(self, step):
-        result = self.devices.run(step["device"], step["at"], "disable")
-        self.expect(step, result, {78, 66} if step["device"] in self.bare else {0})
-        if step["device"] not in self.bare:
-            self.off.add(step["device"])
-
     # MARK: what the end is judged by
 
     def compares(self, place):
@@ -392,9 +242,3 @@ def orders_of(names):
     if len(names) < 2:
         return [list(names)]
     return [[name] + rest for name in names for rest in orders_of([other for other in names if other != name])]
-
-
-def describe(step):
-    detail = " ".join(str(part) for part in step.get("command", [])) or "; ".join(op["sql"] for op in step.get("ops", []))
-    who = step.get("device") or "+".join(step.get("devices", []))
-    return "step %s: %s %s %s" % (step.get("n", "?"), step["kind"], who, detail[:200])

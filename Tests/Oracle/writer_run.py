@@ -3,7 +3,7 @@ import os
 
 import mailbox
 import model
-from run import Failed, Run, composed
+from run import Run, composed
 
 
 class WriterRun(Run):

@@ -1,0 +1,73 @@
+"""A world: what each device and the cloud have, by the model."""
+from entries import LIMIT, TooOpen
+
+
+class Device:
+    """`know` has the entry of each (table, key), a tombstone where its deletion is known; `tracked` are the keys with changes of its own."""
+
+    def __init__(self):
+        self.know, self.tracked, self.version, self.latched = {}, frozenset(), None, True
+        self.aside, self.undo = {}, None
+        # Of a reader: messages that no version has answered, and changes that no message carries.
+        self.pending, self.silent = (), frozenset()
+
+    def copy(self):
+        other = Device()
+        other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
+        other.aside, other.undo = self.aside, self.undo
+        other.pending, other.silent = self.pending, self.silent
+        return other
+
+    def rows(self, schema):
+        result = {table.name: {} for table in schema.tables}
+        for (table, key), entry in self.know.items():
+            if entry.row is not None:
+                result[table][key] = entry.row
+        return result
+
+    def digest(self):
+        def sorted_items(entries):
+            return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
+        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending)
+
+
+class World:
+    def __init__(self, schema, devices):
+        self.schema = schema
+        self.devices = {name: Device() for name in devices}
+        self.head, self.number, self.versions = {}, 0, {}
+        # What readers told, what became of it, and whether the writer has answers to publish; places of which the documents leave the outcome open.
+        self.mail, self.answers, self.sent, self.unpublished, self.open = (), {}, 0, False, frozenset()
+        self.lost = frozenset()   # changes that lost to others: (device, table, key, row, the row that won)
+        self.happened = frozenset()  # what happened, for the figures
+
+    def copy(self):
+        other = World(self.schema, ())
+        other.devices = {name: device.copy() for name, device in self.devices.items()}
+        other.head, other.number, other.versions = self.head, self.number, self.versions
+        other.mail, other.answers, other.sent, other.unpublished, other.open = self.mail, self.answers, self.sent, self.unpublished, self.open
+        other.lost, other.happened = self.lost, self.happened
+        return other
+
+    def digest(self):
+        return (tuple((name, device.digest()) for name, device in sorted(self.devices.items())), self.number,
+                tuple(sorted(((key, entry) for key, entry in self.head.items()), key=repr)), self.mail, tuple(sorted(self.answers.items())),
+                self.unpublished, tuple(sorted(self.open, key=repr)))
+
+    def note(self, *what):
+        self.happened = self.happened | frozenset(what)
+
+
+def distinct(worlds):
+    """The worlds without doubles."""
+    result = {}
+    for world in worlds:
+        result.setdefault(world.digest(), world)
+    if len(result) > LIMIT:
+        raise TooOpen()
+    return list(result.values())
+
+
+def then(worlds, action):
+    """Every world that an action leads to from each of some worlds."""
+    return distinct(after for world in worlds for after in action(world))
