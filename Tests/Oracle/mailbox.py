@@ -83,6 +83,9 @@ def imported(world, name, chooser):
         mine, theirs = device.know.get(place), world.head.get(place)
         if place not in device.tracked or place in over:
             kept = theirs
+        elif theirs is None:
+            kept = mine
+            tracked.add(place)
         elif device.latched:
             kept = theirs
         elif theirs == old.get(place):

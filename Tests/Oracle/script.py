@@ -51,7 +51,7 @@ def rendered(step, offsets, history):
     if kind == "age":
         return ["find cloud -exec touch -h -d '%d days ago' {} +   # days go by" % step["days"]]
     if kind == "race":
-        return ["(%s; wait)" % " ".join("at %.3f $S sync --db %s.db &" % ((step["at"] + offsets[each]) / 1e6, each) for each in step["devices"]).replace("&;", "& ")]
+        return ["(%s wait)" % " ".join("at %.3f $S sync --db %s.db &" % ((step["at"] + offsets[each]) / 1e6, each) for each in step["devices"])]
     moment = "at %.3f " % ((step["at"] + offsets[name]) / 1e6)
     on = " --db %s.db" % name
     write = ""
