@@ -51,6 +51,20 @@ extension LocalTransaction {
         return changes
     }
 
+    /// Up to `limit` tracked deletions of which it is not certain that the applied version has their entities.
+    package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UntoldChange] {
+        guard let id = try trackingID(schema) else { return [] }
+        let statement = try KeyedStatement(db, """
+            SELECT key, seq, at FROM snapsync_changes WHERE dataset = ? AND state = 2 AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
+            """).bind(.integer(id), .integer(Int64(limit)))
+        var changes: [UntoldChange] = []
+        while try statement.step() {
+            guard let key = statement.key(0) else { continue }
+            changes.append(UntoldChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false))
+        }
+        return changes
+    }
+
     /// Whether a change is still tracked under the same sequence number.
     package func isTracked(_ change: UntoldChange, of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }

@@ -47,6 +47,24 @@ extension LocalTransaction {
             """).bind(.integer(id), .key(key)).integer() == 1
     }
 
+    /// Whether the publisher has applied all that an entity's tracked change is.
+    package func isApplied(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema), try hasMailbox() else { return false }
+        return try KeyedStatement(db, """
+            SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_changes c ON o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
+            WHERE c.dataset = ? AND c.key = ? AND o.state = 'applied' AND o.covers = 1)
+            """).bind(.integer(id), .key(key)).integer() == 1
+    }
+
+    /// The keys of tracked changes that messages tell of which no commit has answered yet.
+    package func unansweredKeys(of schema: DatasetSchema) throws -> [EntityKey] {
+        guard let id = try trackingID(schema), try hasMailbox() else { return [] }
+        return try KeyedStatement(db, """
+            SELECT DISTINCT c.key FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
+            WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful') ORDER BY c.key
+            """).bind(.integer(id)).keys()
+    }
+
     /// The keys that ``overlayChange(of:in:)`` marked in the merge that is under way.
     package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema) else { return [] }

@@ -31,10 +31,11 @@ extension LocalTransaction {
 
     /// Makes tracked changes of the triggers' notes, and fixes each change's instant for good.
     ///
-    /// The instant is max(min(u, clock), seen + 1 us): u is the row's timestamp if the statement changed it, else the clock;
-    /// *seen* is the instant of the entity or tombstone that the change replaced here. Notes come in the order of statements,
-    /// so of several changes of one entity each is later than the one before, but for those that replace the last instant there is.
+    /// The instant is max(min(u, clock), seen + 1 us, own + 1 us): u is the row's timestamp if the statement changed it, else the clock;
+    /// *seen* is the published instant of the entity or tombstone that the change replaced here; *own* is the instant of an unpublished
+    /// change that it replaced, unless that lies in the future of the clock. Source: docs/sync.md, "Instants and clocks".
     package func foldNotes(of schemas: [DatasetSchema]) throws {
+        try addColumns()
         let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
@@ -54,39 +55,45 @@ extension LocalTransaction {
             SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
-        let before = try KeyedStatement(db, Self.knownInstantQuery)
+        let before = try InstantsBefore(self, schema, id: id)
         // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
         // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1)),
-                isMark = min(isMark, excluded.isMark)
+                isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
             """)
         try notes.bind(.integer(id))
-        var replaced: (key: EntityKey?, at: Int64)?
+        var replaced: (key: EntityKey?, text: [UInt8])?
         var overwritten = OverwrittenKeys(isNoted: schema.timestampIndex != nil)
         while try notes.step() {
-            if notes.integer(5) == 3 {
-                let key = notes.key(1)
+            let key = notes.key(1), kind = notes.integer(5)
+            if kind == 3 {
                 overwritten.add(key)
-                replaced = Self.instant(notes.text(4)).map { (key, $0) }
+                replaced = notes.text(4).map { (key, Array($0)) }
                 continue
             }
-            let origin = overwritten.origin(of: notes.key(1), kind: notes.integer(5))
+            let origin = overwritten.origin(of: key, kind: kind)
+            var under: [UInt8]?
+            if let found = replaced, found.key == key { (under, replaced) = (found.text, nil) }
             let clock = notes.integer(2) * 1000
-            var seen = Self.instant(notes.text(4))
-            if let found = replaced, found.key == notes.key(1) { seen = max(seen ?? .min, found.at) }
-            seen = try before.bind(.integer(id), .column(1, of: notes)).integer() ?? seen
-            let stamp = Self.instant(notes.text(3)) ?? clock
-            let at = max(min(stamp, clock), seen.map { Instant(microseconds: $0).advanced(byMicroseconds: 1).microseconds } ?? .min)
-            let isMark = notes.integer(5) == 5
+            // REPLACE that repeats the timestamp of the row under the key has not changed it.
+            let repeats = kind == 2 && under != nil && notes.text(3).map { Array($0) } == under
+            let stamp = repeats ? clock : Self.instant(notes.text(3)) ?? clock
+            // A key that was put in replaces what was found under it, not the row that had another key before.
+            let old = [kind == 2 ? nil : Self.instant(notes.text(4)), under.flatMap { text in text.withUnsafeBytes { Self.instant($0) } }].compactMap { $0 }.max()
+            let known = try before.look(notes, replacing: old, clock: clock)
+            let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
             // The base is the first note's: a row that was there, with whatever instant it had.
-            let base = seen ?? (origin == .inVersion ? .min : nil)
-            try save.bind(.integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(isMark ? 1 : 0),
+            let base = known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
+            try save.bind(
+                .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
                 base.map { .integer($0) } ?? .null
             ).run()
         }
     }
+
+    private static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
 
     /// When the entity of a dataset (?1) with a key (?2) last changed or was deleted, as far as it is known here. A mark can stand on top of a
     /// version's entity that is later than the mark is.

@@ -14,7 +14,8 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes"), try ImportMark.isInstalled(db) else { return false }
+        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes"), try db.hasColumn("limited", in: "snapsync_tracking"),
+            try ImportMark.isInstalled(db) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -30,7 +31,8 @@ extension LocalTransaction {
     package func track(_ schemas: [DatasetSchema]) throws -> [String] {
         let isWhole = try hasTrackingTables()
         try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS snapsync_tracking(id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL);
+            CREATE TABLE IF NOT EXISTS snapsync_tracking(
+                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL, limited INTEGER NOT NULL DEFAULT 1);
             CREATE TABLE IF NOT EXISTS snapsync_importing(one INTEGER PRIMARY KEY);
             CREATE TABLE IF NOT EXISTS snapsync_log(
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
@@ -41,9 +43,10 @@ extension LocalTransaction {
             CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
             """)
-        // An earlier snapsync had fewer columns.
-        for (column, form) in [("isNew", "NOT NULL DEFAULT 1"), ("isMark", "NOT NULL DEFAULT 0"), ("base", "")] where try !db.hasColumn(column, in: "snapsync_changes") {
-            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER \(form)")
+        try addColumns()
+        if try !db.hasColumn("limited", in: "snapsync_tracking") {
+            try db.execute(sql: "ALTER TABLE snapsync_tracking ADD COLUMN limited INTEGER NOT NULL DEFAULT 1")
+            for schema in schemas { try limitKnownInstants(of: schema) }
         }
         try createSetAsideTable()
         let isMarked = try ImportMark.isInstalled(db)
@@ -63,6 +66,14 @@ extension LocalTransaction {
             mended.append(schema.name)
         }
         return mended
+    }
+
+    /// Adds the columns that an earlier snapsync had not.
+    func addColumns() throws {
+        guard try hasTrackingTables() else { return }
+        for (column, form) in [("isNew", "NOT NULL DEFAULT 1"), ("isMark", "NOT NULL DEFAULT 0"), ("base", "")] where try !db.hasColumn(column, in: "snapsync_changes") {
+            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER \(form)")
+        }
     }
 
     /// Takes triggers, notes and tables out again.

@@ -107,7 +107,7 @@ struct MailboxRound: Sendable {
     private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws {
         try transaction.prepareMailbox()
         try transaction.foldNotes(of: device.settings.datasets)
-        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets)
+        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, now: now)
         try transaction.importing {
             let deletes = messages.contains { $0.message.type.isDeletion }
             let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil

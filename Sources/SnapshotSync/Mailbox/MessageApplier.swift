@@ -9,6 +9,8 @@ import StrictText
 struct MessageApplier {
     let transaction: LocalTransaction
     let datasets: [DatasetSchema]
+    /// The publisher's clock.
+    let now: Instant
 
     /// What became of a message.
     enum Outcome: Hashable, Sendable {
@@ -59,7 +61,7 @@ struct MessageApplier {
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
         try transaction.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
-        try transaction.track(subject.key, of: subject.schema, at: max(incoming.instant, instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), over: instant)
+        try transaction.track(subject.key, of: subject.schema, at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), over: instant)
         return .applied
     }
 
@@ -71,7 +73,7 @@ struct MessageApplier {
             return .refused("rows of \(table) still point at it")
         }
         _ = try transaction.deleteEntity(subject.key, of: subject.schema)
-        try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: instant)
+        try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant)
         return .applied
     }
 
@@ -86,13 +88,20 @@ struct MessageApplier {
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
-        try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: present.instant)
+        try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: present.instant), over: present.instant)
         return .applied
+    }
+
+    /// The instant of a message's change as it is tracked here: not later than this device's clock, unless what it replaces is.
+    ///
+    /// It is later than what it replaces if the message's own is.
+    private func limited(_ incoming: IncomingMessage, over present: Instant?) -> Instant {
+        min(incoming.instant, max(now, present?.advanced(byMicroseconds: 1) ?? now))
     }
 
     /// What was told is so already; said later, it holds against what others said in between.
     private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
-        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: incoming.instant, over: instant) }
+        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant) }
         return .applied
     }
 }

@@ -75,16 +75,17 @@ struct MessageComposer: Sendable {
             try device.database.read { transaction in
                 // What a view shows is no version with changes on top.
                 guard try transaction.view() == nil, let version = try transaction.applied() else { return (nil as AppliedVersion?, false) }
-                let hasWork = try transaction.hasNotes(schemas) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                let hasWork = try transaction.hasNotes(device.settings.datasets) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                    || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.deletionsInDoubt(of: $0, limit: 1).isEmpty }
                 return (version, hasWork)
             }
         }
         guard let version, hasWork else { return }
         try SyncError.at(.read) { try device.database.write { try $0.foldNotes(of: device.settings.datasets) } }
         var failure: (any Error)?
-        for schema in schemas {
+        for schema in device.settings.datasets {
             do {
-                try await compose(schema, comparedWith: version)
+                if MessageKind(schema) == nil { try await forgetPassing(schema, comparedWith: version) } else { try await compose(schema, comparedWith: version) }
             } catch {
                 failure = failure ?? error
             }
@@ -102,6 +103,25 @@ struct MessageComposer: Sendable {
                 .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
             try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
             last = final.key
+        }
+    }
+
+    /// Forgets, in a dataset that no message is about, entities that were added and deleted since the version: nothing is left of them.
+    private func forgetPassing(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
+        while true {
+            let changes = try SyncError.at(.read) { try device.database.read { try $0.deletionsInDoubt(of: schema, limit: Self.batch) } }
+            guard !changes.isEmpty else { return }
+            let base = try await AppliedEntities(device: device, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
+            let isCurrent = try SyncError.at(.read) {
+                try device.database.write { transaction in
+                    guard try transaction.applied() == version, try transaction.view() == nil else { return false }
+                    for change in changes where try transaction.isTracked(change, of: schema) {
+                        if base[change.key] == nil { try transaction.forget(change, of: schema) } else { try transaction.outlive(of: change.key, in: schema, isNew: false) }
+                    }
+                    return true
+                }
+            }
+            guard isCurrent else { return }
         }
     }
 
@@ -125,6 +145,15 @@ struct MessageComposer: Sendable {
             let expected = try Expected(
                 base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
+            if told.isEmpty, let putBack = try expected.putBack(row, change) {
+                try write(putBack, of: change, schema, version, in: transaction)
+                continue
+            }
+            if case .nothing = difference, told.isEmpty, row == nil, base == nil {
+                // What was added and deleted again is no change of the version.
+                try transaction.forget(change, of: schema)
+                continue
+            }
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
@@ -182,6 +211,8 @@ private struct Expected {
     private let rest: SnapshotFormat.ContentHash?
     private let readAt: String?
     private let isThere: Bool
+    /// When the version's entity was last changed.
+    private let instant: Instant
     /// When it was deleted, as far as that is known.
     private let deleted: Instant?
 
@@ -194,6 +225,7 @@ private struct Expected {
         _ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
     ) throws {
         self.kind = kind
+        self.instant = instant ?? base?.state.timestamp ?? .distantPast
         let last = told.last, isDeleted = last?.type.isDeletion == true
         self.deleted = if let last, isDeleted { try Instant(parsing: last.timestamp) } else { deleted }
         switch kind {
@@ -212,6 +244,19 @@ private struct Expected {
             readAt = base.map { base in
                 ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
             } ?? nil
+        }
+    }
+
+    /// A bucket or a read mark that was changed and is as the version has it again: told where that was later than the version's, for the
+    /// publisher may have changed it in between. Nil where it is no such change.
+    func putBack(_ row: EntityCopy?, _ change: UntoldChange) -> Difference? {
+        guard let row, isThere, !change.isDeletion, change.instant > instant else { return nil }
+        switch kind {
+        case .buckets: return row.state.hash == hash ? row.json.map { .message(.bucketUpdated, entity: $0) } : nil
+        case .notifications(let column):
+            guard change.isMark, row.texts[column] == readAt, row.rest == rest else { return nil }
+            // That it is not read, and was not, is told like a mark whose base is not known: the later change wins.
+            return .message(.notificationRead, readAt: row.texts[column], basedOn: readAt ?? "")
         }
     }
 

@@ -15,8 +15,6 @@ struct DatasetExporter: Sendable {
     let previous: PreviousSnapshot?
     let syncTimestamp: Instant
     let level: Int
-    /// Whether a later instant alone is worth a version: others may have changed what was changed here and then put back.
-    var keepsInstants = false
     let progress: ProgressHandler?
     /// Tombstones from before that instant are left out; nil leaves none out.
     var horizon: Instant?
@@ -144,7 +142,10 @@ struct DatasetExporter: Sendable {
         }
         if let count, count != writer.recordCount { throw ChangedBlocks.DoNotAddUp() }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
-        let hasNews = try SyncError.at(.read) { try transaction.hasNewDeletions(of: schema) || keepsInstants && transaction.hasNewInstants(of: schema) }
+        let hasNews = try SyncError.at(.read) {
+            // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.
+            return try transaction.hasNewDeletions(of: schema) || transaction.hasNewInstants(of: schema)
+        }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
 

@@ -16,8 +16,6 @@ struct DatasetPublisher: Sendable {
     let number: Int
     let level: Int
     let isFull: Bool
-    /// Whether a later instant alone is worth a version; see ``DatasetExporter/keepsInstants``.
-    let keepsInstants: Bool
     /// Whether the session has one reader where a large snapshot asset would want more.
     let mayReopen: Bool
     let progress: ProgressHandler?
@@ -123,7 +121,7 @@ struct DatasetPublisher: Sendable {
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            keepsInstants: keepsInstants, progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
+            progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
         do {
             let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
             guard case .stored(let asset, let report) = outcome else {

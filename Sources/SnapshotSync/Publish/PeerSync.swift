@@ -54,6 +54,7 @@ struct PeerSync: Sendable {
         }
         if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress, allowed: allowed).importNewest(news) }
         let warnings = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        try await device.correctFutureInstants()
         try await TrackingRebuild(device: device).run(news)
         return warnings.isEmpty ? nil : ImportReport(applied: false, version: news.applied?.number, datasets: [], view: nil, warnings: warnings)
     }

@@ -13,7 +13,7 @@ struct SnapshotPublisher: Sendable {
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
-    /// Whether other devices publish in the zone, too: then a race can be lost, and a later instant alone is worth a version.
+    /// Whether other devices publish in the zone, too: then a race can be lost.
     var isOneOfMany = false
     let progress: ProgressHandler?
     /// Which datasets may become much smaller.
@@ -36,6 +36,7 @@ struct SnapshotPublisher: Sendable {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
+        try await device.correctFutureInstants()
         let last = try await lastFields(token)
         // Whoever publishes anything lists the mailbox, whatever its mark says.
         let isIdle = try !isFull && hasNothing(last)
@@ -72,6 +73,7 @@ struct SnapshotPublisher: Sendable {
 
     private func export(after token: ChangeToken?, _ last: [String: SnapshotFields], readers: Int, _ warnings: [String]) async throws -> ExportReport {
         let settings = device.settings
+        try limitOwnTimestamps(last)
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, folding: settings.datasets) }
         defer { session.end() }
         var exported: [DatasetPublisher.Written] = []
@@ -79,9 +81,10 @@ struct SnapshotPublisher: Sendable {
         do {
             // What is published follows from the version that the rows on this state are of.
             guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
+            let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.latestTrackedInstant() } }
             let publisher = DatasetPublisher(
-                device: device, session: session, syncTimestamp: syncTimestamp(after: last), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
-                keepsInstants: isOneOfMany, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
+                device: device, session: session, syncTimestamp: syncTimestamp(after: last, latest), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
+                mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
@@ -102,6 +105,19 @@ struct SnapshotPublisher: Sendable {
         }
     }
 
+    /// Tracks rows with timestamps in the future that nobody has noted, at the present time: before a dataset's first version, and where the
+    /// tracking is not complete.
+    private func limitOwnTimestamps(_ last: [String: SnapshotFields]) throws {
+        try SyncError.at(.read) {
+            let schemas = try device.database.read { transaction in try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.trackedChanges(of: $0).isComplete } }
+            guard !schemas.isEmpty else { return }
+            try device.database.write { transaction in
+                try transaction.foldNotes(of: schemas)
+                for schema in schemas { try transaction.adoptFutureRows(of: schema, now: device.now()) }
+            }
+        }
+    }
+
     /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
     private func lastFields(_ token: ChangeToken?) async throws -> [String: SnapshotFields] {
         let schemas = device.settings.datasets
@@ -111,9 +127,9 @@ struct SnapshotPublisher: Sendable {
         return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(SnapshotFields.init).map { (schema.name, $0) } })
     }
 
-    /// The present time; never before a version that is there, whatever the clock does.
-    private func syncTimestamp(after last: [String: SnapshotFields]) -> Instant {
-        let now = device.now()
+    /// The present time; never before a version that is there, nor before an instant that is published, whatever the clock does.
+    private func syncTimestamp(after last: [String: SnapshotFields], _ latest: Instant?) -> Instant {
+        let now = max(device.now(), latest ?? .distantPast)
         return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
     }
 

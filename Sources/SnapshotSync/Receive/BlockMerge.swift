@@ -12,6 +12,8 @@ struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     var rule = MergeRule.ordinary
+    /// The time of the asset that the version's entities are in: none of them counts as later. Nil for no limit.
+    var latest: Instant?
     /// Where entities go that cannot stay; nil for who only asks which side wins.
     var ledger: ImportLedger?
 
@@ -70,7 +72,7 @@ struct BlockMerge {
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
     func keepLater(in range: KeyRange) throws {
         for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? state(of: change.key)?.timestamp ?? .distantPast
+            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
             if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
         }
     }
@@ -85,7 +87,7 @@ struct BlockMerge {
     func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
 
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
-        let verdicts = try changes.map { try isRefused($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }
+        let verdicts = try changes.map { try isAnswered($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }
         guard !rule.cloudWins, let readMarks = ReadMarks(schema, in: transaction) else { return verdicts }
         let told = try readMarks.told(of: changes.map(\.key))
         guard !told.isEmpty else { return verdicts }
@@ -102,9 +104,12 @@ struct BlockMerge {
         }
     }
 
-    /// Whether the publisher has refused a deletion: what still points at the entity is there, and the reader that deleted it takes it back.
-    private func isRefused(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
-        try change.isDeletion && entity != nil && !rule.cloudWins && transaction.isRefused(change.key, in: schema)
+    /// Whether the publisher has answered all of a change: it was applied, or a deletion was refused, for what still points at the entity is
+    /// there, and the reader that deleted it takes it back.
+    private func isAnswered(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
+        guard !rule.cloudWins else { return false }
+        // What a commit says was applied is in the version, with whatever instant the publisher gave it.
+        return try change.isDeletion && entity != nil && transaction.isRefused(change.key, in: schema) || transaction.isApplied(change.key, in: schema)
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
@@ -125,7 +130,12 @@ struct BlockMerge {
     }
 
     private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
-        try transaction.appliedInstant(of: key, in: schema) ?? entity.timestamp ?? .distantPast
+        try transaction.appliedInstant(of: key, in: schema) ?? limited(entity.timestamp)
+    }
+
+    private func limited(_ timestamp: Instant?) -> Instant {
+        guard let timestamp else { return .distantPast }
+        return latest.map { min(timestamp, $0) } ?? timestamp
     }
 
     private func state(of key: EntityKey) throws -> EntityState? {

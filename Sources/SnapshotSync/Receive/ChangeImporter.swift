@@ -18,8 +18,14 @@ struct ChangeImporter {
     ///
     /// - Returns: by how much the number of entities grew; nil if that cannot be told, for some of them were changed here, too.
     func apply(_ changes: ChangeSet) throws -> Int? {
-        for key in changes.entityKeys { try transaction.setPresent(key, at: changes.instants[key], in: schema) }
-        for deletion in changes.deletions { try transaction.setDeleted(deletion.key, at: deletion.instant, in: schema) }
+        // Nothing in an asset counts as later than the asset.
+        let latest = changes.syncTimestamp, late = LateTimestamps(schema: schema, after: latest)
+        if let late { try changes.entities.give(to: late) }
+        for key in changes.entityKeys {
+            let instant = changes.instants[key].map { min($0, latest) } ?? (late?.keys.contains(key) == true ? latest : nil)
+            try transaction.setPresent(key, at: instant, in: schema)
+        }
+        for deletion in changes.deletions { try transaction.setDeleted(deletion.key, at: min(deletion.instant, latest), in: schema) }
         let (kept, overlaid, contested) = try decide(changes)
 
         var growth = 0
@@ -39,7 +45,7 @@ struct ChangeImporter {
         guard try transaction.hasTrackedChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
         guard !tracked.isEmpty else { return ([], [], 0) }
-        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger).decide(tracked, changes.entities)
+        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, ledger: ledger).decide(tracked, changes.entities)
         for one in decided.overlaid { try transaction.noteCarried(one.key, in: schema) }
         for one in decided.kept + decided.overlaid { try transaction.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
         for key in decided.lost { try transaction.forgetChange(of: key, in: schema) }

@@ -57,11 +57,12 @@ struct DatasetImporter: Sendable {
                 }
             }
             try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
+            try limitTimestamps(in: transaction)
         case .blocks(let numbers):
-            let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule, ledger: ledger)
+            let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger)
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
-            if hasChanges, keepsInstants { try keepLaterInstants(outside: numbers, merge) }
+            if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }
             let kept = try SyncError.at(.apply) { try hasChanges ? KeptRows(transaction, schema) : nil }
             try SyncError.at(.apply) { try kept?.stash() }
             try clear(numbers, sparingKept: hasChanges, transaction)
@@ -69,6 +70,7 @@ struct DatasetImporter: Sendable {
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
+            try limitTimestamps(in: transaction)
             if let kept { try VersionLookup(asset, schema).putBack(kept, ledger, transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
             if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
@@ -94,8 +96,18 @@ struct DatasetImporter: Sendable {
 
     /// In a block that does not differ, a tracked change made an entity what the version has. If it was made later it must win
     /// over what a third device did in between, so it goes out with its instant.
-    private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge) throws {
+    ///
+    /// At a reader only a message tells of it: such a change waits for its answer.
+    private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
+        guard keepsInstants else {
+            return try SyncError.at(.apply) {
+                let ranges = blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
+                for key in try transaction.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
+                    try transaction.keepChange(of: key, in: schema)
+                }
+            }
+        }
         for number in asset.index.blocks.indices where !differing.contains(number) {
             try SyncError.at(.apply) { try merge.keepLater(in: BlockComparison.range(ofBlock: number, in: asset.index)) }
         }
@@ -127,15 +139,20 @@ struct DatasetImporter: Sendable {
             unknownFields: unknown.sorted())
     }
 
+    /// Notes the asset's time as the instant of each of its entities whose own timestamp is later.
+    private func limitTimestamps(in transaction: LocalTransaction) throws {
+        try SyncError.at(.apply) { try transaction.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true) }
+    }
+
     private func takeTail(in transaction: LocalTransaction) throws {
         let tail = try asset.readMember(asset.index.tail, name: "tail")
         try SyncError.at(.apply) { try transaction.clearTail(of: schema) }
         _ = try SyncError.at(.verify) {
             try tail.withBytes { bytes in
                 try SnapshotTail.read(bytes, keyKind: asset.index.keyKind) { key, instant in
-                    try transaction.addTombstone(of: key, at: instant, in: schema)
+                    try transaction.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
                 } instant: { key, instant in
-                    try transaction.addInstant(instant, of: key, in: schema)
+                    try transaction.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
                 }
             }
         }

@@ -26,6 +26,7 @@ struct SnapshotReceiver: Sendable {
     func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
         let news = if let known { known } else { try await device.news() }
         let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
         let isTold = discardsChanges ? false : try await MessageComposer(device: device).runIfPossible()
         try await TrackingRebuild(device: device).run(news)

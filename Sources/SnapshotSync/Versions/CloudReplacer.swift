@@ -63,12 +63,15 @@ struct CloudReplacer: Sendable {
         try transaction.discardChanges(of: schema)
         try transaction.clearTail(of: schema)
         var instants: [EntityKey: Instant] = [:]
+        let latest = restorer.version.fields.syncTimestamp
         try restorer.version.readTail { key, instant in
-            try transaction.addTombstone(of: key, at: instant, in: schema)
+            try transaction.addTombstone(of: key, at: min(instant, latest), in: schema)
         } instant: { key, instant in
-            try transaction.addInstant(instant, of: key, in: schema)
-            instants[key] = instant
+            try transaction.addInstant(min(instant, latest), of: key, in: schema)
+            instants[key] = min(instant, latest)
         }
+        // What is tracked is later than the version, none of which counts as later than its own time.
+        try transaction.setDatasetState(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
         let now = device.now()
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
         for (keys, isNew) in [(differences.removed, true), (known, false)] {
@@ -78,8 +81,6 @@ struct CloudReplacer: Sendable {
         }
         try transaction.foldNotes(of: [schema])
         try transaction.setComplete(schema)
-        try transaction.setDatasetState(
-            DatasetState(name: schema.name, syncTimestamp: restorer.version.fields.syncTimestamp, recordCount: restorer.version.recordCount, unknownFields: []))
         // What the cloud has alone goes from it; what is here alone is added to it.
         return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
     }

@@ -4,7 +4,8 @@ import StrictText
 /// What last write wins must come to, told by the rules alone: no table, no file, no trigger.
 ///
 /// Of all states that an entity was ever given, the greatest of (instant, deletion over edit, hash) wins at every device that has
-/// heard of it. A change's instant is max(min(its timestamp, the clock), the instant that it replaces + 1 us).
+/// heard of it. A change's instant is max(min(its timestamp, the clock), the published instant that it replaces + 1 us, the instant of
+/// an unpublished change of the same device + 1 us unless that lies in the future).
 struct PeerModel {
     /// One state of one entity.
     struct State: Equatable, CustomStringConvertible {
@@ -39,10 +40,13 @@ struct PeerModel {
     var devices: [States]
     /// What the zone's newest version has.
     var zone: States = [:]
+    /// What the version that each device has applied has.
+    var applied: [States]
 
     init(deviceCount: Int, hasTimestamp: Bool) {
         self.hasTimestamp = hasTimestamp
         devices = Array(repeating: [:], count: deviceCount)
+        applied = devices
     }
 
     /// A device gives an entity a new state.
@@ -50,14 +54,23 @@ struct PeerModel {
     /// - Parameters:
     ///   - stamp: the timestamp that the statement wrote, if it changed it and it is an instant, in microseconds.
     ///   - clock: the device's clock, in microseconds.
-    ///   - replaced: the instant of what it replaced, where that is not what the device has under the key.
-    mutating func change(_ key: String, at device: Int, to row: Row?, stamp: Int64?, clock: Int64, replaced: Int64? = nil) {
-        let seen = devices[device][key]?.at ?? replaced
-        devices[device][key] = State(at: max(min(stamp ?? clock, clock), seen.map { $0 + 1 } ?? .min), row: row)
+    mutating func change(_ key: String, at device: Int, to row: Row?, stamp: Int64?, clock: Int64) {
+        let published = applied[device][key]?.at
+        let own = devices[device][key].flatMap { $0.at != published && $0.at < clock + 1000 ? $0.at : nil }
+        devices[device][key] = State(at: max(min(stamp ?? clock, clock), published.map { $0 + 1 } ?? .min, own.map { $0 + 1 } ?? .min), row: row)
+    }
+
+    /// A device sets unpublished instants that lie in the future of its clock back.
+    mutating func correct(_ device: Int, clock: Int64) {
+        for (key, state) in devices[device] where state != applied[device][key] && state.at > clock + 999 {
+            let at = max(clock, applied[device][key].map { $0.at + 1 } ?? clock)
+            if at < state.at { devices[device][key] = State(at: at, row: state.row) }
+        }
     }
 
     /// A device takes in the zone's newest version.
     mutating func merge(into device: Int) {
+        applied[device] = zone
         for (key, state) in zone {
             if let own = devices[device][key], !state.wins(over: own, key: key, hasTimestamp: hasTimestamp) { continue }
             devices[device][key] = state

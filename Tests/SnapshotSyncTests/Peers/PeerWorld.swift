@@ -29,6 +29,7 @@ final class PeerWorld: @unchecked Sendable {
     private let schema: DatasetSchema
     private let scratch: ScratchDirectory
     private let cloud: MemoryCloudDatabase
+    private let cloudClock: CloudClock
     private let zone = ZoneID.standard
     private var milliseconds: Int64
     private let keyCount: Int
@@ -44,7 +45,9 @@ final class PeerWorld: @unchecked Sendable {
         let begin = Instant.now.microseconds / 1000
         milliseconds = begin
         scratch = try ScratchDirectory(inMemory: true)
-        cloud = MemoryCloudDatabase()
+        let cloudClock = CloudClock()
+        self.cloudClock = cloudClock
+        cloud = MemoryCloudDatabase(now: { Instant(microseconds: cloudClock.microseconds) })
         let hasTimestamp = random.happens(percent: 80)
         // Large notes make several blocks of a few entities.
         let isLarge = random.happens(percent: 15)
@@ -146,9 +149,9 @@ extension PeerWorld {
     }
 
     private func insert(_ key: String, _ verb: String, _ device: Int) throws {
-        let row = PeerModel.Row(changed: stamp(device), note: nextNote())
+        let row = PeerModel.Row(changed: stamp(device), note: nextNote()), old = model.devices[device][key]?.row
         try peers[device].app.run("\(verb) INTO things VALUES(?, ?, ?)", [key, row.changed, row.note], clock: clock(device))
-        note(device, verb, key, row, stamp: row.changed)
+        note(device, verb, key, row, stamp: row.changed == old?.changed ? nil : row.changed)
     }
 
     private func update(_ key: String, _ device: Int) throws {
@@ -168,13 +171,12 @@ extension PeerWorld {
     private func rename(_ key: String, to other: String, _ device: Int) throws {
         guard let old = model.devices[device][key]?.row, model.devices[device][other]?.row == nil else { return }
         try peers[device].app.run("UPDATE things SET id = ? WHERE id = ?", [other, key], clock: clock(device))
-        note(device, "UPDATE id of \(key) to", other, old, stamp: nil, replaced: model.hasTimestamp ? microseconds(old.changed) : nil)
+        note(device, "UPDATE id of \(key) to", other, old, stamp: nil)
         note(device, "UPDATE id of", key, nil, stamp: nil)
     }
 
-    private func note(_ device: Int, _ verb: String, _ key: String, _ row: PeerModel.Row?, stamp: String?, replaced: Int64? = nil) {
-        model.change(
-            key, at: device, to: row, stamp: model.hasTimestamp ? microseconds(stamp) : nil, clock: SimulatedApp.clock(of: clock(device)), replaced: replaced)
+    private func note(_ device: Int, _ verb: String, _ key: String, _ row: PeerModel.Row?, stamp: String?) {
+        model.change(key, at: device, to: row, stamp: model.hasTimestamp ? microseconds(stamp) : nil, clock: SimulatedApp.clock(of: clock(device)))
         log.append("\(peers[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
     }
 }
@@ -197,6 +199,11 @@ extension PeerWorld {
 
     private func sync(_ device: Int, _ trouble: Trouble) async throws {
         let attempts = Attempts()
+        let clock = SimulatedApp.clock(of: clock(device)), before = cloudClock.microseconds
+        cloudClock.microseconds = clock
+        defer { cloudClock.microseconds = before }
+        // What an earlier run had published without noting it is found before anything else.
+        model.correct(device, clock: clock)
         var scripted = ScriptedCloud(wrapped: cloud)
         scripted.prepared = { [self] in
             // Here the device has imported the zone's newest version, and has read what it is about to publish.
@@ -208,19 +215,29 @@ extension PeerWorld {
             switch trouble {
             case .killedBeforeCommit: throw ScriptedCloud.Crash()
             case .otherWasFirst where attempts.count == 1: try await sync((device + 1) % peers.count, .none)
-            case .editMeanwhile where attempts.count == 1: for _ in 0..<3 { try edit(device) }
+            case .editMeanwhile where attempts.count == 1:
+                model.applied[device] = attempts.read
+                for _ in 0..<3 { try edit(device) }
             default: break
             }
         }
         scripted.published = { [self] in
             model.zone = attempts.read
+            model.applied[device] = attempts.read
             attempts.hasPublished = true
             if trouble == .killedAfterCommit { throw ScriptedCloud.Crash() }
         }
         let cloud = scripted
-        let engine = try SyncEngine(database: path(peers[device].name), pause: { _ in }, assetRule: rule) { _ in cloud }
+        let engine = try SyncEngine(
+            database: path(peers[device].name), now: { Instant(microseconds: clock) }, pause: { _ in }, assetRule: rule) { _ in cloud }
         _ = try await engine.sync()
         if !attempts.hasPublished { model.merge(into: device) }
+    }
+
+    /// The cloud's clock: that of whoever syncs, however wrong it is.
+    private final class CloudClock: @unchecked Sendable {
+        // SAFETY: as for the world.
+        var microseconds = Instant.now.microseconds
     }
 
     private final class Attempts: @unchecked Sendable {

@@ -35,6 +35,8 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     /// What the writer refused, of which entity.
     private var refused: [String: [LastWriteModel.State]] = [:]
     private var isQuiet = false
+    /// What the sync that is under way makes of instants from the future, once it gets there.
+    private var corrections: [Int: [String: (from: LastWriteModel.State, to: LastWriteModel.State)]] = [:]
 
     init(seed: UInt64) async throws {
         zone = try SimulatedZone(seed: seed)
@@ -189,7 +191,7 @@ extension ReplicatedFolderWorld {
     }
 
     private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
-        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)))
+        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)), isTold: model.devices[device][key].map { isTold($0, of: key) } == true)
         if let state = model.devices[device][key] { given[device, default: [:]][key, default: []].append(state) }
         zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
     }
@@ -201,6 +203,7 @@ extension ReplicatedFolderWorld {
         zone.note("\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
         var failure: SyncError?
         let attempt = Attempt()
+        corrections[device] = model.corrections(device, clock: SimulatedApp.clock(of: zone.clock(device)))
         if device > 0, let oldest = zone.commits(in: devices[device].root).min(), oldest > model.applied[device] { inDoubt.insert(device) }
         do {
             try await sync(device, fault, attempt)
@@ -211,7 +214,7 @@ extension ReplicatedFolderWorld {
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         if wasHit, let fault { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        try noteCommit(attempt)
+        try noteCommit(attempt, by: device)
         try observe(device)
         if let failure {
             zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
@@ -240,23 +243,26 @@ extension ReplicatedFolderWorld {
     }
 
     /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
-    private func noteCommit(_ attempt: Attempt) throws {
+    private func noteCommit(_ attempt: Attempt, by device: Int? = nil) throws {
         let number = String(model.newest + 1)
         guard let read = attempt.read, zone.commits(in: devices[0].root).contains(model.newest + 1) else { return }
         attempt.read = nil
         published.append(read.rows)
         model.publish(read.states)
+        if let device { model.note(read.states, by: device) }
         zone.note("version \(number)")
     }
 
     /// Lets the model take in what the device has taken in by now.
     private func observe(_ device: Int) throws {
+        try noteCorrected(device)
         if device == 0 { return try hear() }
         let version = try devices[device].applied()
         guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
         guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
         if version > model.applied[device] { model.merge(version, into: device) }
         try noteRevived(device)
+        try noteAnswered(device)
         try noteTakenBack(device)
         try noteRefused(device)
         for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
@@ -266,6 +272,30 @@ extension ReplicatedFolderWorld {
             guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else { throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"]) }
             messages[id] = (key, state)
             zone.note("\(devices[device].name): tells \(message.type.rawValue) of \(key) at \(state.at)" + (message.newReadAt.map { ", read \($0)" } ?? "") + (message.basedOnReadAt.map { ", was \($0)" } ?? ""))
+        }
+    }
+
+    /// Instants from the future were set back if the run came that far, except those that a message has told.
+    private func noteCorrected(_ device: Int) throws {
+        guard let expected = corrections[device], !expected.isEmpty else { return }
+        let tracked = try devices[device].tracked()
+        for (key, change) in expected where model.devices[device][key] == change.from {
+            if let found = tracked[key], found != change.to.at { continue }
+            if tracked[key] == nil, isTold(change.from, of: key) { continue }
+            model.devices[device][key] = change.to
+            given[device, default: [:]][key, default: []].append(change.to)
+            zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
+        }
+    }
+
+    private func isTold(_ state: LastWriteModel.State, of key: String) -> Bool { messages.values.contains { $0.key == key && $0.state == state } }
+
+    /// What a message told ends with the version that has it, whatever instant the writer gave it.
+    private func noteAnswered(_ device: Int) throws {
+        let states = model.versions[model.applied[device]] ?? [:], open = try openKeys(device)
+        for (key, mine) in model.devices[device] where !open.contains(key) && isTold(mine, of: key) {
+            guard let state = states[key], state != mine, state.entity == mine.entity else { continue }
+            model.devices[device][key] = state
         }
     }
 
@@ -313,8 +343,11 @@ extension ReplicatedFolderWorld {
                 refused[key, default: []].append(state)
                 continue
             }
-            if let own = model.devices[0][key], !state.wins(over: own) { continue }
-            model.devices[0][key] = state
+            let own = model.devices[0][key]
+            if let own, !state.wins(over: own) { continue }
+            // Not later than the writer's clock, unless what it replaces is.
+            let latest = max(zone.clock(0) * 1000, own.map { $0.at + 1 } ?? .min)
+            model.devices[0][key] = LastWriteModel.State(at: min(state.at, latest), entity: state.entity)
         }
     }
 }

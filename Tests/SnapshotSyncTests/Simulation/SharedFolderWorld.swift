@@ -15,6 +15,8 @@ final class SharedFolderWorld: SimulatedWorld, @unchecked Sendable {
     /// Every content that an entity ever had, without the mark of a parent that came back.
     private var contents: [String: Set<SimulatedEntity>] = [:]
     private var openings: [Int: Int] = [:]
+    /// What the sync that is under way makes of instants from the future, once it gets there.
+    private var corrections: [Int: [String: (from: LastWriteModel.State, to: LastWriteModel.State)]] = [:]
     private static let root = "/shared"
 
     init(seed: UInt64) async throws {
@@ -125,8 +127,9 @@ extension SharedFolderWorld {
     private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ verb: String, _ device: Int) throws {
         var entity = SimulatedEntity(kind: kind, id: id, title: title(), updatedAt: stamp(device))
         if kind == .notifications { entity.bucket = someBucket(device) }
+        let old = model.devices[device][entity.key]?.entity
         try devices[device].app.run("\(verb) \(SimulatedEntity.insert(kind))", entity.values, clock: zone.clock(device))
-        note(device, verb, entity.key, entity, stamp: entity.updatedAt)
+        note(device, verb, entity.key, entity, stamp: entity.updatedAt == old?.updatedAt ? nil : entity.updatedAt)
     }
 
     private func update(_ here: SimulatedEntity, _ device: Int) throws {
@@ -150,12 +153,12 @@ extension SharedFolderWorld {
     private func rename(_ here: SimulatedEntity, to id: String, _ device: Int) throws {
         let entity = here.renamed(id)
         try devices[device].app.run(SimulatedEntity.update(here.kind), entity.values + [here.id], clock: zone.clock(device))
-        note(device, "UPDATE id of \(here.id) to", entity.key, entity, stamp: nil, replaced: microseconds(here.updatedAt))
+        note(device, "UPDATE id of \(here.id) to", entity.key, entity, stamp: nil)
         note(device, "UPDATE id of", here.key, nil, stamp: nil)
     }
 
-    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?, replaced: Int64? = nil) {
-        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)), replaced: replaced)
+    private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
+        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)))
         if var entity {
             entity.isOrphan = false
             contents[key, default: []].insert(entity)
@@ -193,6 +196,7 @@ extension SharedFolderWorld {
     private func sync(_ device: Int, _ trouble: Trouble) async throws {
         zone.note("\(devices[device].name): sync\(trouble)")
         let attempt = Attempt()
+        corrections[device] = model.corrections(device, clock: SimulatedApp.clock(of: zone.clock(device)))
         var failure: SyncError?
         do {
             try await sync(device, trouble, attempt)
@@ -203,7 +207,7 @@ extension SharedFolderWorld {
         let wasHit = zone.disk.hasFailed
         zone.disk.set(nil)
         if wasHit, case .fault(let fault) = trouble { zone.note("\(devices[device].name): \(fault.isFatal ? "was killed" : "met a failed call")") }
-        try noteCommit(attempt)
+        try noteCommit(attempt, by: device)
         try observe(device)
         if let failure {
             zone.note("\(devices[device].name): \(failure.code) at \(failure.step?.rawValue ?? "no step")")
@@ -231,11 +235,12 @@ extension SharedFolderWorld {
                 try await sync((device + 1) % (devices.count - 1), .none)
             case .editMeanwhile:
                 zone.note("\(devices[device].name): is edited while it publishes")
+                if let read = attempt.read { model.note(read, by: device) }
                 for _ in 0..<3 { try edit(device) }
             case .none, .fault: break
             }
         }
-        scripted.published = { [self] in try noteCommit(attempt) }
+        scripted.published = { [self] in try noteCommit(attempt, by: device) }
         if case .fault(let fault) = trouble { zone.disk.set(fault) }
         let cloud = scripted
         _ = try await zone.engine(device) { cloud }.sync()
@@ -248,10 +253,11 @@ extension SharedFolderWorld {
     }
 
     /// If the commit that was under way is there, its version is what was read for it, whatever the device was told.
-    private func noteCommit(_ attempt: Attempt) throws {
+    private func noteCommit(_ attempt: Attempt, by device: Int? = nil) throws {
         guard let read = attempt.read, zone.commits(in: Self.root).contains(model.newest + 1) else { return }
         attempt.read = nil
         model.publish(read)
+        if let device { model.note(read, by: device) }
         zone.note("version \(model.newest)")
     }
 
@@ -260,8 +266,20 @@ extension SharedFolderWorld {
         let version = try devices[device].applied()
         guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
         guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
+        try noteCorrected(device)
         if version > model.applied[device] { model.merge(version, into: device) }
         try noteRevived(device)
+    }
+
+    /// Instants from the future were set back if the run came that far.
+    private func noteCorrected(_ device: Int) throws {
+        guard let expected = corrections[device], !expected.isEmpty else { return }
+        let tracked = try devices[device].tracked()
+        for (key, change) in expected where model.devices[device][key] == change.from {
+            if let found = tracked[key], found != change.to.at { continue }
+            model.devices[device][key] = change.to
+            zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
+        }
     }
 
     /// A bucket that was deleted and that a notification still needs comes back, as it last was, as a change of this device.

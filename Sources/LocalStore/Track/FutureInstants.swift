@@ -1,0 +1,139 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+// Instants that are later than they can be: of rows that a program gave a timestamp in the future, and of changes that a clock noted
+// which ran ahead.
+extension LocalTransaction {
+    /// When the dataset's version that is here was made; nil if it was never in one.
+    package func versionTime(of schema: DatasetSchema) throws -> Instant? {
+        guard try db.hasTable("snapsync_datasets") else { return nil }
+        let statement = try KeyedStatement(db, "SELECT syncTimestamp FROM snapsync_datasets WHERE name = ?").bind(.text(schema.name))
+        defer { statement.end() }
+        return try statement.step() ? statement.text(0).flatMap { try? Instant(parsing: $0) } : nil
+    }
+
+    /// The latest instant of a tracked change of any dataset; nil if there is none.
+    package func latestTrackedInstant() throws -> Instant? {
+        try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
+    }
+
+    /// Whether ``correctFutureInstants(of:now:)`` has anything to do.
+    package func hasFutureInstants(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
+        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
+        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> 3 AND clock > ?)").bind(.integer(now.microseconds / 1000))
+        if try notes.integer() == 1 { return true }
+        return try schemas.contains { schema in
+            guard let future = try FutureChanges(self, schema, now: now) else { return false }
+            return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments) ?? false
+        }
+    }
+
+    /// Gives tracked changes whose instants lie in the future of the device's clock the instant max(now, seen + 1 us).
+    ///
+    /// What was sent with an instant that the publisher takes, at most a day ahead, stays as it is. A message that was not sent is
+    /// forgotten, to be composed again; the file of one that lies in the mailbox is to be removed.
+    package func correctFutureInstants(of schemas: [DatasetSchema], now: Instant) throws {
+        try foldNotes(of: schemas)
+        for schema in schemas {
+            guard let future = try FutureChanges(self, schema, now: now) else { continue }
+            if try hasMailbox() { try takeBackMessages(about: future) }
+            let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+            let at = "max(:now, ifnull(\(FutureChanges.seen) + 1, :now))"
+            try db.execute(
+                sql: """
+                    UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = 2 THEN 2
+                        WHEN \(at) IS (SELECT \(stamp) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key) THEN 0 ELSE 1 END
+                    WHERE \(future.condition)
+                    """, arguments: future.arguments)
+        }
+    }
+
+    /// The messages about changes that get another instant say one that is wrong. A change whose message is in the mailbox becomes another one.
+    private func takeBackMessages(about future: FutureChanges) throws {
+        let those = "SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq AND \(future.condition)"
+        try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE id IS NOT NULL AND filed = 0 AND state = 'stored' AND EXISTS (\(those))", arguments: future.arguments)
+        let filed = "SELECT number FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND EXISTS (\(those))"
+        for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) {
+            try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
+            try db.execute(
+                sql: """
+                    UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
+                        SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
+                    """, arguments: [db.lastInsertedRowID, number])
+            try db.execute(sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?", arguments: [number])
+        }
+    }
+
+    /// Tracks, at `now`, each row whose own timestamp is later and of which neither a note nor a version says when it was changed.
+    package func adoptFutureRows(of schema: DatasetSchema, now: Instant) throws {
+        guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
+        try db.execute(
+            sql: """
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state) SELECT :id, t.\(schema.key.column.sqlIdentifier), :latest, 0, 1 \(late)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_instants i WHERE i.dataset = :id AND i.key = t.\(schema.key.column.sqlIdentifier))
+                """, arguments: lateArguments(id, now))
+    }
+
+    /// Notes the version's own time as the instant of each row of it whose timestamp is later than that.
+    ///
+    /// - Parameter isMerging: whether the rows of changes that a merge has kept are the only ones that are not the version's.
+    package func limitTimestamps(of schema: DatasetSchema, to latest: Instant, isMerging: Bool) throws {
+        guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, t.\(schema.key.column.sqlIdentifier), :latest \(late)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier)\(isMerging ? " AND c.wins = 1" : ""))
+                """, arguments: lateArguments(id, latest))
+    }
+
+    /// Limits, once, what an earlier snapsync has taken from a version as it stood there.
+    func limitKnownInstants(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema), let latest = try versionTime(of: schema) else { return }
+        for table in ["snapsync_instants", "snapsync_tombstones"] {
+            try db.execute(sql: "UPDATE \(table) SET at = ?1 WHERE dataset = ?2 AND at > ?1", arguments: [latest.microseconds, id])
+        }
+        try limitTimestamps(of: schema, to: latest, isMerging: false)
+    }
+
+    /// The rows `t` with timestamps after `:latest`; nil where rows have none. Texts from before `:day` are not read: no offset makes up for two days.
+    private func lateRows(of schema: DatasetSchema) -> String? {
+        schema.timestampIndex.map {
+            let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
+            return "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND t.\(schema.key.column.sqlIdentifier) IS NOT NULL"
+        }
+    }
+
+    private func lateArguments(_ id: Int64, _ latest: Instant) -> StatementArguments {
+        ["id": id, "latest": latest.microseconds, "day": String(latest.advanced(byMicroseconds: -2 * 86_400_000_000).description.prefix(10))]
+    }
+}
+
+/// The tracked changes `c` of a dataset whose instants are not to stay as they are, in SQL.
+private struct FutureChanges {
+    let condition: String
+    let arguments: StatementArguments
+
+    /// The published instant that a change `c` replaces; NULL if there is none. Where that was not noted it is no later than the version.
+    static let seen = """
+        coalesce(nullif(c.base, \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
+            (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key), CASE c.isNew WHEN 2 THEN NULL ELSE :version END)
+        """
+
+    init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
+        guard let id = try transaction.trackingID(schema) else { return nil }
+        // Clocks are noted in whole milliseconds, and several changes in one are told apart by microseconds.
+        var values: [String: Int64?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": try transaction.versionTime(of: schema)?.microseconds]
+        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(Self.seen) + 1, :now)"
+        if try transaction.hasMailbox() {
+            values["day"] = now.microseconds + 86_400_000_000
+            condition += """
+                 AND NOT EXISTS (SELECT 1 FROM snapsync_outbox s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq AND s.id IS NOT NULL
+                    AND (s.filed = 1 AND s.state IN ('stored', 'sent', 'doubtful') AND c.at <= :day OR s.state IN ('applied', 'refused')))
+                """
+        }
+        self.condition = condition
+        arguments = StatementArguments(values)
+    }
+}

@@ -1,0 +1,64 @@
+import GRDB
+import SnapshotModel
+import StrictText
+
+/// Finds, note by note, which instants a change must be later than.
+///
+/// Used while the notes of one dataset are folded, in one transaction.
+struct InstantsBefore {
+    /// What a note's change replaces, in microseconds.
+    struct Known {
+        /// Whether the key has a tracked change already.
+        var isTracked = false
+        /// The published instant.
+        var seen: Int64?
+        /// The instant of an unpublished change, if it counts.
+        var own: Int64?
+        /// That instant where it lies in the future and a message has told it.
+        var sent: Int64?
+    }
+
+    private let id: Int64
+    private let known: KeyedStatement
+    /// Nil where nothing was ever sent.
+    private let sent: KeyedStatement?
+    /// The time of the applied version in microseconds; nil where the dataset was never in one.
+    private let version: Int64?
+
+    init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64) throws {
+        self.id = id
+        known = try KeyedStatement(transaction.db, """
+            SELECT c.at, c.base, coalesce((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2)), c.seq
+            FROM (SELECT 1) LEFT JOIN snapsync_changes c ON c.dataset = ?1 AND c.key = ?2
+            """)
+        sent = try transaction.hasMailbox() ? KeyedStatement(
+            transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))") : nil
+        version = try transaction.versionTime(of: schema)?.microseconds
+    }
+
+    /// Looks what a note's change replaces.
+    ///
+    /// - Parameters:
+    ///   - note: a statement that stands on the note, its key in column 1.
+    ///   - old: the timestamp of the row that the statement found, in microseconds.
+    ///   - clock: when the statement ran: whole milliseconds, given in microseconds.
+    func look(_ note: KeyedStatement, replacing old: Int64?, clock: Int64) throws -> Known {
+        guard try known.bind(.integer(id), .column(1, of: note)).step() else { return Known() }
+        defer { known.end() }
+        let published = known.isNull(2) ? nil : known.integer(2)
+        guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
+        let own = known.integer(0)
+        let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
+        // Clocks are noted in whole milliseconds; of several statements in one the later is 1 us later.
+        if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
+        // What was sent may be published by now, whatever clock it came from.
+        let isSent = try sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() == 1
+        return Known(isTracked: true, seen: seen, own: isSent ? own : nil, sent: isSent ? own : nil)
+    }
+
+    /// A row's own timestamp is its published instant unless the version says otherwise, and no version says a later one than its own time.
+    private func readable(_ old: Int64?, _ clock: Int64) -> Int64? {
+        guard let version, let old else { return nil }
+        return min(old, max(version, clock))
+    }
+}

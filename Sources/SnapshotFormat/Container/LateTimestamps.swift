@@ -1,0 +1,33 @@
+package import SnapshotModel
+package import StrictText
+
+/// Finds the entities whose own timestamps are later than the version that has them.
+///
+/// Memory: the keys that were found.
+package final class LateTimestamps: EntitySink {
+    /// The keys of these entities.
+    package private(set) var keys: Set<EntityKey> = []
+    private let plan: SchemaPlan
+    private let timestampIndex: Int
+    private let latest: Instant
+    /// The date two days before ``latest``; no offset makes a text that is less an instant after it.
+    private let day: [UInt8]
+
+    /// Nil for a dataset without timestamps.
+    package init?(schema: DatasetSchema, after latest: Instant) {
+        guard let timestampIndex = schema.timestampIndex else { return nil }
+        plan = SchemaPlan(schema)
+        self.timestampIndex = timestampIndex
+        self.latest = latest
+        day = Array(latest.advanced(byMicroseconds: -2 * 86_400_000_000).description.utf8.prefix(10))
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard case .text(let text) = values[timestampIndex], day.lexicographicallyPrecedes(text.prefix(10)), let own = try? Instant(parsing: text), own > latest else { return }
+        switch values[plan.keyIndex] {
+        case .text(let bytes) where plan.hasTextKey: keys.insert(.text(Array(bytes)))
+        case .integer(let value) where !plan.hasTextKey: keys.insert(.integer(value))
+        default: break
+        }
+    }
+}

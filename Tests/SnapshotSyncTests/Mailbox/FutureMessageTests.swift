@@ -1,0 +1,68 @@
+import CloudStore
+@testable import SnapshotSync
+import TestSupport
+import Testing
+
+/// Messages about changes that a reader's clock noted while it ran ahead.
+@Suite struct FutureMessageTests {
+    private static let day: Int64 = 86_400
+
+    /// A reader's edit of the bucket, told while reader and cloud are ahead by so much.
+    private func toldAhead(bySeconds seconds: Int64, hasChangeAssets: Bool = false) async throws -> MailScene {
+        let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
+        try mail.scene.reader.run("UPDATE buckets SET name = 'ahead'; UPDATE snapsync_log SET clock = clock + \(seconds * 1000) WHERE dataset > 0")
+        mail.scene.clock.move(bySeconds: seconds)
+        try await mail.syncReader()
+        #expect(try await mail.waiting().count == 1)
+        mail.scene.clock.move(bySeconds: -seconds)
+        return mail
+    }
+
+    private func name(_ database: SQLiteShell) throws -> String { try database.run("SELECT name FROM buckets") }
+
+    @Test(arguments: [false, true]) func oneThatThePublisherDoesNotTakeIsTakenBackAndSentAgain(isEditedAgain: Bool) async throws {
+        let mail = try await toldAhead(bySeconds: 3 * Self.day)
+        let first = try #require(try await mail.waiting().first)
+        try await mail.syncWriter()
+        #expect(try name(mail.scene.writer) == "B\n")
+        if isEditedAgain { try mail.scene.reader.run("UPDATE buckets SET name = 'again'") }
+        try await mail.syncReader()
+        let second = try #require(try await mail.waiting().first)
+        #expect(try await mail.waiting().count == 1 && second.id != first.id)
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        for database in [mail.scene.writer, mail.scene.reader] { #expect(try name(database) == (isEditedAgain ? "again\n" : "ahead\n")) }
+        #expect(try await mail.waiting().isEmpty && mail.named() == [second.id])
+        #expect(try mail.scene.reader.run("SELECT (SELECT count(*) FROM snapsync_outbox), (SELECT count(*) FROM snapsync_changes)") == "0|0\n")
+        #expect(try await mail.problems() == [])
+    }
+
+    @Test(arguments: [false, true]) func oneThatThePublisherTakesIsNotLaterThanItsClock(hasChangeAssets: Bool) async throws {
+        let mail = try await toldAhead(bySeconds: Self.day / 2, hasChangeAssets: hasChangeAssets)
+        try await mail.syncWriter()
+        let now = mail.scene.clock.now().microseconds
+        let at = try #require(Int64(mail.scene.writer.run("SELECT at FROM snapsync_instants").replacing("\n", with: "")))
+        #expect(at < now)
+        try await mail.syncReader()
+        // The answer ends the reader's change, though its own instant was later.
+        #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        #expect(try mail.scene.reader.run("SELECT at FROM snapsync_instants") == "\(at)\n")
+        try mail.scene.writer.run("UPDATE buckets SET name = 'later'")
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        for database in [mail.scene.writer, mail.scene.reader] { #expect(try name(database) == "later\n") }
+        #expect(try await mail.problems() == [])
+    }
+
+    @Test func anEditOnTopOfATakenMessageIsLaterThanIt() async throws {
+        let mail = try await toldAhead(bySeconds: Self.day / 2)
+        try mail.scene.reader.run("UPDATE buckets SET name = 'again'")
+        try await mail.syncReader()
+        #expect(try await mail.waiting().count == 2)
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        for database in [mail.scene.writer, mail.scene.reader] { #expect(try name(database) == "again\n") }
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try mail.scene.reader.run("SELECT (SELECT count(*) FROM snapsync_outbox), (SELECT count(*) FROM snapsync_changes)") == "0|0\n")
+    }
+}
