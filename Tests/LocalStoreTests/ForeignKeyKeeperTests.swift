@@ -116,6 +116,25 @@ import Testing
         #expect(left == "1\n4\n5\n")
     }
 
+    @Test func onlyASCIILettersAreOneInBothCases() throws {
+        // To SQLite, É and é are two names, and so are K and the sign for kelvin.
+        let scene = try LocalScene("""
+            CREATE TABLE "É"(id TEXT PRIMARY KEY, name TEXT); INSERT INTO "É" VALUES('a', '1'), ('c', '3');
+            CREATE TABLE "é"(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É"(id) ON DELETE CASCADE); INSERT INTO "é" VALUES(1, 'a'), (2, 'c');
+            CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É" ON DELETE CASCADE); INSERT INTO NOTES VALUES(1, 'a'), (2, 'c');
+            """)
+        let columns = [DatasetColumn("id", .text), DatasetColumn("name", .text)]
+        try scene.replace(DatasetSchema(name: "items", table: "É", key: "id", timestamp: nil, columns: columns), by: [[.text("a"), .text("1")]])
+        #expect(try scene.app.run("SELECT n FROM \"é\"; SELECT n FROM notes") == "1\n1\n")
+
+        let others = try LocalScene("CREATE TABLE items(k TEXT PRIMARY KEY, \"\u{212A}\" TEXT UNIQUE, name TEXT)")
+        let keyed = try DatasetSchema(name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
+        _ = try others.database.write { try $0.track([keyed]) }
+        try others.app.run("INSERT INTO items VALUES('a', 'one', ''); DELETE FROM snapsync_log; INSERT OR REPLACE INTO items VALUES('b', 'one', '')")
+        // The row that REPLACE removed is tracked, for its other column is UNIQUE, too.
+        #expect(try others.app.run("SELECT DISTINCT key FROM snapsync_log WHERE key = 'a'") == "a\n")
+    }
+
     @Test func aParentKeyMayBeAnotherColumn() throws {
         let left = try imported(
             """

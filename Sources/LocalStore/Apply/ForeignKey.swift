@@ -38,15 +38,27 @@ struct ForeignKey {
         return position < names.count ? names[position] : "rowid"
     }
 
+    /// The condition, for rows of the child named `c`, that they refer to a parent.
+    var isSet: String { columns.map { "c.\($0.child.sqlIdentifier) IS NOT NULL" }.joined(separator: " AND ") }
+
     /// The condition, for rows of the child named `c`, that their parent is not there.
     var isDangling: String {
-        let set = columns.map { "c.\($0.child.sqlIdentifier) IS NOT NULL" }.joined(separator: " AND ")
         let equal = columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ")
-        return "\(set) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(equal))"
+        return "\(isSet) AND NOT EXISTS (SELECT 1 FROM \(parent.sqlIdentifier) p WHERE \(equal))"
     }
 
     /// What the child's row named `c` points at, as one text.
     var target: String {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
+    }
+}
+
+extension LocalTransaction {
+    /// The foreign keys of all tables, looked up once in this transaction.
+    func foreignKeys() throws -> [ForeignKey] {
+        if let knownForeignKeys { return knownForeignKeys }
+        let found = try ForeignKey.all(db)
+        knownForeignKeys = found
+        return found
     }
 }

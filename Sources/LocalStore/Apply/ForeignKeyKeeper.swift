@@ -15,7 +15,7 @@ package struct ForeignKeyKeeper {
     /// Notes what dangles now. Call before the first deletion, in the import's transaction.
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema]) throws {
         self.transaction = transaction
-        let datasets = Set(schemas.map { $0.table.lowercased() })
+        let datasets = Set(schemas.map { $0.table.asciiLowercased })
         self.datasets = datasets
         let all = try ForeignKey.all(transaction.db)
 
@@ -24,12 +24,12 @@ package struct ForeignKeyKeeper {
         var grew = true
         while grew {
             grew = false
-            for key in all where key.onDelete == "CASCADE" && losing.contains(key.parent.lowercased()) {
-                grew = losing.insert(key.child.lowercased()).inserted || grew
+            for key in all where key.onDelete == "CASCADE" && losing.contains(key.parent.asciiLowercased) {
+                grew = losing.insert(key.child.asciiLowercased).inserted || grew
             }
         }
         keys = all.filter { key in
-            let parent = key.parent.lowercased(), child = key.child.lowercased()
+            let parent = key.parent.asciiLowercased, child = key.child.asciiLowercased
             return !(datasets.contains(parent) && datasets.contains(child)) && (losing.contains(parent) || datasets.contains(child))
         }
         guard !keys.isEmpty else { return }
@@ -56,7 +56,7 @@ package struct ForeignKeyKeeper {
             for key in keys where try db.hasTable(key.parent) {
                 try apply(key, db)
                 // Only a cascade makes further rows dangle.
-                if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.lowercased()) { changed = true }
+                if key.onDelete == "CASCADE", db.changesCount > 0, !datasets.contains(key.child.asciiLowercased) { changed = true }
             }
         }
         if !keys.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_dangling") }
@@ -65,7 +65,7 @@ package struct ForeignKeyKeeper {
     private func apply(_ key: ForeignKey, _ db: Database) throws {
         let child = key.child.sqlIdentifier
         let isNew = "\(key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_dangling d WHERE d.key = \(key.number) AND d.target = \(key.target))"
-        switch datasets.contains(key.child.lowercased()) ? "NO ACTION" : key.onDelete {
+        switch datasets.contains(key.child.asciiLowercased) ? "NO ACTION" : key.onDelete {
         case "CASCADE":
             try db.execute(sql: "DELETE FROM \(child) AS c WHERE \(isNew)")
         case "SET NULL":

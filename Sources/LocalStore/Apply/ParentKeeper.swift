@@ -6,15 +6,19 @@ package import StrictText
 ///
 /// Keys between two datasets are meant; ``ForeignKeyKeeper`` sees to those of an application's own tables. A parent that is
 /// gone is revived: its last known row comes back, its `isOrphan` true where it has such a column, as a tracked change. A
-/// child whose parent is not known is set aside. What dangled before dangles on, and what dangles in the version itself is
-/// the version's own matter. Costs nothing where nothing is tracked.
+/// child whose parent cannot come back is set aside: the parent is not known, or it lost a UNIQUE value. What dangled before
+/// dangles on, and what dangles in the version itself is the version's own matter. The rule is the table in docs/sync.md,
+/// "Needed parents". Costs nothing where nothing is tracked or set aside.
 package struct ParentKeeper {
     /// What was done.
     package struct Outcome {
         /// The parents that came back.
         package fileprivate(set) var revived: [(schema: DatasetSchema, key: EntityKey)] = []
-        /// The children that were set aside; the version's entities of these keys have to take their places.
-        package fileprivate(set) var setAside: [(schema: DatasetSchema, key: EntityKey)] = []
+        /// The children that were changed here and set aside, with their instants and whether the version has their keys (nil: not known). The
+        /// version's entities of these keys have to take their places.
+        package fileprivate(set) var setAside: [(schema: DatasetSchema, key: EntityKey, instant: Instant, isInVersion: Bool?)] = []
+        /// Whether anything was done.
+        package fileprivate(set) var hasChanged = false
     }
 
     private struct Link {
@@ -23,10 +27,12 @@ package struct ParentKeeper {
         let parent: DatasetSchema
         let childID: Int64
         let parentID: Int64
-        /// The temporary table of the parents' last known rows.
-        let stash: String
-        /// The parents' columns that can be written.
-        let columns: String
+        /// The parents' last known rows.
+        let rows: StashedRows
+
+        var stash: String { rows.table }
+        /// Whether the children refer to the parents by the dataset's key.
+        var isByKey: Bool { key.columns.count == 1 && key.columns[0].parent.asciiLowercased == parent.key.column.asciiLowercased }
 
         /// Of the child's row named `c` and a row named `p` of the stash or of the parent's table.
         var isMatch: String { key.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
@@ -34,26 +40,28 @@ package struct ParentKeeper {
 
     private let transaction: LocalTransaction
     private let links: [Link]
+    /// Whether what is done here is published; else the version's rows stay.
+    private let publishes: Bool
     private var db: Database { transaction.db }
 
     /// Keeps the parents' last known rows. Call before the first deletion, in the import's transaction, with all notes folded.
-    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema]) throws {
+    package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], publishes: Bool) throws {
         self.transaction = transaction
+        self.publishes = publishes
         let db = transaction.db
-        guard try schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
+        guard try transaction.hasSetAside() || schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
             links = []
             return
         }
         var found: [Link] = []
-        for key in try ForeignKey.all(db) {
+        var stashes: [Int: StashedRows] = [:]
+        for key in try transaction.foreignKeys() {
             guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }), let childID = try transaction.trackingID(child),
                 let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), let parentID = try transaction.trackingID(schemas[index])
             else { continue }
-            let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [key.parent])
-            found.append(
-                Link(
-                    key: key, child: child, parent: schemas[index], childID: childID, parentID: parentID, stash: "temp.snapsync_parents_\(index)",
-                    columns: columns.map(\.sqlIdentifier).joined(separator: ", ")))
+            let rows = try stashes[index] ?? StashedRows(transaction, schemas[index], table: "snapsync_parents_\(index)")
+            if stashes.updateValue(rows, forKey: index) == nil { try rows.create() }
+            found.append(Link(key: key, child: child, parent: schemas[index], childID: childID, parentID: parentID, rows: rows))
         }
         links = found
         try stash()
@@ -65,20 +73,13 @@ package struct ParentKeeper {
             DROP TABLE IF EXISTS temp.snapsync_orphans;
             CREATE TEMP TABLE snapsync_orphans(link INTEGER, target TEXT, PRIMARY KEY(link, target)) WITHOUT ROWID;
             """)
-        for link in links {
-            try db.execute(sql: """
-                DROP TABLE IF EXISTS \(link.stash);
-                CREATE TEMP TABLE \(link.stash.dropFirst(5)) AS SELECT \(link.columns) FROM main.\(link.parent.table.sqlIdentifier) WHERE 0;
-                CREATE UNIQUE INDEX \(link.stash)_key ON \(link.stash.dropFirst(5))(\(link.parent.key.column.sqlIdentifier));
-                """)
-        }
         for (number, link) in links.enumerated() {
             try takeParents(of: changedChildren(link), link)
             try db.execute(
                 sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(changedChildren(link)) WHERE \(link.key.isDangling)", arguments: [number])
             if try hasDeletions(link) {
                 try db.execute(
-                    sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(childrenOfDeleted(link)) WHERE \(link.key.isDangling)", arguments: [number])
+                    sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(childrenOfChanged(link)) WHERE \(link.key.isDangling)", arguments: [number])
             }
         }
         // Parents may be children themselves.
@@ -93,42 +94,41 @@ package struct ParentKeeper {
         }
     }
 
-    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyKeeper/settle()``.
+    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyKeeper/settle()``, and again
+    /// after other rows have gone or come.
     package func settle(now: Instant, setAside: (DisplacedRow) throws -> Void) throws -> Outcome {
         var outcome = Outcome()
         var changed = !links.isEmpty
         while changed {
             changed = false
             for (number, link) in links.enumerated() {
-                for child in try orphans(of: changedChildren(link), link, number) where try isOrphan(child, link) {
+                var children = try orphans(of: changedChildren(link), link, number)
+                // The version's own children of a parent that was deleted, displaced or given another key here.
+                if try hasDeletions(link) { children += try orphans(of: childrenOfChanged(link), link, number) }
+                for child in children where try isOrphan(child, link) {
                     changed = true
-                    if let parent = try revive(child, link, now) {
+                    if let parent = try revive(child, link, now, setAside) {
                         outcome.revived.append((link.parent, parent))
-                    } else {
-                        try take(child, link, setAside)
-                        outcome.setAside.append((link.child, child))
-                    }
-                }
-                if try hasDeletions(link) {
-                    // The version's own children of a parent that was deleted here: the deletion is given up.
-                    for child in try orphans(of: childrenOfDeleted(link), link, number) where try isOrphan(child, link) {
-                        guard let parent = try revive(child, link, now) else { continue }
-                        changed = true
-                        outcome.revived.append((link.parent, parent))
+                    } else if let change = try take(child, link, setAside) {
+                        outcome.setAside.append((link.child, child, change.instant, change.isInVersion))
                     }
                 }
             }
+            outcome.hasChanged = outcome.hasChanged || changed
         }
-        for link in links { try db.execute(sql: "DROP TABLE IF EXISTS \(link.stash)") }
-        if !links.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_orphans") }
         return outcome
+    }
+
+    /// Ends with nothing of it left behind.
+    package func end() throws {
+        for link in links { try link.rows.drop() }
+        if !links.isEmpty { try db.execute(sql: "DROP TABLE IF EXISTS temp.snapsync_orphans") }
     }
 
     /// Notes the row of a parent that the version has and a deletion made here takes out.
     package func keepLastRow(_ key: EntityKey, of schema: DatasetSchema, _ give: (any EntitySink) throws -> Void) throws {
         guard let link = links.first(where: { $0.parent.table == schema.table }), try !hasStashed(key, link) else { return }
-        let name = String(link.stash.dropFirst(5))
-        try give(try EntityApplier(transaction, try schema.inTable(name)))
+        try link.rows.take(key, give)
     }
 
     /// Whether last rows of a dataset's entities are wanted (``keepLastRow(_:of:_:)``).
@@ -143,15 +143,18 @@ package struct ParentKeeper {
         return "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < 2 AND c.\(key) = x.key"
     }
 
-    private func childrenOfDeleted(_ link: Link) -> String {
-        let column = link.key.columns[0].child.sqlIdentifier
-        return "main.\(link.child.table.sqlIdentifier) c CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = 2 AND x.key = c.\(column)"
+    /// Children whose parents may have gone by a change that was made here. By the dataset's key they are found by the deletions; where
+    /// the children refer to another value, an edit of the parent can take it away, and all children are looked at.
+    private func childrenOfChanged(_ link: Link) -> String {
+        let child = "main.\(link.child.table.sqlIdentifier) c"
+        guard link.isByKey else { return child }
+        return "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = 2 AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
     }
 
-    /// Whether parents were deleted here that children refer to by their key.
+    /// Whether a change that was made here may have taken a parent away from the version's children.
     private func hasDeletions(_ link: Link) throws -> Bool {
-        guard link.key.columns.count == 1, link.key.columns[0].parent.asciiLowercased == link.parent.key.column.asciiLowercased else { return false }
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND state = 2)", arguments: [link.parentID]) ?? false
+        let condition = link.isByKey ? " AND state = 2" : ""
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?\(condition))", arguments: [link.parentID]) ?? false
     }
 
     @discardableResult
@@ -171,70 +174,58 @@ package struct ParentKeeper {
     private func isOrphan(_ child: EntityKey, _ link: Link) throws -> Bool { try transaction.isDangling(child, of: link.child, [link.key]) }
 
     /// Puts the last known row of a child's parent in again; nil if there is none, or it cannot be there.
-    private func revive(_ child: EntityKey, _ link: Link, _ now: Instant) throws -> EntityKey? {
+    private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> EntityKey? {
         let parents = try KeyedStatement(db, """
             SELECT p.\(link.parent.key.column.sqlIdentifier) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
             WHERE c.\(link.child.key.column.sqlIdentifier) = ?
             """).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }
-        // It may be there with another value than the one that the child refers to.
-        guard try !transaction.hasRow(parent, of: link.parent) else { return nil }
-        let isBack = try transaction.attempting {
-            try KeyedStatement(
-                db, "INSERT INTO main.\(link.parent.table.sqlIdentifier)(\(link.columns)) SELECT \(link.columns) FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?"
-            ).bind(.key(parent)).run()
-            if let orphan = link.parent.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) {
-                try KeyedStatement(
-                    db, "UPDATE main.\(link.parent.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(link.parent.key.column.sqlIdentifier) = ?"
-                ).bind(.key(parent)).run()
-            }
-            return true
-        }
-        guard isBack else { return nil }
+        // It may be there with another value than the one that the child refers to, or wait for its return.
+        guard try !transaction.hasRow(parent, of: link.parent), try !transaction.isSetAsideToReturn(parent, of: link.parent) else { return nil }
         let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstone(of: parent, in: link.parent)]
-        // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
         let deleted = before.compactMap { $0 }.max()
+        guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
+            let (transaction, stashed) = (transaction, link.rows.stashed)
+            try setAside(
+                DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) { try transaction.giveRow(parent, of: stashed, to: $0) })
+            return nil
+        }
+        try transaction.markAsOrphan(parent, of: link.parent)
+        // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
         try transaction.trackChange(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
         return parent
     }
 
-    private func take(_ child: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws {
+    /// At a reader, sets its own rows aside that hold a UNIQUE value of a parent that the version's children need, and puts the parent in.
+    private func displaceOwnRows(holding parent: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> Bool {
+        guard !publishes else { return false }
+        let (transaction, schema) = (transaction, link.parent)
+        let rivals = try link.rows.rivals(of: parent, isWhole: true)
+        let changes = try rivals.compactMap { try transaction.trackedChange(of: $0, in: schema) }
+        guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion == false }) else { return false }
+        for change in changes {
+            try setAside(
+                DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) })
+            _ = try transaction.deleteEntity(change.key, of: schema)
+            try transaction.forgetChange(of: change.key, in: schema)
+        }
+        return try link.rows.insert(parent, isWhole: true)
+    }
+
+    /// Sets a child aside. Returns its change if it was changed here: the version's entity has to take its place.
+    private func take(_ child: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> TrackedChange? {
         let (transaction, schema) = (transaction, link.child)
+        let change = try transaction.trackedChange(of: child, in: schema)
         let instant = try transaction.instant(of: child, in: schema) ?? .distantPast
-        try setAside(DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: instant, displacedAt: nil) { try transaction.giveRow(child, of: schema, to: $0) })
-        _ = try transaction.deleteEntity(child, of: schema)
-        try transaction.forgetChange(of: child, in: schema)
-    }
-}
-
-extension LocalTransaction {
-    /// Whether a row refers to an entity of a dataset that is not there.
-    package func isDangling(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
-        let parents = Set(schemas.map { $0.table.asciiLowercased })
-        return try isDangling(
-            key, of: schema, ForeignKey.all(db).filter { $0.child.asciiLowercased == schema.table.asciiLowercased && parents.contains($0.parent.asciiLowercased) })
-    }
-
-    func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
-        try links.contains { link in
-            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(.key(key)).integer() != nil
+        let displacedAt = change == nil ? instant.forTombstone : nil
+        try setAside(
+            DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) { try transaction.giveRow(child, of: schema, to: $0) })
+        if change == nil {
+            try transaction.displaceRow(child, of: schema, at: instant)
+        } else {
+            _ = try transaction.deleteEntity(child, of: schema)
+            try transaction.forgetChange(of: child, in: schema)
         }
-    }
-
-    /// The datasets that others refer to and from which something was deleted here: what comes may need it.
-    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
-        let losing = try schemas.filter { schema in
-            guard let id = try trackingID(schema) else { return false }
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-            return try Bool.fetchOne(
-                db, sql: """
-                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = 2)
-                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
-                    """, arguments: [id]) ?? false
-        }
-        guard !losing.isEmpty else { return [] }
-        let tables = Set(schemas.map { $0.table.asciiLowercased })
-        let parents = Set(try ForeignKey.all(db).filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
-        return Set(losing.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
+        return change
     }
 }

@@ -10,6 +10,8 @@ package struct SetAsideReason: Hashable, Sendable {
     package static let parentMissing = SetAsideReason(name: "parentMissing")
     /// Another entity has a value that only one may have, and has it later.
     package static let valueTaken = SetAsideReason(name: "valueTaken")
+    /// It was deleted, others still need it, and another entity has a value by now that only one may have.
+    package static let parentNeeded = SetAsideReason(name: "parentNeeded")
     /// It was changed here before the time of which the cloud no longer knows what was deleted, and the cloud has it no longer.
     package static let tooOld = SetAsideReason(name: "tooOld")
 
@@ -24,7 +26,8 @@ package struct SetAsideEntity: Hashable, Sendable {
     package let reason: SetAsideReason
     /// The instant of the entity.
     package let instant: Instant
-    /// The instant with which the entity was removed here, where it was the version's and had to give way; nil for a change made here.
+    /// The instant of the deletion that is tracked for it, where it was the version's and lost; nil for a change made here. An earlier snapsync
+    /// had the winner's instant here, now it is the entity's own.
     package let displacedAt: Instant?
 
     package init(key: EntityKey, entity: String, reason: SetAsideReason, instant: Instant, displacedAt: Instant?) {
@@ -48,10 +51,27 @@ extension LocalTransaction {
             """)
     }
 
+    /// Whether anything is set aside that can come back by itself, of any dataset.
+    package func hasSetAside() throws -> Bool {
+        guard try db.hasTable(Self.setAsideTable) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_set_aside WHERE reason <> 'tooOld')").bind().integer() == 1
+    }
+
     /// The entities of a dataset that were set aside, in key order.
-    package func setAsideEntities(of schema: DatasetSchema) throws -> [SetAsideEntity] {
+    package func setAsideEntities(of schema: DatasetSchema) throws -> [SetAsideEntity] { try setAsideEntities(of: schema, nil) }
+
+    /// The entity of a key that was set aside; nil if there is none.
+    package func setAsideEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> SetAsideEntity? { try setAsideEntities(of: schema, key).first }
+
+    /// Whether the entity of a key is set aside and comes back by itself when it can.
+    func isSetAsideToReturn(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
+        try setAsideEntity(key, of: schema).map { $0.reason != .tooOld } ?? false
+    }
+
+    private func setAsideEntities(of schema: DatasetSchema, _ key: EntityKey?) throws -> [SetAsideEntity] {
         guard try db.hasTable(Self.setAsideTable) else { return [] }
-        let rows = try KeyedStatement(db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? ORDER BY key").bind(.text(schema.name))
+        let rows = try KeyedStatement(db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? \(key == nil ? "" : "AND key = ?") ORDER BY key")
+        if let key { try rows.bind(.text(schema.name), .key(key)) } else { try rows.bind(.text(schema.name)) }
         defer { rows.end() }
         var found: [SetAsideEntity] = []
         while try rows.step() {

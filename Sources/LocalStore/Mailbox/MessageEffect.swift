@@ -35,8 +35,8 @@ extension LocalTransaction {
 
     /// The first table of a dataset whose rows point at an entity; nil if none do.
     package func tablePointing(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
-        let tables = Set(schemas.map { $0.table.lowercased() })
-        for foreign in try ForeignKey.all(db) where foreign.parent.lowercased() == schema.table.lowercased() && tables.contains(foreign.child.lowercased()) {
+        let tables = Set(schemas.map { $0.table.asciiLowercased })
+        for foreign in try ForeignKey.all(db) where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
             let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
             let isPointedAt = try KeyedStatement(db, """
                 SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)

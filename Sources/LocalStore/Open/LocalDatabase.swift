@@ -119,6 +119,8 @@ package final class LocalTransaction {
     let path: String
     /// The numbers of the tracked datasets, as far as they were looked up.
     var trackingIDs: [String: Int64] = [:]
+    /// The foreign keys of all tables, once they were looked up.
+    var knownForeignKeys: [ForeignKey]?
     /// How many bytes the conflict journal holds, once an entry was recorded.
     var conflictBytes: Int64?
 

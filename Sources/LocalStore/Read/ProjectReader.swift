@@ -42,7 +42,7 @@ struct ProjectReader {
             sql: "SELECT \"from\", \"to\" FROM pragma_foreign_key_list(?) WHERE \"table\" = ? COLLATE NOCASE GROUP BY id HAVING count(*) = 1",
             arguments: [tables.items, tables.projects])
         if let child = items.found[.itemProject] {
-            let key = keys.first { ($0[0] as String).lowercased() == child.lowercased() }
+            let key = keys.first { ($0[0] as String).asciiLowercased == child.asciiLowercased }
             guard let key else { return (child, projects[.projectID]) }
             return (child, key[1])
         }
@@ -109,7 +109,7 @@ private struct Columns {
         var found: [ProjectTables.Field: String] = [:]
         for field in ProjectTables.Field.allCases where field.rawValue.hasPrefix(side.rawValue + ".") {
             guard let wanted = reader.tables.columns[field] ?? field.defaultColumn else { continue }
-            if let column = there.first(where: { $0.lowercased() == wanted.lowercased() }) {
+            if let column = there.first(where: { $0.asciiLowercased == wanted.asciiLowercased }) {
                 found[field] = column
             } else if reader.tables.columns[field] != nil || !field.isOptional {
                 throw LocalStoreError(

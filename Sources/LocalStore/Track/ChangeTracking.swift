@@ -88,10 +88,9 @@ extension LocalTransaction {
 
     /// What is known of a dataset's changes, folded or not.
     package func trackedChanges(of schema: DatasetSchema) throws -> TrackedChanges {
-        guard try hasTrackingTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else {
-            return TrackedChanges(isComplete: false, count: 0, lastSequence: 0)
-        }
-        let isComplete = try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+        guard try hasTrackingTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
+        // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
+        let isComplete = try UniqueKey.others(db, schema) != nil && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         let count = try KeyedStatement(db, """
             SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (

@@ -24,6 +24,11 @@ extension LocalTransaction {
     package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         if let change = try trackedChange(of: key, in: schema) { return change.instant }
         if let applied = try appliedInstant(of: key, in: schema) { return applied }
+        return try ownTimestamp(of: key, in: schema)
+    }
+
+    /// The instant that the row's own timestamp names, `distantPast` where it has none; nil if there is no row.
+    func ownTimestamp(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         let statement = try KeyedStatement(
             db, "SELECT coalesce(\(stamp(of: schema)), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?")
         return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))

@@ -9,12 +9,14 @@ import StrictText
 /// stay (`--adopt`) or go (`--replace`). The policies `merge` and `single` let own rows win if they are later.
 struct FirstImport {
     private let rules: [String: MergeRule]
+    private let publishes: Bool
 
     /// Looks which datasets are imported for the first time, and tracks their own rows where they may stay. Notes must have been folded.
     ///
     /// - Parameter isView: whether an old version is only shown: then nothing of one's own stays in the tables.
     /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
     init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
+        publishes = settings.role.publishes
         let known = Set(try transaction.datasetStates().map(\.name))
         var rules: [String: MergeRule] = [:]
         for schema in schemas where !known.contains(schema.name) {
@@ -34,7 +36,9 @@ struct FirstImport {
 
     /// How the dataset is merged.
     func rule(of schema: DatasetSchema, horizon: Instant?) -> MergeRule {
-        rules[schema.name] ?? MergeRule(horizon: horizon)
+        var rule = rules[schema.name] ?? MergeRule(horizon: horizon)
+        rule.versionStays = !publishes || rule.cloudWins
+        return rule
     }
 
     /// Whether only one entity of the dataset may be left (``SinglePolicy``).

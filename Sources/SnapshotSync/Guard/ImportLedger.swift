@@ -14,7 +14,6 @@ final class ImportLedger {
     var lookups: [String: VersionLookup] = [:]
     private var copies: [String: [KeptCopy]] = [:]
     private var events: [Event: [EntityKey]] = [:]
-    private var justSetAside: Set<String> = []
 
     private struct Event: Hashable {
         let dataset: String
@@ -27,17 +26,62 @@ final class ImportLedger {
         self.now = now
     }
 
-    /// Keeps a row that has to leave its table.
+    /// Keeps a row that has to leave its table, and says so.
     func setAside(_ row: DisplacedRow, in transaction: LocalTransaction) throws {
-        guard let text = try EntityDocument.make(row.schema, row.give) else { return }
-        try transaction.addSetAside(
-            SetAsideEntity(key: row.key, entity: text, reason: row.reason, instant: row.instant, displacedAt: row.displacedAt), of: row.schema)
-        justSetAside.insert("\(row.schema.name) \(row.key)")
-        note(row.key, row.schema, "set aside: \(row.reason.explanation)")
+        if try keep(row, in: transaction) { noteSetAside(row.key, row.schema, row.reason) }
     }
 
-    /// Whether this very import has set the entity aside.
-    func hasJustSetAside(_ key: EntityKey, of schema: DatasetSchema) -> Bool { justSetAside.contains("\(schema.name) \(key)") }
+    /// Keeps a row that has to leave its table. Returns whether there is such a row.
+    @discardableResult
+    func keep(_ row: DisplacedRow, in transaction: LocalTransaction) throws -> Bool {
+        guard let text = try EntityDocument.make(row.schema, row.give) else { return false }
+        try transaction.addSetAside(
+            SetAsideEntity(key: row.key, entity: text, reason: row.reason, instant: row.instant, displacedAt: row.displacedAt), of: row.schema)
+        return true
+    }
+
+    /// Says that an entity was set aside.
+    func noteSetAside(_ key: EntityKey, _ schema: DatasetSchema, _ reason: SetAsideReason) {
+        // One that went and came and went again, or went for two reasons, is told once.
+        withdraw(key, schema)
+        note(key, schema, "\(Self.setAside)\(reason.explanation)")
+    }
+
+    /// Says that an entity came back; nothing, if this very import had set it aside.
+    func noteReturn(_ key: EntityKey, _ schema: DatasetSchema) {
+        if !withdraw(key, schema) { note(key, schema, Self.cameBack) }
+    }
+
+    /// Says that an entity that was set aside is dropped, because a later change of the same entity is there, and keeps it among the conflicts.
+    ///
+    /// - Parameter entity: the later change as canonical JSON; nil for a deletion.
+    func overtake(_ one: SetAsideEntity, _ schema: DatasetSchema, by entity: String?, at instant: Instant, in transaction: LocalTransaction) throws {
+        let isNews = !withdraw(one.key, schema)
+        // A version's row that this import took out and put in again in a later state lost nothing; a change made here did.
+        guard entity != one.entity, isNews || one.displacedAt == nil else { return }
+        try transaction.recordConflict(
+            Conflict(
+                dataset: schema.name, key: one.key, reason: entity == nil ? .laterDeletion : .laterEdit,
+                loser: ConflictSide(entity: one.entity, instant: one.instant, device: nil), winner: ConflictSide(entity: entity, instant: instant, device: nil)),
+            at: now)
+        note(one.key, schema, "not waited for any longer: set aside earlier, and \(entity == nil ? "deleted" : "changed") later by another device")
+    }
+
+    /// Takes back what this import said of an entity that it set aside or let come back. Returns whether it had said so.
+    @discardableResult
+    private func withdraw(_ key: EntityKey, _ schema: DatasetSchema) -> Bool {
+        var hasSaid = false
+        for event in events.keys where event.dataset == schema.name && (event.what == Self.cameBack || event.what.hasPrefix(Self.setAside)) {
+            guard let index = events[event]?.firstIndex(of: key) else { continue }
+            events[event]?.remove(at: index)
+            if events[event]?.isEmpty == true { events[event] = nil }
+            hasSaid = true
+        }
+        return hasSaid
+    }
+
+    private static let setAside = "set aside: "
+    private static let cameBack = "came back that had been set aside"
 
     /// Keeps a row that loses against the version of a first import, in a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
@@ -72,6 +116,7 @@ extension SetAsideReason {
         switch self {
         case .parentMissing: "what they refer to is not there; they come back with it"
         case .valueTaken: "another has a value, later, that only one may have; they come back when it is free"
+        case .parentNeeded: "deleted, needed by others, and another has a value by now that only one may have; they come back when it is free"
         case .tooOld: "changed here so long ago that the cloud no longer knows whether they were deleted"
         default: name
         }

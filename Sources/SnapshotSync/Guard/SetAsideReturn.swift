@@ -3,51 +3,176 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Lets entities that were set aside come back where what kept them away is gone: the parent is there, the value is free.
-struct SetAsideReturn {
+/// Lets entities that were set aside come back where what kept them away is gone: the parent is there, the value is free, or is held by
+/// rows of lower rank.
+///
+/// The rule is the table in docs/sync.md, "When a row comes back".
+final class SetAsideReturn {
     let datasets: [DatasetSchema]
     let transaction: LocalTransaction
     let ledger: ImportLedger
+    /// Whether what returns is published; at a reader it takes no value from another row.
+    let publishes: Bool
+    private var stashes: [String: StashedRows] = [:]
 
-    /// Tries every one of them, parents' datasets first. Changes must not be noted meanwhile (``LocalTransaction/importing(_:)``).
-    func run() throws {
+    init(datasets: [DatasetSchema], transaction: LocalTransaction, ledger: ImportLedger, publishes: Bool) {
+        self.datasets = datasets
+        self.transaction = transaction
+        self.ledger = ledger
+        self.publishes = publishes
+    }
+
+    /// With which instant an entity can return.
+    private enum Standing {
+        case canReturn(at: Instant)
+        /// The version's entity can be put back: its deletion is not published yet.
+        case canBeRestored
+        /// A later change of the same entity is there; nil: a deletion.
+        case overtaken(by: String?, at: Instant)
+        /// Nothing needs it any longer.
+        case unneeded
+    }
+
+    /// Entities that return together, or not at all.
+    private final class Group {
+        var returned: [(schema: DatasetSchema, key: EntityKey)] = []
+        var displaced: [(schema: DatasetSchema, key: EntityKey)] = []
+    }
+
+    /// Tries every one of them, the highest rank first, until none returns. Changes must not be noted meanwhile (``LocalTransaction/importing(_:)``).
+    ///
+    /// - Returns: whether any row came or went.
+    func run() throws -> Bool {
+        guard try transaction.hasSetAside() else { return false }
+        var hasChanged = false, again = true
+        while again {
+            again = false
+            // Made before the first attempt: what is made within one goes with it.
+            for schema in datasets { _ = try rows(of: schema) }
+            for (schema, one) in try waiting() where try transaction.setAsideEntity(one.key, of: schema) == one {
+                if try settle(one, schema) { again = true }
+            }
+            hasChanged = hasChanged || again
+        }
         for schema in datasets {
-            for one in try transaction.setAsideEntities(of: schema) where one.reason != .tooOld && !ledger.hasJustSetAside(one.key, of: schema) {
-                guard let instant = try instantOnReturn(one, schema) else {
-                    try transaction.dropSetAside(one.key, of: schema)
-                    continue
-                }
-                if try comesBack(one, schema, at: instant) {
-                    try transaction.dropSetAside(one.key, of: schema)
-                    ledger.note(one.key, schema, "came back that had been set aside")
-                }
+            for one in try transaction.setAsideEntities(of: schema) where one.reason == .parentNeeded {
+                if try transaction.hasRow(one.key, of: schema) || !transaction.hasWaitingChildren(of: schema, among: datasets) { try transaction.dropSetAside(one.key, of: schema) }
             }
         }
+        for rows in stashes.values { try rows.drop() }
+        stashes = [:]
+        return hasChanged
     }
 
-    /// The instant with which the entity would come back; nil if something later has taken its place.
-    private func instantOnReturn(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Instant? {
-        let change = try transaction.trackedChange(of: one.key, in: schema)
-        let deleted = try change.flatMap { $0.isDeletion ? $0.instant : nil } ?? transaction.tombstone(of: one.key, in: schema)
+    /// The table through which a dataset's entities return.
+    private func rows(of schema: DatasetSchema) throws -> StashedRows {
+        if let rows = stashes[schema.name] { return rows }
+        let rows = try StashedRows(transaction, schema, table: "snapsync_returning_\(stashes.count)")
+        try rows.create()
+        stashes[schema.name] = rows
+        return rows
+    }
+
+    /// What may return by itself, the highest rank first.
+    private func waiting() throws -> [(schema: DatasetSchema, one: SetAsideEntity)] {
+        try datasets.flatMap { schema in
+            try transaction.setAsideEntities(of: schema).filter { $0.reason == .valueTaken || $0.reason == .parentMissing }.map { (schema, $0) }
+        }.sorted { $0.one.rank > $1.one.rank }
+    }
+
+    /// Lets one entity return if it can, or drops it if it was overtaken. Returns whether any row came or went.
+    private func settle(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Bool {
+        if case .overtaken(let entity, let instant) = try standing(one, schema) {
+            try transaction.dropSetAside(one.key, of: schema)
+            try ledger.overtake(one, schema, by: entity, at: instant, in: transaction)
+            return false
+        }
+        let group = Group()
+        let isBack = try transaction.attempting {
+            guard try put(one, schema, group) else { return false }
+            return try group.returned.allSatisfy { try !transaction.isDangling($0.key, of: $0.schema, among: datasets) }
+        }
+        guard isBack else { return false }
+        for (schema, key) in group.displaced { ledger.noteSetAside(key, schema, .valueTaken) }
+        for (schema, key) in group.returned { ledger.noteReturn(key, schema) }
+        return true
+    }
+
+    private func standing(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Standing {
+        let isNeeded = one.reason == .parentNeeded
         if try transaction.hasRow(one.key, of: schema) {
-            guard one.displacedAt == nil, let here = try transaction.instant(of: one.key, in: schema) else { return nil }
-            return here < one.instant ? one.instant : nil
+            if isNeeded { return .unneeded }
+            let here = try transaction.instant(of: one.key, in: schema) ?? .distantPast
+            guard here >= one.instant else { return .canReturn(at: one.instant) }
+            return .overtaken(by: try EntityDocument.make(schema) { try transaction.giveRow(one.key, of: schema, to: $0) }, at: here)
         }
-        guard let deleted else { return one.instant }
-        // The deletion that made room for another's value is no word against the entity.
-        if deleted == one.displacedAt { return deleted.advanced(byMicroseconds: 1) }
-        return deleted < one.instant ? one.instant : nil
+        let tracked = try transaction.trackedChange(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
+        let tombstone = try transaction.tombstone(of: one.key, in: schema)
+        guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant) }
+        // Whatever took a needed parent out is taken back; the deletion that made room for another's value is no word against the entity.
+        if isNeeded { return .canReturn(at: deleted.advanced(byMicroseconds: 1)) }
+        if deleted == one.displacedAt || deleted == one.instant {
+            return tracked == one.displacedAt && tombstone == nil ? .canBeRestored : .canReturn(at: deleted.advanced(byMicroseconds: 1))
+        }
+        return deleted < one.instant ? .canReturn(at: one.instant) : .overtaken(by: nil, at: deleted)
     }
 
-    private func comesBack(_ one: SetAsideEntity, _ schema: DatasetSchema, at instant: Instant) throws -> Bool {
-        try transaction.attempting {
-            _ = try transaction.deleteEntity(one.key, of: schema)
-            try EntityDocument.give(one.entity, of: schema, to: try transaction.inserting(into: schema))
-            guard try !transaction.isDangling(one.key, of: schema, among: datasets) else { return false }
-            try transaction.trackChange(of: one.key, in: schema, at: instant)
-            return true
+    /// Puts an entity into its table, and the parents that are set aside with it. Returns false if something keeps it away.
+    private func put(_ one: SetAsideEntity, _ schema: DatasetSchema, _ group: Group) throws -> Bool {
+        let standing = try standing(one, schema)
+        switch standing {
+        case .overtaken, .unneeded: return false
+        case .canReturn, .canBeRestored: break
         }
+        guard try insert(one, schema, group) else { return false }
+        if one.reason == .parentNeeded { try transaction.markAsOrphan(one.key, of: schema) }
+        if case .canReturn(let instant) = standing {
+            try transaction.trackChange(of: one.key, in: schema, at: instant)
+        } else {
+            try transaction.forgetChange(of: one.key, in: schema)
+        }
+        try transaction.dropSetAside(one.key, of: schema)
+        group.returned.append((schema, one.key))
+        for (schema, key) in try transaction.setAsideParents(of: one.key, in: schema, among: datasets) {
+            guard let parent = try transaction.setAsideEntity(key, of: schema) else { continue }
+            // Another one may have been what was missing.
+            guard try group.returned.contains(where: { try transaction.isDangling($0.key, of: $0.schema, among: datasets) }) else { break }
+            guard parent.reason != .tooOld, try put(parent, schema, group) else { return false }
+        }
+        return true
     }
+
+    private func insert(_ one: SetAsideEntity, _ schema: DatasetSchema, _ group: Group) throws -> Bool {
+        let rows = try rows(of: schema)
+        do {
+            try rows.take(one.key) { try EntityDocument.give(one.entity, of: schema, to: $0) }
+        } catch is FormatError {
+            // The dataset is described in another way now.
+            return false
+        }
+        _ = try transaction.deleteEntity(one.key, of: schema)
+        if try rows.insert(one.key) { return true }
+        guard publishes, one.reason != .parentNeeded else { return false }
+        let rivals = try rows.rivals(of: one.key).map { RowRank(try transaction.instant(of: $0, in: schema) ?? .distantPast, $0) }
+        guard !rivals.isEmpty, rivals.allSatisfy({ $0 < one.rank }) else { return false }
+        let transaction = transaction
+        for rival in rivals {
+            let isChangedHere = try transaction.trackedChange(of: rival.key, in: schema) != nil
+            let instant = rival.instant.forTombstone
+            try ledger.keep(
+                DisplacedRow(schema: schema, key: rival.key, reason: .valueTaken, instant: instant, displacedAt: isChangedHere ? nil : instant) {
+                    try transaction.giveRow(rival.key, of: schema, to: $0)
+                }, in: transaction)
+            try transaction.displaceRow(rival.key, of: schema, at: rival.instant)
+            group.displaced.append((schema, rival.key))
+        }
+        return try rows.insert(one.key)
+    }
+}
+
+extension SetAsideEntity {
+    /// Its rank among rows that hold one UNIQUE value.
+    fileprivate var rank: RowRank { RowRank(instant, key) }
 }
 
 extension SetAsideReturn {
@@ -73,12 +198,21 @@ extension SetAsideReturn {
 extension Device {
     /// Lets entities come back at a publisher, where no import does it. Returns what there is to say.
     func returnSetAside() throws -> [String] {
-        let hasAny = try database.read { transaction in try settings.datasets.contains { try transaction.setAsideEntities(of: $0).contains { $0.reason != .tooOld } } }
-        guard hasAny else { return [] }
+        guard try database.read({ try $0.hasSetAside() }) else { return [] }
         let ledger = ImportLedger(database: database.path, datasets: settings.datasets, now: now())
-        try database.write { transaction in
-            try transaction.foldNotes(of: settings.datasets)
-            try transaction.importing { try SetAsideReturn(datasets: settings.datasets, transaction: transaction, ledger: ledger).run() }
+        do {
+            try database.write { transaction in
+                try transaction.foldNotes(of: settings.datasets)
+                ledger.parents = try ParentKeeper(transaction, datasets: settings.datasets, publishes: true)
+                let keeper = try ForeignKeyKeeper(transaction, datasets: settings.datasets)
+                try transaction.importing {
+                    try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
+                    try keeper.settle()
+                }
+                try transaction.endKeeping()
+            }
+        } catch let error as LocalStoreError where error.code == .foreignKeyViolated {
+            return ["rows that were set aside stay so, for a row that would have to give way is needed: \(error.place): \(error.reason)"]
         }
         return ledger.sentences
     }

@@ -37,8 +37,12 @@ public struct VerifyReport: Sendable, Encodable {
     public let problems: [String]
     /// The files that are damaged or missing, in the order in which they were found.
     public let damaged: [Damaged]
+    /// What deserves attention and is not damage, each in one sentence with what to do.
+    public let warnings: [String]
     /// Whether the local tables are the applied version; nil if that was not asked.
     public let localMatches: Bool?
+    /// Rows of the local tables that refer to rows that are not there, the first of each foreign key; nil if that was not asked.
+    public let dangling: [Dangling]?
     /// Commits that lost their number to another device's; those that are not healed are problems.
     public let forks: [ForkReport]
 }
@@ -62,14 +66,19 @@ struct SnapshotVerifier: Sendable {
         for (record, version) in records { try await check(record, version, &findings) }
         var problems = findings.problems
         var localMatches: Bool?
+        var dangling: DanglingReport?
         if local {
             let differences = try await compareLocal()
             localMatches = differences.isEmpty
             problems += differences
+            dangling = try await findDangling()
+            problems += dangling?.damage ?? []
         }
         let forks = try await inspector.forks()
         problems += forks.filter { !$0.isHealed }.map(\.sentence)
-        return VerifyReport(newestVersion: number, versions: versions, sound: findings.sound, problems: problems, damaged: findings.damaged, localMatches: localMatches, forks: forks)
+        return VerifyReport(
+            newestVersion: number, versions: versions, sound: findings.sound, problems: problems, damaged: findings.damaged, warnings: dangling?.warnings ?? [],
+            localMatches: localMatches, dangling: dangling?.rows, forks: forks)
     }
 
     /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.
@@ -148,6 +157,16 @@ struct SnapshotVerifier: Sendable {
         let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         guard digest == asset.fields.dataFile.sha256 else {
             throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
+        }
+    }
+
+    /// Looks through the local tables for foreign keys that dangle.
+    private func findDangling() async throws -> DanglingReport? {
+        guard let device = inspector.device else { return nil }
+        return try await WorkerThreads.run {
+            try SyncError.at(.verify) {
+                try device.database.read { DanglingReport(try $0.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path) }
+            }
         }
     }
 

@@ -60,11 +60,14 @@ struct ChangeImporter {
             try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
             count = applier.count
         }
-        guard let lookup, try transaction.hasTrackedChanges(of: schema), let rows = try KeptRows(transaction, schema) else {
+        guard try transaction.hasTrackedChanges(of: schema), let rows = try KeptRows(transaction, schema, versionStays: rule.versionStays) else {
             try give()
             return (count, false)
         }
         if try transaction.attempting({ try give(); return true }) { return (count, false) }
+        guard let lookup else {
+            throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
+        }
         try rows.stash(all: true)
         try give()
         try lookup.putBack(rows, ledger, transaction)

@@ -7,6 +7,8 @@ struct MergeRule: Sendable, Hashable {
 
     /// Whether any entity or tombstone of the version beats a change made here: at a first import by the policy `replace`.
     var cloudWins = false
+    /// Whether the version's row keeps a UNIQUE value that a row changed here holds, too, whatever their instants: also at a reader.
+    var versionStays = false
     /// Whether of equally late entities the one with more columns filled wins: the policy `single`.
     var prefersFuller = false
     /// Whether the rows that lose are kept in a file: at a first import.

@@ -20,7 +20,7 @@ struct MergingImport {
         self.ledger = ledger
         try transaction.foldNotes(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
-        ledger.parents = try ParentKeeper(transaction, datasets: device.settings.datasets)
+        ledger.parents = try ParentKeeper(transaction, datasets: device.settings.datasets, publishes: device.settings.role.publishes)
     }
 
     /// How a dataset is merged.
@@ -46,20 +46,9 @@ struct MergingImport {
         // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
         for one in incoming where one.snapshot == nil { for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) } }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
-        if let outcome = try ledger.parents?.settle(now: ledger.now, setAside: { try ledger.setAside($0, in: transaction) }) {
-            for (schema, key) in outcome.revived { ledger.note(key, schema, "revived, for what refers to them is still here") }
-            for schema in device.settings.datasets {
-                let keys = outcome.setAside.filter { $0.schema.name == schema.name }.map(\.key)
-                guard !keys.isEmpty else { continue }
-                if let lookup = ledger.lookups[schema.name] {
-                    try lookup.insertEntities(of: keys, transaction)
-                } else {
-                    // The version's entity is in an asset that this import does not read; the next one finds that it is missing.
-                    try transaction.forgetCompleteness(of: schema)
-                }
-            }
-        }
-        try SetAsideReturn(datasets: device.settings.datasets, transaction: transaction, ledger: ledger).run()
+        try RowSettlement(
+            datasets: device.settings.datasets, transaction: transaction, ledger: ledger, publishes: device.settings.role.publishes, isImport: true
+        ).run()
         try transaction.endKeeping()
     }
 

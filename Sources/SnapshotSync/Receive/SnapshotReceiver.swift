@@ -108,6 +108,7 @@ struct SnapshotReceiver: Sendable {
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
     private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
+        var needsWhole = false
         if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete,
             let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
@@ -118,13 +119,15 @@ struct SnapshotReceiver: Sendable {
                     incoming.append(try await open(step, of: schema))
                 }
                 return try await apply(incoming, local, token: newest, view: nil, mail, warnings: warnings)
+            } catch let error as SyncError where error.code == .needsWholeVersion {
+                needsWhole = true
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
                 // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
                 warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
             }
         }
         let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
-        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: warnings.count > mended.count, warnings: warnings)
+        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: needsWhole || warnings.count > mended.count, warnings: warnings)
     }
 
     private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {

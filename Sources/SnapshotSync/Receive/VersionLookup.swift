@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import StrictText
 
 /// Finds single entities of a version that is being applied: in the change assets, or else in the snapshot asset.
 ///
@@ -33,12 +34,21 @@ final class VersionLookup {
         }
     }
 
-    /// Puts the version's entities of these keys in, where it has them.
+    /// Puts the version's entities of these keys in, where it has them. One whose UNIQUE value is held by a row by now is taken out of the
+    /// version, with its own instant; what was set aside of its key stands for both.
     func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {
         guard !keys.isEmpty else { return }
         try SyncError.at(.apply) {
-            let applier = try transaction.inserting(into: schema)
-            try forEachEntity(of: keys) { _, give in try give(applier) }
+            try forEachEntity(of: keys) { key, give in
+                let isIn = try transaction.attempting {
+                    try give(try transaction.inserting(into: schema))
+                    return true
+                }
+                if isIn { return }
+                let states = EntityStates(schema: schema)
+                try give(states)
+                try transaction.displaceRow(key, of: schema, at: transaction.appliedInstant(of: key, in: schema) ?? states.states[key]?.timestamp ?? .distantPast)
+            }
         }
     }
 

@@ -8,6 +8,7 @@ struct VerifyCommand: AsyncParsableCommand {
         abstract: "Checks the newest version, or all, from the commit to the last byte.",
         discussion: """
             Chain of commits, sizes, hashes, JSON, order and counts. Ends with 65 if anything is wrong, after naming all of it.
+            With --local, rows that refer to rows that are not there are named, too: as a warning where an application left them so.
 
             EXAMPLES
               snapsync verify --db phone.db --local
@@ -36,6 +37,7 @@ struct VerifyCommand: AsyncParsableCommand {
         report.sound.map { "sound: \($0.name), \(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks"), \(Format.bytes($0.size)) in \($0.file)" }
             + (report.localMatches == true ? ["sound: the local tables are the applied version"] : [])
             + report.forks.filter(\.isHealed).map(\.sentence)
+            + report.warnings.map { "warning: \($0)" }
             + report.problems.map { "damaged: \($0)" }
             + [report.problems.isEmpty ? "all is well" : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"]
     }

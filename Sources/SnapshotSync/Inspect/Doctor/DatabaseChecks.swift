@@ -6,6 +6,19 @@ enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         [integrity(database)] + journal(database) + database.datasets.flatMap { one in
             table(one, database) + [triggers(one, database)] + unknownFields(one, database) + setAside(one, database)
+        } + foreignKeys(database)
+    }
+
+    private static func foreignKeys(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        switch database.dangling {
+        case .failure(let error): return [.error("foreignKeys", error, means: "whether rows refer to rows that are not there is not known")]
+        case .success(let report):
+            guard !report.rows.isEmpty else { return [.ok("foreignKeys", "every row of the synced tables refers to rows that are there")] }
+            return report.damage.map {
+                .error("foreignKeys", .dataRefused, $0, means: "an import left rows without their parents", do: "run: snapsync sync --db \(database.path), then snapsync verify --local")
+            } + report.warnings.map {
+                .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
+            }
         }
     }
 
@@ -70,6 +83,8 @@ enum DatabaseChecks {
                     return .warning("setAside", .tryAgainLater, found + "what they refer to is not there", means: "they are kept, and come back when it is", do: look)
                 case .valueTaken:
                     return .warning("setAside", .tryAgainLater, found + "another entity has a value, later, that only one may have", means: "they are kept, and come back when it is free", do: look)
+                case .parentNeeded:
+                    return .warning("setAside", .tryAgainLater, found + "deleted, needed by others, and another entity has a value by now that only one may have", means: "they are kept, and come back when it is free", do: look)
                 default:
                     return .warning("setAside", .refused, found + "they were changed here so long ago that the cloud no longer knows whether they were deleted", means: "they are kept, and do not come back by themselves", do: look)
                 }

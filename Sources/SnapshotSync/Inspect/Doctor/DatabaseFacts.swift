@@ -10,6 +10,8 @@ struct DatabaseFacts: Sendable {
     let journalMode: DoctorFacts.Look<String>
     let datasets: [Dataset]
     let applied: AppliedVersion?
+    /// Rows of the synced tables that refer to rows that are not there.
+    let dangling: DoctorFacts.Look<DanglingReport>
 
     struct Dataset: Sendable {
         let schema: DatasetSchema
@@ -30,6 +32,9 @@ struct DatabaseFacts: Sendable {
         damage = look { try database.quickCheck() }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.applied() }
+        dangling = look {
+            try database.read { DanglingReport(try $0.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
+        }
         let states = (try? database.read { try $0.datasetStates() }) ?? []
         datasets = settings.datasets.map { schema in
             Dataset(

@@ -1,0 +1,44 @@
+import LocalStore
+import SnapshotModel
+
+extension VerifyReport {
+    /// A row of a synced table that refers to a row that is not there.
+    public struct Dangling: Sendable, Encodable {
+        public let table: String
+        /// The row's key.
+        public let key: String
+        /// The table that it refers to.
+        public let parentTable: String
+        /// What it refers to there, as SQL writes it.
+        public let parentKey: String
+        /// Whether an import left it without its parent, which this device keeps in `snapsync_set_aside`. Else an application did, here or elsewhere.
+        public let isDamage: Bool
+    }
+}
+
+/// What foreign keys that dangle in the synced tables mean, in words.
+struct DanglingReport: Sendable {
+    /// How many rows of each foreign key are named.
+    static let limit = 5
+
+    let rows: [VerifyReport.Dangling]
+    /// A sentence for each foreign key of which an import has left rows without parents.
+    private(set) var damage: [String] = []
+    /// A sentence for each foreign key of which an application has.
+    private(set) var warnings: [String] = []
+
+    init(_ found: [DanglingRows], in database: String) {
+        rows = found.flatMap { one in
+            one.rows.map { VerifyReport.Dangling(table: one.table, key: $0.key, parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside) }
+        }
+        for one in found {
+            let named = one.rows.prefix(Self.limit).map { "row \($0.key) refers to \($0.parentKey)" }.joined(separator: ", ") + (one.count > one.rows.count ? ", …" : "")
+            let found = "\(database), table \(one.table): \(one.count) \(one.count == 1 ? "row refers to a row" : "rows refer to rows") of \(one.parentTable) that \(one.count == 1 ? "is" : "are") not there (\(named))"
+            if one.rows.first?.isSetAside == true {
+                damage.append("\(found); this device set the parent aside and must not have left the row; run snapsync sync, then verify again")
+            } else {
+                warnings.append("\(found); an application left \(one.count == 1 ? "it" : "them") so; insert the parent, or change or delete the \(one.count == 1 ? "row" : "rows")")
+            }
+        }
+    }
+}
