@@ -37,6 +37,8 @@ let package = Package(
         .systemLibrary(name: "CLibdeflate", providers: [.apt(["libdeflate-dev"])]),
         // The system calls that Glibc's module lacks.
         .target(name: "CLinux"),
+        // The one call of SQLite that Swift cannot make: it is variadic.
+        .target(name: "CSQLiteConfig"),
 
         // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other rooms stand on.
         .target(name: "StrictText", swiftSettings: house),
@@ -46,7 +48,7 @@ let package = Package(
         .target(
             name: "LocalStore",
             dependencies: [
-                "SnapshotModel", "StrictText",
+                "SnapshotModel", "StrictText", "CSQLiteConfig",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],

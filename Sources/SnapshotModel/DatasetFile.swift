@@ -11,7 +11,7 @@ import StrictText
 ///                {"name": "value", "type": "real", "optional": true}]}]}
 /// ```
 ///
-/// `column` is the name in the table where it differs from `name`; `recordType`, `recordName` and `merge` of a dataset are
+/// `column` is the name in the table where it differs from `name`; `recordType`, `recordName`, `merge` and `triggers` of a dataset are
 /// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
@@ -75,6 +75,7 @@ package enum DatasetFile {
         let recordType: String?
         let recordName: String?
         let merge: MergePolicy?
+        let triggers: TriggerPolicy?
         let columns: [Column]
 
         init(_ schema: DatasetSchema) {
@@ -85,11 +86,12 @@ package enum DatasetFile {
             recordType = schema.recordType
             recordName = schema.recordName
             merge = schema.merge == .replace ? nil : schema.merge
+            triggers = schema.triggers == .fire ? nil : schema.triggers
             columns = schema.columns.map(Column.init)
         }
 
         init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "columns"])
+            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "triggers", "columns"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
@@ -98,11 +100,12 @@ package enum DatasetFile {
             recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
             merge = try container.decodeIfPresent(MergePolicy.self, forKey: .merge)
+            triggers = try container.decodeIfPresent(TriggerPolicy.self, forKey: .triggers)
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "columns"])
+            let members = try node.members(known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "triggers", "columns"])
             name = try members.member("name").text()
             table = try members.optional("table")?.text() ?? name
             key = try members.member("key").text()
@@ -110,6 +113,7 @@ package enum DatasetFile {
             recordType = try members.optional("recordType")?.text()
             recordName = try members.optional("recordName")?.text()
             merge = try members.optional("merge").map { node throws(JSONNode.Misfit) in try node.oneOf() }
+            triggers = try members.optional("triggers").map { node throws(JSONNode.Misfit) in try node.oneOf() }
             columns = try members.member("columns").list { node throws(JSONNode.Misfit) in try Column(node) }
         }
 
@@ -117,7 +121,7 @@ package enum DatasetFile {
             try DatasetSchema(
                 name: name, table: table, key: key, timestamp: timestamp,
                 columns: columns.map { DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false) },
-                recordType: recordType, recordName: recordName, merge: merge ?? .replace)
+                recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire)
         }
     }
 

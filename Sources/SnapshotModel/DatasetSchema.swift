@@ -54,6 +54,8 @@ public struct DatasetSchema: Hashable, Sendable {
     public let timestampIndex: Int?
     /// What becomes of a device's own entities at its first import.
     public let merge: MergePolicy
+    /// Whether the application's own triggers of the table run when an import changes it.
+    public let triggers: TriggerPolicy
 
     /// The key's column.
     public var key: DatasetColumn { columns[keyIndex] }
@@ -63,7 +65,7 @@ public struct DatasetSchema: Hashable, Sendable {
     /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
     public init(
         name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace
+        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
@@ -87,6 +89,7 @@ public struct DatasetSchema: Hashable, Sendable {
         self.keyIndex = keyIndex
         self.timestampIndex = timestampIndex
         self.merge = merge
+        self.triggers = triggers
         self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
         self.recordName = recordName ?? name + "_data"
         try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
@@ -96,7 +99,7 @@ public struct DatasetSchema: Hashable, Sendable {
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, key: key.name, timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge)
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers)
     }
 
     private static func isName(_ text: String) -> Bool {

@@ -27,7 +27,7 @@ extension SyncEngine {
             return try await body()
         } catch let error as SyncError {
             guard let deletion = error.zoneDeletion else { throw error }
-            let outcome = try SyncError.at(.apply) { try database.write { try settle(deletion, in: $0) } }
+            let outcome = try SyncError.at(.apply) { try database.withoutRollbacks { try database.write { try settle(deletion, in: $0) } } }
             throw SyncError(
                 error.code, step: error.step, at: error.place, "\(error.reason); \(outcome)",
                 hint: "join another zone (snapsync detach, then snapsync init), or have the device that publishes make the zone anew")
@@ -44,10 +44,10 @@ extension SyncEngine {
         if try !transaction.isTracking(datasets) { _ = try transaction.track(datasets) }
         let known = try datasets.filter { try transaction.trackedChanges(of: $0).isComplete }
         try transaction.foldNotes(of: datasets)
-        let count = try transaction.eraseApplied(of: known)
+        let count = try transaction.eraseApplied(of: known, among: datasets)
         var words = "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
         let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.hasRows(dataset) }
         if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
-        return words
+        return ([words] + transaction.triggerNotices).joined(separator: "; ")
     }
 }

@@ -39,9 +39,10 @@ package final class EntityApplier: EntitySink {
         for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [schema.table]) {
             declared[(row[0] as String).asciiLowercased] = row[1]
         }
+        let isStrict = try declared.values.contains { $0.asciiLowercased == "any" } && transaction.isStrict(schema.table)
         numericColumns = schema.columns.indices.filter { index in
             [.text, .json].contains(schema.columns[index].kind)
-                && ColumnAffinity(declared: declared[schema.columns[index].column.asciiLowercased] ?? "").turnsTextIntoNumbers
+                && ColumnAffinity(declared: declared[schema.columns[index].column.asciiLowercased] ?? "", isStrict: isStrict).turnsTextIntoNumbers
         }
     }
 

@@ -7,7 +7,13 @@ enum ColumnAffinity {
     case integer, text, blob, real, numeric
 
     /// The affinity of a column that was declared with that type.
-    init(declared type: String) {
+    ///
+    /// - Parameter isStrict: whether the table is STRICT, where `ANY` keeps every value as it is; elsewhere it is numeric.
+    init(declared type: String, isStrict: Bool) {
+        if isStrict, type.asciiLowercased == "any" {
+            self = .blob
+            return
+        }
         let name = Array(type.asciiLowercased.utf8)
         func has(_ parts: StaticString...) -> Bool {
             parts.contains { part in
@@ -35,6 +41,17 @@ extension ColumnAffinity {
         case .integer, .boolean: self == .text || self == .real
         case .real: self == .text
         case .text, .json, .blob: false
+        }
+    }
+
+    /// A declared type that has this affinity in a table that is not STRICT.
+    var name: String {
+        switch self {
+        case .integer: "INTEGER"
+        case .text: "TEXT"
+        case .blob: ""
+        case .real: "REAL"
+        case .numeric: "NUMERIC"
         }
     }
 

@@ -13,6 +13,7 @@ package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String
     private let queue: DatabaseQueue
+    private let silenced = SilencedTables()
 
     /// Opens the file, which must exist unless `creating`.
     ///
@@ -90,6 +91,13 @@ package final class LocalDatabase: Sendable {
         return try write(body)
     }
 
+    /// Runs `body`, which writes; once more where an application's trigger has rolled the transaction back, with that table's triggers off.
+    package func withoutRollbacks<T>(_ body: () throws -> T) throws -> T {
+        while true {
+            do { return try body() } catch is TriggerRollback { continue }
+        }
+    }
+
     /// Runs `body`, which changes nothing, while no other connection can commit.
     package func holdingWriteLock<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
         try transaction(.immediate, ending: .rollback, body)
@@ -102,7 +110,7 @@ package final class LocalDatabase: Sendable {
             try queue.inDatabase { db in
                 var result: T?
                 try db.inTransaction(kind) {
-                    let value = try body(LocalTransaction(db, path: path))
+                    let value = try body(LocalTransaction(db, path: path, silenced: silenced))
                     result = value
                     return ending
                 }
@@ -123,10 +131,14 @@ package final class LocalTransaction {
     var knownForeignKeys: [ForeignKey]?
     /// How many bytes the conflict journal holds, once an entry was recorded.
     var conflictBytes: Int64?
+    let silenced: SilencedTables
+    /// What an application's triggers did not do in this transaction, a sentence each.
+    package internal(set) var triggerNotices: [String] = []
 
-    init(_ db: Database, path: String) {
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables()) {
         self.db = db
         self.path = path
+        self.silenced = silenced
     }
 }
 

@@ -29,6 +29,8 @@ extension LocalTransaction {
         }
         guard kind == "table" else { throw refuse("it is a view", "name the table behind it in the dataset file") }
 
+        let list = try Row.fetchOne(db.cachedStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
+        let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
         var columns: [String: (declared: String, hidden: Int)] = [:]
         var names: [String] = []
         for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)"), arguments: [schema.table]) {
@@ -41,7 +43,7 @@ extension LocalTransaction {
                 throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
             }
             guard found.hidden == 0 else { throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others") }
-            guard !ColumnAffinity(declared: found.declared).spoils(column.kind) else {
+            guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(column.kind) else {
                 throw refuse(
                     "the column \(column.column) is declared \(found.declared), which cannot hold the type \(column.kind.rawValue)",
                     "correct the type in the dataset file, or the column's")
@@ -49,13 +51,17 @@ extension LocalTransaction {
         }
         try checkKey(of: schema, refuse: refuse)
 
-        let withoutRowid = try Bool.fetchOne(db, sql: "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table]) ?? false
         // With another affinity a text is stored as it is only if it is no number; one connection reads such a table.
-        let affinity = ColumnAffinity(declared: columns[schema.key.column.asciiLowercased]?.declared ?? "")
+        let affinity = ColumnAffinity(declared: columns[schema.key.column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
         return TableShape(
             hasRangeableKey: schema.key.kind == .text && (affinity == .text || affinity == .blob) && !withoutRowid,
             undescribedColumns: names.filter { !described.contains($0.asciiLowercased) })
+    }
+
+    /// Whether a table of the main database is STRICT.
+    func isStrict(_ table: String) throws -> Bool {
+        try KeyedStatement(db, "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(table)).integer() == 1
     }
 
     /// The key must be unique by itself and ordered by its bytes, or versions would not mean one thing everywhere.
@@ -75,8 +81,10 @@ extension LocalTransaction {
         guard !collations.isEmpty else {
             throw refuse("the key column \(key) is not unique by itself", "give it a PRIMARY KEY or a UNIQUE index")
         }
-        guard collations.contains(where: { $0.uppercased() == "BINARY" }), try columnCollation(db, table: schema.table, column: key) == "BINARY" else {
-            throw refuse("the key column \(key) is not compared by its bytes", "declare the column without COLLATE, for keys that differ only in case would be one entity")
+        let own = try columnCollation(db, table: schema.table, column: key)
+        guard collations.contains(where: { $0.uppercased() == "BINARY" }), own == "BINARY" else {
+            let other = own == "BINARY" ? collations[0] : own
+            throw refuse("the key column \(key) is not compared by its bytes but by the collation \(other)", "declare the column without COLLATE, for keys that differ only in case would be one entity")
         }
     }
 

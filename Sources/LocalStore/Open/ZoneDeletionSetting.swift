@@ -18,10 +18,11 @@ extension LocalTransaction {
     ///
     /// The notes must have been folded. Foreign keys of tables that are not ours are kept as in an import.
     ///
+    /// - Parameter all: all datasets of the database.
     /// - Returns: how many entities went.
-    package func eraseApplied(of schemas: [DatasetSchema]) throws -> Int {
+    package func eraseApplied(of schemas: [DatasetSchema], among all: [DatasetSchema]) throws -> Int {
         let keeper = try ForeignKeyKeeper(self, datasets: schemas)
-        let count = try importing {
+        let count = try importing(all, then: keeper.settle) {
             var count = 0
             for schema in schemas {
                 let whole = KeyRange(number: 0, first: nil, next: nil)
@@ -32,7 +33,6 @@ extension LocalTransaction {
                 try clearTail(of: schema)
                 try endMerge(of: schema)
             }
-            try keeper.settle()
             return count
         }
         // The tables are no longer the applied version and what is tracked: should the zone come back, all rows are compared.

@@ -142,8 +142,33 @@ extension LocalTransaction {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE dataset = ?", arguments: [schema.name])
     }
 
-    /// Runs `body` without its changes being noted: they come from a version.
-    package func importing<T>(_ body: () throws -> T) throws -> T {
+    /// Runs `body` without its changes being noted: they come from a version. Then an application's triggers see what differs (``TriggerReplay``).
+    ///
+    /// - Parameters:
+    ///   - schemas: all datasets of the database.
+    ///   - settle: changes tables that are not synced; runs last.
+    package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
+        try unnoted {
+            let triggers = try ApplicationTriggers(db)
+            guard triggers.isEmpty else { return try TriggerReplay(self, schemas, triggers).run(noting: false, then: settle, body) }
+            let result = try body()
+            try settle()
+            return result
+        }
+    }
+
+    /// Runs `body`, whose changes are this device's own: what differs in the end is noted as changed now.
+    ///
+    /// Where the application has triggers they see the difference alone, as in an import.
+    package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
+        let triggers = try ApplicationTriggers(db)
+        guard triggers.isEmpty else { return try unnoted { try TriggerReplay(self, schemas, triggers).run(noting: true, then: settle, body) } }
+        let result = try body()
+        try settle()
+        return result
+    }
+
+    private func unnoted<T>(_ body: () throws -> T) throws -> T {
         guard try db.hasTable("snapsync_importing") else { return try body() }
         try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
         let result = try body()

@@ -199,21 +199,23 @@ extension Device {
     /// Lets entities come back at a publisher, where no import does it. Returns what there is to say.
     func returnSetAside() throws -> [String] {
         guard try database.read({ try $0.hasSetAside() }) else { return [] }
-        let ledger = ImportLedger(database: database.path, datasets: settings.datasets, now: now())
         do {
-            try database.write { transaction in
-                try transaction.foldNotes(of: settings.datasets)
-                ledger.parents = try ParentKeeper(transaction, datasets: settings.datasets, publishes: true)
-                let keeper = try ForeignKeyKeeper(transaction, datasets: settings.datasets)
-                try transaction.importing {
-                    try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
-                    try keeper.settle()
+            return try database.withoutRollbacks {
+                let ledger = ImportLedger(database: database.path, datasets: settings.datasets, now: now())
+                let notices = try database.write { transaction in
+                    try transaction.foldNotes(of: settings.datasets)
+                    ledger.parents = try ParentKeeper(transaction, datasets: settings.datasets, publishes: true)
+                    let keeper = try ForeignKeyKeeper(transaction, datasets: settings.datasets)
+                    try transaction.importing(settings.datasets, then: keeper.settle) {
+                        try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
+                    }
+                    try transaction.endKeeping()
+                    return transaction.triggerNotices
                 }
-                try transaction.endKeeping()
+                return ledger.sentences + notices
             }
         } catch let error as LocalStoreError where error.code == .foreignKeyViolated {
             return ["rows that were set aside stay so, for a row that would have to give way is needed: \(error.place): \(error.reason)"]
         }
-        return ledger.sentences
     }
 }

@@ -63,10 +63,11 @@ struct MailboxRound: Sendable {
             }
             return message
         }
-        if !incoming.isEmpty { try apply(incoming.sorted(by: Self.comesBefore), at: now) }
+        let notices = try incoming.isEmpty ? [] : apply(incoming.sorted(by: Self.comesBefore), at: now)
         var outcome = try SyncError.at(.read) {
             try device.database.read { Outcome(asksForFullSync: try $0.inbox(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue }) }
         }
+        outcome.warnings += notices
         if setAside > 0 {
             outcome.warnings.append("\(setAside) message\(setAside == 1 ? "" : "s") in the mailbox \(setAside == 1 ? "was" : "were") set aside; snapsync messages says why")
         }
@@ -89,34 +90,39 @@ struct MailboxRound: Sendable {
         return left.instant == right.instant ? left.name.id < right.name.id : left.instant < right.instant
     }
 
-    /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
-    private func apply(_ messages: [IncomingMessage], at now: Instant) throws {
+    /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one. Returns what triggers did not do.
+    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> [String] {
+        func write(_ messages: [IncomingMessage]) throws -> [String] {
+            try SyncError.at(.apply) { try device.database.withoutRollbacks { try device.database.write { try apply(messages, at: now, in: $0) } } }
+        }
         do {
-            try SyncError.at(.apply) { try device.database.write { try apply(messages, at: now, in: $0) } }
+            return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
+            var notices: [String] = []
             for message in messages {
                 do {
-                    try SyncError.at(.apply) { try device.database.write { try apply([message], at: now, in: $0) } }
+                    notices += try write([message])
                 } catch let error as SyncError where error.code == .dataRefused {
                     try SyncError.at(.apply) { try device.database.write { try note(message, .refused(error.reason), at: now, in: $0) } }
                 }
             }
+            return notices
         }
     }
 
-    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws {
+    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> [String] {
         try transaction.prepareMailbox()
         try transaction.foldNotes(of: device.settings.datasets)
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, now: now)
-        try transaction.importing {
-            let deletes = messages.contains { $0.message.type.isDeletion }
-            let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
+        let deletes = messages.contains { $0.message.type.isDeletion }
+        let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
+        try transaction.importing(device.settings.datasets, then: { try keeper?.settle() }) {
             for message in messages where try !transaction.hasHeard(message.name.id) {
                 let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
                 try note(message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), at: now, in: transaction)
             }
-            try keeper?.settle()
         }
+        return transaction.triggerNotices
     }
 
     private func note(_ message: IncomingMessage, _ outcome: MessageApplier.Outcome, at now: Instant, in transaction: LocalTransaction) throws {

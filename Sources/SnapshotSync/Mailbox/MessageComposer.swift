@@ -101,7 +101,9 @@ struct MessageComposer: Sendable {
             guard let final = changes.last else { return }
             let base = try await AppliedEntities(device: device, version: version)
                 .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
-            try SyncError.at(.read) { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+            try SyncError.at(.read) {
+                try device.database.withoutRollbacks { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+            }
             last = final.key
         }
     }
@@ -157,7 +159,7 @@ struct MessageComposer: Sendable {
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
-                    try transaction.importing { try transaction.setTexts([index: base.texts[index]], of: change.key, in: schema) }
+                    try transaction.importing(device.settings.datasets) { try transaction.setTexts([index: base.texts[index]], of: change.key, in: schema) }
                 }
                 try transaction.forget(change, of: schema)
                 continue

@@ -19,7 +19,9 @@ struct FileImporter: Sendable {
     let acceptsOlder: Bool
     let progress: ProgressHandler?
 
-    func run(_ path: String) throws -> ImportReport {
+    func run(_ path: String) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path) } }
+
+    private func runOnce(_ path: String) throws -> ImportReport {
         guard let file = FileHandle(forReadingAtPath: path) else {
             throw SyncError(.nothingThere, step: .fetch, at: path, "the file cannot be opened", hint: "check the path given with --file")
         }
@@ -37,19 +39,21 @@ struct FileImporter: Sendable {
         // The view is named for the file, not for the folders that it happens to lie in.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
         // At a writer the file's rows are a change of its own, noted and published like any other.
-        let dataset = try database.write { transaction in
-            guard role == .reader else { return try apply(container, from: path, view: nil, in: transaction) }
-            return try transaction.importing { try apply(container, from: path, view: view, in: transaction) }
+        let (dataset, notices) = try database.write { transaction in
+            var keeper: ForeignKeyKeeper?
+            func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
+            func replace() throws -> DatasetState { try apply(container, from: path, view: view, &keeper, in: transaction) }
+            let dataset = try role == .reader ? transaction.importing(schemas, then: settle, replace) : transaction.changing(schemas, then: settle, replace)
+            return (dataset, transaction.triggerNotices)
         }
         return ImportReport(
             applied: true, version: nil,
             datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil, changeFiles: nil)],
-            view: view, warnings: dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"])
+            view: view, warnings: (dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
     }
 
-    private func apply(_ container: ContainerReader, from path: String, view: String?, in transaction: LocalTransaction) throws -> DatasetState {
+    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyKeeper?, in transaction: LocalTransaction) throws -> DatasetState {
         var applier: EntityApplier?
-        var keeper: ForeignKeyKeeper?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
             try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: database.path)
@@ -73,7 +77,6 @@ struct FileImporter: Sendable {
             // An empty dataset replaces what is there, too.
             if applier == nil { applier = try begin(schema) }
             try transaction.checkCount(of: schema, is: applier?.count ?? 0)
-            try keeper?.settle()
             let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: applier?.count ?? 0, unknownFields: unknown.sorted())
             if role != nil { try note(state, view: view, path, in: transaction) }
             return state

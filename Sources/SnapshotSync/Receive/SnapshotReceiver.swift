@@ -185,18 +185,21 @@ struct SnapshotReceiver: Sendable {
     private func replace(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail
     ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
-        let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
-        do {
-            return (try replace(incoming, local, token: token, view: view, mail, ledger), ledger.sentences)
-        } catch {
-            ledger.discard()
-            throw error
+        try device.database.withoutRollbacks {
+            let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
+            do {
+                let replaced = try replace(incoming, local, token: token, view: view, mail, ledger)
+                return (replaced.datasets, ledger.sentences + replaced.notices)
+            } catch {
+                ledger.discard()
+                throw error
+            }
         }
     }
 
     private func replace(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger
-    ) throws -> [IncomingDataset.Outcome] {
+    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
         let changes = local.news?.changes
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
@@ -232,11 +235,10 @@ struct SnapshotReceiver: Sendable {
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
-            let replaced = try transaction.importing {
+            let replaced = try transaction.importing(device.settings.datasets, then: keeper.settle) {
                 try merging.begin(incoming)
                 let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
                 try merging.settle(incoming, changes)
-                try keeper.settle()
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
@@ -249,7 +251,7 @@ struct SnapshotReceiver: Sendable {
             try device.noteSuccess(.import, in: transaction)
             if token != nil { try device.nextNonce(in: transaction) }
             try ledger.finish()
-            return replaced
+            return (replaced, transaction.triggerNotices)
         }
     }
 

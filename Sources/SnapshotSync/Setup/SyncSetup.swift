@@ -82,6 +82,8 @@ public struct SetupReport: Sendable, Encodable {
     public let cloudMade: Bool
     /// Whether sync is on.
     public let isEnabled: Bool
+    /// The application's triggers of the tables that travel, and what becomes of them at an import.
+    public let triggers: [TriggerReport]
 }
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -98,6 +100,7 @@ enum SyncSetup {
         do {
             if request.role == .peer { try ReplicatedFolder.refuse(request.cloud) }
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
+            try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             let zone = ZoneID(request.zone)
@@ -130,9 +133,10 @@ enum SyncSetup {
                 return try database.journalMode()
             }
             let isEnabled = try setUpGate(request, database, madeZone ? beginning : nil)
+            let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map { TriggerReport($0, datasets: datasets) }
             return SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled)
+                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled, triggers: triggers)
         } catch {
             // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
             if isNew, !hasBegun { database.remove() }
@@ -187,6 +191,18 @@ enum SyncSetup {
                 if request.role == .reader { try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database) }
             }
             return made
+        }
+    }
+
+    /// An import cannot write a table whose indexes, checks or computed columns need what only the application registers with SQLite.
+    private static func refuseUnwritable(_ request: SetupRequest, _ datasets: [DatasetSchema]) throws {
+        let survey = try SyncError.at(.open) { try TriggerSurvey(path: request.database, datasets) }
+        for schema in datasets {
+            guard let reason = survey.unwritable[schema.name], request.role != .writer || survey.needsForKeys[schema.name] != nil else { continue }
+            throw SyncError(
+                .refused, step: .open, at: "\(request.database), table \(schema.table)",
+                "dataset \(schema.name): the table cannot be written without the application: SQLite says \(survey.needsForKeys[schema.name] ?? reason)",
+                hint: "rebuild the table, or its index, without what only the application registers; or leave the table out of the dataset file")
         }
     }
 

@@ -22,7 +22,7 @@ public struct RestoreReport: Sendable, Encodable {
     /// The version that was here before; nil if there was none.
     public let versionBefore: Int?
     /// What deserves attention, in words.
-    public let warnings: [String]
+    public internal(set) var warnings: [String]
 
     /// Whether any row was changed.
     public var hasChanged: Bool { datasets.contains { $0.added + $0.changed + $0.removed > 0 } }
@@ -60,19 +60,23 @@ struct StateRestorer: Sendable {
         let (found, notes) = (restorers, warnings)
         return try await WorkerThreads.run {
             try SyncError.at(.apply) {
-                try device.database.write { transaction in
-                    try before.verify(transaction)
-                    let differences = try found.map { try $0.differences(transaction) }
-                    let report = RestoreReport(
-                        restored: source.name, version: source.version,
-                        datasets: zip(found, differences).map { .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count) },
-                        keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
-                    guard report.hasChanged else { return report }
-                    let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
-                    for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
-                    try keeper.settle()
-                    try before.record(transaction)
-                    return report
+                try device.database.withoutRollbacks {
+                    try device.database.write { transaction in
+                        try before.verify(transaction)
+                        let differences = try found.map { try $0.differences(transaction) }
+                        var report = RestoreReport(
+                            restored: source.name, version: source.version,
+                            datasets: zip(found, differences).map { .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count) },
+                            keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
+                        guard report.hasChanged else { return report }
+                        let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
+                        try transaction.changing(device.settings.datasets, then: keeper.settle) {
+                            for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
+                        }
+                        report.warnings += transaction.triggerNotices
+                        try before.record(transaction)
+                        return report
+                    }
                 }
             }
         }

@@ -120,6 +120,6 @@ struct InitCommand: AsyncParsableCommand {
         if report.journalMode != "wal" {
             lines.append("  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'")
         }
-        return lines
+        return lines + report.triggers.map { "  \($0.sentence)" }
     }
 }

@@ -92,7 +92,7 @@ import Testing
 
     @Test func importsAreNotNoted() throws {
         try database.write { transaction in
-            try transaction.importing { _ = try transaction.replaceAll(of: schema) }
+            try transaction.importing([schema]) { _ = try transaction.replaceAll(of: schema) }
         }
         #expect(try changes().count == 0)
         try run("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)")
@@ -103,7 +103,7 @@ import Testing
         struct Failure: Error {}
         #expect(throws: Failure.self) {
             try database.write { transaction in
-                try transaction.importing {
+                try transaction.importing([schema]) {
                     _ = try transaction.replaceAll(of: schema)
                     throw Failure()
                 }

@@ -5,7 +5,7 @@ import SnapshotModel
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         [integrity(database)] + journal(database) + database.datasets.flatMap { one in
-            table(one, database) + [triggers(one, database)] + unknownFields(one, database) + setAside(one, database)
+            table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
         } + foreignKeys(database)
     }
 
@@ -61,6 +61,30 @@ enum DatabaseChecks {
                 "triggers", .tryAgainLater, "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table", means: "changes are not noted now; \(loss)",
                 do: "run: snapsync sync --db \(database.path), which puts them in again")
         }
+    }
+
+    private static func applicationTriggers(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
+        var findings: [DoctorReport.Finding] = []
+        if let reason = one.unwritable {
+            findings.append(.notice(
+                "applicationTriggers", "the table \(one.schema.table) cannot be written without the application (\(reason))", means: "restore and undo fail here",
+                do: "rebuild the table, or its index, without what only the application registers"))
+        }
+        switch one.applicationTriggers {
+        case .failure(let error): findings.append(.error("applicationTriggers", error, means: "what the application's triggers do at an import is not known"))
+        case .success(let triggers):
+            for trigger in triggers {
+                guard trigger.isRestricted else {
+                    findings.append(.ok("applicationTriggers", trigger.sentence))
+                    continue
+                }
+                findings.append(.notice(
+                    "applicationTriggers", trigger.sentence,
+                    means: trigger.runs ? "the device that made a change has run the trigger; what it wrote into synced tables comes with the version" : "tables that are not synced and that the trigger fills do not follow an import",
+                    do: trigger.runs ? nil : "bring such tables up to date from the application after an import"))
+            }
+        }
+        return findings
     }
 
     private static func unknownFields(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {

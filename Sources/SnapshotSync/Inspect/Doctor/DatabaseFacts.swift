@@ -21,6 +21,10 @@ struct DatabaseFacts: Sendable {
         /// How many entities were set aside, by the reason's name.
         let setAside: DoctorFacts.Look<[String: Int]>
         let unknownFields: [String]
+        /// The application's triggers of the table.
+        let applicationTriggers: DoctorFacts.Look<[TriggerReport]>
+        /// Why the table cannot be written without the application; nil if it can.
+        let unwritable: String?
     }
 
     init(_ database: LocalDatabase, _ settings: SyncSettings) {
@@ -36,11 +40,14 @@ struct DatabaseFacts: Sendable {
             try database.read { DanglingReport(try $0.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
         }
         let states = (try? database.read { try $0.datasetStates() }) ?? []
+        let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
         datasets = settings.datasets.map { schema in
             Dataset(
                 schema: schema, shape: look { try database.read { try $0.checkTable(of: schema) } }, isTracking: look { try database.read { try $0.isTracking([schema]) } },
                 setAside: look { try database.read { Dictionary(grouping: try $0.setAsideEntities(of: schema), by: \.reason.name).mapValues(\.count) } },
-                unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [])
+                unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
+                applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
+                unwritable: (try? survey.get())?.unwritable[schema.name])
         }
     }
 }

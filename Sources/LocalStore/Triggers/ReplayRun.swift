@@ -1,0 +1,154 @@
+import GRDB
+import GRDBSQLite
+import SnapshotModel
+
+/// Makes the changes of some tables once more, each row by a statement of its own, with the triggers on.
+final class ReplayRun {
+    /// The temporary table of which a row permits one change of one row.
+    static let permission = "snapsync_permission"
+
+    /// A change that could not be made yet.
+    struct Failed {
+        let table: Int
+        let change: TableImage.Change
+        fileprivate var cause: Cause
+    }
+
+    fileprivate struct Cause: Hashable {
+        let table: String
+        let trigger: String?
+        let message: String
+        let isUnique: Bool
+    }
+
+    private let transaction: LocalTransaction
+    private let db: Database
+    private let images: [TableImage]
+    private let trace: TriggerTrace
+    private var statements: [Int: [TableImage.Change.Kind: Result<Statement, DatabaseError>]] = [:]
+    private let texts: [(name: String, table: String, sql: String)]
+    private lazy var begin = try? (db.makeStatement(sql: "SAVEPOINT snapsync_row"), db.makeStatement(sql: "RELEASE snapsync_row"), db.makeStatement(sql: "INSERT INTO temp.\(Self.permission) VALUES(1)"))
+
+    init(_ transaction: LocalTransaction, _ images: [TableImage]) {
+        self.transaction = transaction
+        db = transaction.db
+        self.images = images
+        trace = TriggerTrace(transaction.db)
+        texts = (try? ApplicationTriggers.texts(transaction.db)) ?? []
+    }
+
+    /// Makes all changes, children's deletions before parents' and parents' arrivals before children's.
+    ///
+    /// - Returns: those that cannot be made while triggers run.
+    func run() throws -> [Failed] {
+        var failed: [Failed] = []
+        for index in images.indices.reversed() { try images[index].forEachDeletion { try make($0, index, &failed) } }
+        for index in images.indices { try images[index].forEachArrival { try make($0, index, &failed) } }
+        // Values of UNIQUE columns move from row to row, and triggers ask for other rows: what failed is tried again, backwards first.
+        try again(&failed, times: 3)
+        // Rows that exchange their values, or pass them on in a long row, make room by values that nobody has. Then one pass is enough.
+        for one in failed where one.cause.isUnique { try stepAside(one) }
+        try again(&failed, times: 16)
+        return failed
+    }
+
+    private func again(_ failed: inout [Failed], times: Int) throws {
+        for _ in 0..<times where !failed.isEmpty {
+            var rest: [Failed] = []
+            for one in failed.reversed() { try make(one.change, one.table, &rest) }
+            let isDone = rest.count == failed.count
+            failed = rest
+            if isDone { return }
+        }
+    }
+
+    private func make(_ change: TableImage.Change, _ table: Int, _ failed: inout [Failed]) throws {
+        if let cause = try attempt(change.row, table, statement(change.kind, table)) { failed.append(Failed(table: table, change: change, cause: cause)) }
+    }
+
+    /// Gives a row other values in its unique columns for the time being, where that can be done.
+    private func stepAside(_ one: Failed) throws {
+        guard case .update(let columns) = one.change.kind, let sql = images[one.table].stepAside(columns) else { return }
+        _ = try attempt(one.change.row, one.table, prepare(sql))
+    }
+
+    /// Runs one statement, which must change one row. Returns why it did not; then nothing of it is left.
+    private func attempt(_ row: Int64, _ table: Int, _ statement: Result<Statement, DatabaseError>) throws -> Cause? {
+        let name = images[table].schema.table
+        guard let begin else { throw DatabaseError(resultCode: .SQLITE_ERROR, message: "no savepoint can be made") }
+        do {
+            let statement = try statement.get()
+            try begin.0.execute()
+            trace.begin()
+            try begin.2.execute()
+            try statement.execute(arguments: [row])
+            guard db.changesCount == 1 else { throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "it left the row as it was") }
+            try begin.1.execute()
+            return nil
+        } catch let error as DatabaseError where error.isOfTriggers {
+            let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+            if case .failure = statement { return Cause(table: name, trigger: culprit(message, name), message: message, isUnique: false) }
+            guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
+                transaction.silenced.add(name.asciiLowercased, "the trigger \(trace.last ?? "?") rolls the whole import back (\(message))")
+                throw TriggerRollback()
+            }
+            // A statement that SQLite had to compile again is not traced; its triggers' messages are.
+            let last = trace.last ?? speaker(of: message)
+            try db.execute(sql: "ROLLBACK TO snapsync_row; RELEASE snapsync_row")
+            let isUnique = [.SQLITE_CONSTRAINT_UNIQUE, .SQLITE_CONSTRAINT_PRIMARYKEY, .SQLITE_CONSTRAINT_ROWID].contains(error.extendedResultCode)
+            return Cause(table: name, trigger: last, message: message, isUnique: isUnique)
+        }
+    }
+
+    private func statement(_ kind: TableImage.Change.Kind, _ table: Int) -> Result<Statement, DatabaseError> {
+        if let known = statements[table]?[kind] { return known }
+        let made = prepare(images[table].sql(kind))
+        // Rows may differ in any selection of their columns.
+        if statements[table]?.count ?? 0 >= 64 { statements[table] = nil }
+        statements[table, default: [:]][kind] = made
+        return made
+    }
+
+    private func prepare(_ sql: String) -> Result<Statement, DatabaseError> {
+        do {
+            return .success(try db.makeStatement(sql: sql))
+        } catch let error as DatabaseError {
+            return .failure(error)
+        } catch {
+            return .failure(DatabaseError(resultCode: .SQLITE_ERROR, message: "\(error)"))
+        }
+    }
+
+    /// The trigger that says a message with RAISE.
+    private func speaker(of message: String) -> String? { texts.first { $0.sql.contains("'\(message.replacing("'", with: "''"))'") }?.name }
+
+    /// The trigger that SQLite could not compile: one that uses what the message names last.
+    private func culprit(_ message: String, _ table: String) -> String? {
+        guard let name = message.split(separator: " ").last?.split(separator: ".").last?.lowercased() else { return nil }
+        let users = texts.filter { $0.sql.lowercased().contains(name) }
+        return (users.first { $0.table.asciiLowercased == table.asciiLowercased } ?? users.first)?.name
+    }
+
+    /// Makes changes past all triggers, which must be off.
+    func force(_ failed: [Failed]) throws {
+        // All that goes first: what comes may need its values.
+        for step in 0..<2 {
+            for one in failed {
+                let sql = images[one.table].forcing(one.change.kind)
+                guard step < sql.count else { continue }
+                try db.cachedStatement(sql: sql[step]).execute(arguments: [one.change.row])
+            }
+        }
+    }
+
+    /// What there is to say about changes that were forced, a sentence for each cause.
+    func notices(_ failed: [Failed]) -> [String] {
+        var counts: [Cause: Int] = [:]
+        for one in failed { counts[one.cause, default: 0] += 1 }
+        return counts.map { cause, count in
+            let rows = count == 1 ? "1 row" : "\(count) rows"
+            let what = cause.trigger.map { "the trigger \($0) failed (\(cause.message))" } ?? "triggers could not run (\(cause.message))"
+            return "\(cause.table): \(what) for \(rows); the import changed \(count == 1 ? "it" : "them") with triggers off, so what the table's triggers do for \(count == 1 ? "it" : "them") was not done"
+        }.sorted()
+    }
+}

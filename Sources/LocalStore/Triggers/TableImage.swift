@@ -1,0 +1,207 @@
+import GRDB
+import SnapshotModel
+
+/// What the rows of one table were before an import touched them, and what they are after it.
+///
+/// Kept in two temporary tables, the rows before by temporary triggers, which run while the application's are off. Costs a row for each row
+/// that is touched, on disk. Rows that come out as they were are forgotten.
+struct TableImage {
+    let schema: DatasetSchema
+    let columns: [String]
+    /// Columns that are unique, by position in `columns`, each with whether it may be NULL.
+    let unique: [Int: Bool]
+    let before: String
+    let after: String
+    private let db: Database
+    private let table: String
+    private let key: String
+    /// The name of the rowid, for tables whose rows have one that is no column; it stays where the row does.
+    private let rowid: String?
+    private let keyType: String
+
+    /// Prepares the tables and begins to keep the rows.
+    init(_ db: Database, _ schema: DatasetSchema, number: Int) throws {
+        self.db = db
+        self.schema = schema
+        table = "main." + schema.table.sqlIdentifier
+        key = schema.key.column.sqlIdentifier
+        before = "snapsync_before_\(number)"
+        after = "snapsync_after_\(number)"
+        let info = try Row.fetchAll(db, sql: "SELECT name, type, pk, \"notnull\" FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
+        let shape = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table])
+        let hasNoRowid: Bool = shape?[0] ?? false, isStrict: Bool = shape?[1] ?? false
+        columns = info.map { $0[0] }
+        let names = Set(columns.map(\.asciiLowercased))
+        let primary = info.filter { $0[2] as Int > 0 }
+        let hasAlias = primary.count == 1 && (primary[0][1] as String).asciiLowercased == "integer"
+        rowid = hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
+        let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.key.column.asciiLowercased }?[1] ?? ""
+        // Compared as the table's own key is, so that indexes serve.
+        keyType = ColumnAffinity(declared: declared, isStrict: isStrict).name
+        let parts = try String.fetchAll(
+            db, sql: "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL", arguments: [schema.table])
+        var unique: [Int: Bool] = [:]
+        for (index, row) in info.enumerated() where parts.contains(row[0]) || row[2] as Int > 0 { unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0 }
+        self.unique = unique
+        try open()
+    }
+
+    private func list(_ prefix: String = "") -> String { columns.indices.map { "\(prefix)c\($0)" }.joined(separator: ", ") }
+    private func names(_ prefix: String = "") -> String { columns.map { "\(prefix)\($0.sqlIdentifier)" }.joined(separator: ", ") }
+
+    private func open() throws {
+        try db.execute(sql: """
+            CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
+            CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
+            """)
+        let old = "OLD.\(key), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
+        for event in ["DELETE", "UPDATE"] {
+            try db.execute(sql: """
+                CREATE TEMP TRIGGER \(before)_\(event) BEFORE \(event) ON \(table)
+                WHEN OLD.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = OLD.\(key)) BEGIN INSERT INTO \(before) VALUES(\(old)); END
+                """)
+        }
+        try db.execute(sql: """
+            CREATE TEMP TRIGGER \(before)_INSERT AFTER INSERT ON \(table)
+            WHEN NEW.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = NEW.\(key)) BEGIN INSERT INTO \(before)(k, had) VALUES(NEW.\(key), 0); END
+            """)
+    }
+
+    /// Stops keeping rows and takes those that are there now. What remains are the rows that differ.
+    func close() throws {
+        for event in ["DELETE", "UPDATE", "INSERT"] { try db.execute(sql: "DROP TRIGGER temp.\(before)_\(event)") }
+        try db.execute(sql: """
+            INSERT INTO temp.\(after) SELECT t.\(key), \(rowid.map { "t.\($0)" } ?? "NULL"), \(names("t.")) FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k;
+            DELETE FROM temp.\(before) AS b WHERE had = 0 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k)
+                OR had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND a.rid IS b.rid AND \(same("a.", "b.")));
+            DELETE FROM temp.\(after) AS a WHERE NOT EXISTS (SELECT 1 FROM temp.\(before) b WHERE b.k = a.k);
+            """)
+    }
+
+    /// Puts the rows back that were there before. The application's triggers must be off.
+    func restore() throws {
+        try db.execute(sql: """
+            DELETE FROM \(table) WHERE \(key) IN (SELECT k FROM temp.\(before));
+            INSERT INTO \(table)(\(rowid.map { "\($0), " } ?? "")\(names())) SELECT \(rowid == nil ? "" : "rid, ")\(list()) FROM temp.\(before) WHERE had = 1;
+            """)
+    }
+
+    /// Whether the rows are those that the import left.
+    func isAsImported() throws -> Bool {
+        let rows = columns.map { "t.\($0.sqlIdentifier)" }
+        let same = vector(columns.indices.map { "a.c\($0)" }) + " IS " + vector(rows)
+        return try Bool.fetchOne(
+            db, sql: """
+                SELECT NOT EXISTS (SELECT 1 FROM temp.\(after) a LEFT JOIN \(table) t ON t.\(key) = a.k WHERE t.\(key) IS NULL OR NOT (\(same)))
+                    AND NOT EXISTS (SELECT 1 FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k WHERE NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k))
+                """) ?? false
+    }
+
+    func drop() throws { try db.execute(sql: "DROP TABLE temp.\(before); DROP TABLE temp.\(after)") }
+
+    /// The condition that two rows have the same values, storage classes and signs of zero.
+    private func same(_ one: String, _ other: String) -> String {
+        vector(columns.indices.map { "\(one)c\($0)" }) + " IS " + vector(columns.indices.map { "\(other)c\($0)" })
+    }
+
+    private func vector(_ values: [String]) -> String { "(" + values.map { "\($0), \(Self.storage($0))" }.joined(separator: ", ") + ")" }
+
+    private static func storage(_ value: String) -> String { "CASE WHEN typeof(\(value)) = 'real' AND \(value) = 0.0 THEN quote(\(value)) ELSE typeof(\(value)) END" }
+
+    private func differs(_ index: Int) -> String { "(b.c\(index) IS NOT a.c\(index) OR \(Self.storage("b.c\(index)")) <> \(Self.storage("a.c\(index)")))" }
+}
+
+// The changes, row by row, as an application would make them.
+extension TableImage {
+    /// One row's change.
+    struct Change: Hashable {
+        enum Kind: Hashable {
+            case delete
+            case insert
+            /// These columns change, by position.
+            case update([Int])
+        }
+        let kind: Kind
+        /// The row's number in the temporary table: ``before`` for a deletion, else ``after``.
+        let row: Int64
+    }
+
+    /// Calls `body` with every row that goes.
+    func forEachDeletion(_ body: (Change) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let rows = try Int64.fetchAll(
+                db.cachedStatement(sql: "SELECT rowid FROM temp.\(before) b WHERE rowid > ? AND had = 1 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k) ORDER BY rowid LIMIT 512"),
+                arguments: [last])
+            for row in rows { try body(Change(kind: .delete, row: row)) }
+            guard let end = rows.last else { return }
+            last = end
+        }
+    }
+
+    /// Calls `body` with every row that comes or changes, in the order in which the import put them in.
+    func forEachArrival(_ body: (Change) throws -> Void) throws {
+        let differences = columns.indices.map(differs).joined(separator: ", ")
+        var last: Int64 = 0
+        while true {
+            let rows = try Row.fetchAll(
+                db.cachedStatement(sql: "SELECT a.rowid, b.had, \(differences) FROM temp.\(after) a CROSS JOIN temp.\(before) b ON b.k = a.k WHERE a.rowid > ? ORDER BY a.rowid LIMIT 512"),
+                arguments: [last])
+            for row in rows {
+                let changed = columns.indices.filter { row[$0 + 2] as Bool }
+                if row[1] as Bool {
+                    // A row whose rowid alone would differ has its old one back by now.
+                    if !changed.isEmpty { try body(Change(kind: .update(changed), row: row[0])) }
+                } else {
+                    try body(Change(kind: .insert, row: row[0]))
+                }
+            }
+            guard let end = rows.last else { return }
+            last = end[0]
+        }
+    }
+
+    /// The statement that makes a kind of change, with the row's number as its parameter.
+    func sql(_ kind: Change.Kind) -> String {
+        switch kind {
+        case .delete: "DELETE FROM \(table) WHERE \(key) = (SELECT k FROM temp.\(before) WHERE rowid = ?1)"
+        case .insert: "INSERT INTO \(table)(\(names())) SELECT \(list()) FROM temp.\(after) WHERE rowid = ?1"
+        case .update(let changed):
+            """
+            UPDATE \(table) SET (\(changed.map { columns[$0].sqlIdentifier }.joined(separator: ", "))) = (SELECT \(changed.map { "c\($0)" }.joined(separator: ", ")) \
+            FROM temp.\(after) WHERE rowid = ?1) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)
+            """
+        }
+    }
+
+    /// The statement that gives the unique columns among those that change a value that no row has or will have; nil if none of them is unique.
+    func stepAside(_ changed: [Int]) -> String? {
+        let columns = changed.filter { unique[$0] != nil }
+        guard !columns.isEmpty else { return nil }
+        let values = columns.map { index in
+            let name = self.columns[index].sqlIdentifier
+            if unique[index] == true { return "\(name) = NULL" }
+            return "\(name) = CASE typeof(\(name)) WHEN 'integer' THEN (SELECT max(v) FROM (SELECT max(\(name)) AS v FROM \(table) UNION ALL SELECT max(c\(index)) FROM temp.\(after))) + 1 ELSE \(name) || ' ' || hex(randomblob(8)) END"
+        }
+        return "UPDATE \(table) SET \(values.joined(separator: ", ")) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)"
+    }
+
+    /// The two statements that put a row right past all triggers, in whatever state it is.
+    func forcing(_ kind: Change.Kind) -> [String] {
+        switch kind {
+        case .delete: [sql(.delete)]
+        case .insert, .update: ["DELETE FROM \(table) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)", sql(.insert)]
+        }
+    }
+
+    /// Notes every row that differs as changed now, by this device.
+    func note(id: Int64) throws {
+        let stamp = schema.timestampIndex.flatMap { index in columns.firstIndex { $0.asciiLowercased == schema.columns[index].column.asciiLowercased } }
+        try db.execute(
+            sql: """
+                INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)
+                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, k, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
+                FROM temp.\(before) b WHERE NOT (had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND \(same("a.", "b."))))
+                """, arguments: [id])
+    }
+}

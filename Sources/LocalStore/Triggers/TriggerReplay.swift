@@ -1,0 +1,157 @@
+import GRDB
+import GRDBSQLite
+import SnapshotModel
+
+/// Lets an application's triggers see what an import changes, and nothing else of how it is done.
+///
+/// The import itself runs with the triggers off, so that tables become what the version says whatever the triggers do. Then the rows that
+/// differ are put back as they were and changed once more with the triggers on: a deletion for each row that is gone, an UPDATE of the
+/// columns that differ for each row that stays, an insertion for each row that is new. What triggers write into tables that are not synced
+/// stays. What they write into synced tables is ignored, row by row, so that nothing has to be repaired afterwards.
+///
+/// A row whose triggers fail is changed with the triggers off, and a notice names the trigger. Where anything else fails, the tables are what
+/// the import made them, and a notice says that no trigger ran. Costs nothing where the database has no trigger of an application's.
+struct TriggerReplay {
+    private let transaction: LocalTransaction
+    private let schemas: [DatasetSchema]
+    private let triggers: ApplicationTriggers
+    private let toggle: TriggerSwitch
+    private var db: Database { transaction.db }
+
+    /// - Parameter schemas: all datasets of the database.
+    init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], _ triggers: ApplicationTriggers) {
+        self.transaction = transaction
+        self.schemas = schemas
+        self.triggers = triggers
+        toggle = TriggerSwitch(db: transaction.db)
+    }
+
+    /// Runs `body`, then the triggers, then `settle`, which changes tables that are not synced.
+    ///
+    /// - Parameter noting: whether what differs in the end is noted as changed by this device.
+    func run<T>(noting: Bool, then settle: () throws -> Void, _ body: () throws -> T) throws -> T {
+        let concerned = schemas.filter { !triggers.of($0).isEmpty }
+        let firing = Set(try concerned.filter { try fires($0) }.map(\.table))
+        let images = try schemas.filter { noting || firing.contains($0.table) }.enumerated().map { try TableImage(db, $1, number: $0) }
+        let result: T
+        if images.isEmpty, concerned.isEmpty {
+            result = try body()
+        } else {
+            result = try toggle.off {
+                // So that rows that REPLACE removes are kept, too.
+                let recursion = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
+                if !recursion { try db.execute(sql: "PRAGMA recursive_triggers = ON") }
+                defer { if !recursion { try? db.execute(sql: "PRAGMA recursive_triggers = OFF") } }
+                return try body()
+            }
+            for image in images { try image.close() }
+            if noting { for image in images { if let id = try transaction.trackingID(image.schema) { try image.note(id: id) } } }
+            let seen = images.filter { firing.contains($0.schema.table) }
+            if !seen.isEmpty { try replay(seen) }
+            for image in images { try image.drop() }
+        }
+        try self.settle(settle)
+        return result
+    }
+
+    private func fires(_ schema: DatasetSchema) throws -> Bool {
+        guard schema.triggers == .fire else { return false }
+        guard let reason = transaction.silenced.reason(schema.table.asciiLowercased) else { return true }
+        notice("\(reason); no trigger of \(schema.table) ran in this import")
+        return false
+    }
+
+    private func notice(_ text: String) { transaction.triggerNotices.append(text) }
+
+    // MARK: - The rows
+
+    private func replay(_ images: [TableImage]) throws {
+        do {
+            try inSavepoint {
+                try toggle.off { for image in images { try image.restore() } }
+                try guardTables()
+                let run = ReplayRun(transaction, images)
+                let failed = try run.run()
+                try unguardTables()
+                if !failed.isEmpty {
+                    try toggle.off { try run.force(failed) }
+                    for text in run.notices(failed) { notice(text) }
+                }
+                guard try images.allSatisfy({ try $0.isAsImported() }) else {
+                    throw DatabaseError(resultCode: .SQLITE_CONSTRAINT, message: "the rows were not what the import made them")
+                }
+            }
+        } catch let error as DatabaseError where error.isOfTriggers {
+            let names = images.flatMap { triggers.of($0.schema) }.joined(separator: ", ")
+            notice("the triggers \(names) could not run (\(error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")); the import is whole, what they do was not done")
+        }
+    }
+
+    private func inSavepoint(_ body: () throws -> Void) throws {
+        try db.execute(sql: "SAVEPOINT snapsync_replay")
+        do {
+            try body()
+            try db.execute(sql: "RELEASE snapsync_replay")
+        } catch {
+            if sqlite3_get_autocommit(db.sqliteConnection) == 0 { try db.execute(sql: "ROLLBACK TO snapsync_replay; RELEASE snapsync_replay") }
+            throw error
+        }
+    }
+
+    // MARK: - Tables that are not synced
+
+    private func settle(_ body: () throws -> Void) throws {
+        guard transaction.silenced.reason(TriggerRollback.otherTables) == nil else { return try toggle.off(body) }
+        let trace = TriggerTrace(db)
+        do {
+            try inSavepoint {
+                try guardTables()
+                try body()
+                try unguardTables()
+            }
+        } catch let error as DatabaseError where error.isOfTriggers {
+            let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
+            let name = trace.last.map { "the trigger \($0)" } ?? "a trigger"
+            guard sqlite3_get_autocommit(db.sqliteConnection) == 0 else {
+                transaction.silenced.add(TriggerRollback.otherTables, message)
+                throw TriggerRollback()
+            }
+            try toggle.off(body)
+            notice("\(name) failed (\(message)) where rows of an application's own tables followed a foreign key; they were changed with triggers off")
+        }
+    }
+
+    // MARK: - What keeps triggers from writing synced tables
+
+    /// The triggers of the temporary database run before those of the main one. The first statement that changes a row finds a permission,
+    /// and uses it up; what a trigger then does to a synced table finds none.
+    private func guardTables() throws {
+        try db.execute(sql: "CREATE TEMP TABLE \(ReplayRun.permission)(one INTEGER PRIMARY KEY)")
+        for (number, schema) in schemas.enumerated() {
+            for event in ["INSERT", "UPDATE", "DELETE"] {
+                try db.execute(sql: """
+                    CREATE TEMP TRIGGER snapsync_guard_\(number)_\(event) BEFORE \(event) ON main.\(schema.table.sqlIdentifier) BEGIN
+                    SELECT RAISE(IGNORE) WHERE NOT EXISTS (SELECT 1 FROM temp.\(ReplayRun.permission)); DELETE FROM \(ReplayRun.permission); END
+                    """)
+            }
+        }
+    }
+
+    private func unguardTables() throws {
+        for number in schemas.indices {
+            for event in ["INSERT", "UPDATE", "DELETE"] { try db.execute(sql: "DROP TRIGGER temp.snapsync_guard_\(number)_\(event)") }
+        }
+        try db.execute(sql: "DROP TABLE temp.\(ReplayRun.permission)")
+    }
+}
+
+extension DatabaseError {
+    /// Whether a trigger may be what failed, rather than the disk, the lock or the memory.
+    var isOfTriggers: Bool {
+        switch resultCode {
+        case .SQLITE_ERROR, .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG, .SQLITE_RANGE, .SQLITE_ABORT, .SQLITE_AUTH: true
+        case .SQLITE_CORRUPT: extendedResultCode == .SQLITE_CORRUPT_VTAB
+        default: false
+        }
+    }
+}

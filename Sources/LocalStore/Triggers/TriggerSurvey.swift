@@ -1,0 +1,192 @@
+import CSQLiteConfig
+import GRDB
+import GRDBSQLite
+package import SnapshotModel
+
+/// What SQLite says of an application's triggers before they run: which tables they write, and what they lack.
+///
+/// Statements that would write are compiled on a connection of their own that can only read, and none is run. Functions and collations
+/// that only the application registers are noted and given a stand-in, so that everything else is found, too.
+package struct TriggerSurvey: Sendable {
+    /// A trigger of a dataset's table.
+    package struct Trigger: Sendable, Hashable {
+        package let name: String
+        package let dataset: String
+        package let table: String
+        /// The tables that it writes, or that triggers of these write in turn; in order.
+        package let writes: [String]
+        /// What it needs and is not there; nil where it can run.
+        package let failure: String?
+    }
+
+    /// The application's triggers of the datasets' tables, by dataset and name.
+    package let triggers: [Trigger]
+    /// Why a dataset's table itself cannot be written without the application, by the dataset's name.
+    package let unwritable: [String: String]
+    /// The same where it is a unique index that needs a collation which is not there.
+    package let needsForKeys: [String: String]
+
+    /// Looks at a database.
+    ///
+    /// - Throws: ``LocalStoreError`` if it cannot be opened.
+    package init(path: String, _ schemas: [DatasetSchema]) throws {
+        let all = try LocalStoreError.translating(at: path) { try StatementCompiler(path: path).triggers() }
+        var writes: [String: Set<StatementCompiler.Write>] = [:]
+        var events: [String: Set<Int32>] = [:]
+        var unwritable: [String: String] = [:]
+        var keys: [String: String] = [:]
+        var needs: [String: String] = [:]
+        for schema in schemas {
+            let name = schema.table.sqlIdentifier
+            let columns = schema.columns.map { "\($0.column.sqlIdentifier) = \($0.column.sqlIdentifier)" }.joined(separator: ", ")
+            let statements = [
+                (SQLITE_INSERT, "INSERT INTO \(name) DEFAULT VALUES"), (SQLITE_DELETE, "DELETE FROM \(name)"), (SQLITE_UPDATE, "UPDATE \(name) SET \(columns)"),
+            ]
+            // A stand-in stays with its connection: each look has one of its own.
+            let table = try StatementCompiler(path: path, triggers: false)
+            for (_, sql) in statements { unwritable[schema.name] = unwritable[schema.name] ?? table.compile(sql).first?.reason }
+            if unwritable[schema.name] != nil { keys[schema.name] = try StatementCompiler(path: path).missingCollation(of: schema.table) }
+            let compiler = try StatementCompiler(path: path)
+            for (event, sql) in statements {
+                defer { for trigger in compiler.compiled { events[trigger, default: []].insert(event) } }
+                for lack in compiler.compile(sql) where lack.reason != unwritable[schema.name] {
+                    for trigger in all where trigger.sql.lowercased().contains(lack.name.lowercased()) { needs[trigger.name] = needs[trigger.name] ?? lack.reason }
+                }
+            }
+            writes.merge(compiler.writes) { $0.union($1) }
+        }
+        // Which statement a further trigger answers to is known of triggers of the datasets' tables; others may answer to any.
+        func reach(_ name: String, _ seen: inout Set<String>) -> Set<String> {
+            guard seen.insert(name).inserted else { return [] }
+            var tables: Set<String> = []
+            for write in writes[name] ?? [] {
+                tables.insert(write.table)
+                for next in all where next.table.asciiLowercased == write.table.asciiLowercased {
+                    let isOfDataset = schemas.contains { $0.table.asciiLowercased == next.table.asciiLowercased }
+                    if !isOfDataset || events[next.name]?.contains(write.event) == true { tables.formUnion(reach(next.name, &seen)) }
+                }
+            }
+            return tables
+        }
+        var found: [Trigger] = []
+        for schema in schemas {
+            for trigger in all where trigger.table.asciiLowercased == schema.table.asciiLowercased {
+                var seen: Set<String> = []
+                found.append(Trigger(name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name, &seen).sorted(), failure: needs[trigger.name]))
+            }
+        }
+        triggers = found
+        self.unwritable = unwritable
+        needsForKeys = keys
+    }
+}
+
+/// A connection that compiles statements and notes what they would write. Used on one thread.
+private final class StatementCompiler {
+    /// Something that a statement needs and that is not there.
+    struct Lack {
+        let name: String
+        let reason: String
+    }
+
+    /// A table that is written, and by which kind of statement, in SQLite's code of it.
+    struct Write: Hashable {
+        let table: String
+        let event: Int32
+    }
+
+    /// What each trigger writes itself, by the trigger's name.
+    private(set) var writes: [String: Set<Write>] = [:]
+    /// The triggers that the last statement would run.
+    private(set) var compiled: Set<String> = []
+    private var connection: OpaquePointer?
+    /// What got a stand-in, in SQLite's words.
+    private var substituted: Set<String> = []
+
+    init(path: String, triggers: Bool = true) throws {
+        let code = sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil)
+        guard code == SQLITE_OK, let connection else {
+            let error = DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
+            sqlite3_close(connection)
+            throw LocalStoreError(error, at: path)
+        }
+        sqlite3_busy_timeout(connection, 10_000)
+        // SAFETY: `self` outlives the connection, which `deinit` closes; SQLite calls while a statement is compiled.
+        sqlite3_set_authorizer(connection, { context, action, table, _, _, trigger in
+            guard let context, let trigger else { return SQLITE_OK }
+            Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: String(cString: trigger))
+            return SQLITE_OK
+        }, Unmanaged.passUnretained(self).toOpaque())
+        if !triggers { csqlite_enable_triggers(connection, 0) }
+    }
+
+    deinit { sqlite3_close(connection) }
+
+    private func note(_ action: Int32, _ table: UnsafePointer<CChar>?, in trigger: String) {
+        compiled.insert(trigger)
+        guard let table, [SQLITE_INSERT, SQLITE_UPDATE, SQLITE_DELETE].contains(action) else { return }
+        writes[trigger, default: []].insert(Write(table: String(cString: table), event: action))
+    }
+
+    /// The application's triggers of the main database.
+    func triggers() throws -> [(name: String, table: String, sql: String)] {
+        var statement: OpaquePointer?
+        let sql = "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"
+        var code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+        defer { sqlite3_finalize(statement) }
+        var found: [(String, String, String)] = []
+        func text(_ column: Int32) -> String { sqlite3_column_text(statement, column).map { String(cString: $0) } ?? "" }
+        while code == SQLITE_OK || code == SQLITE_ROW {
+            code = sqlite3_step(statement)
+            if code == SQLITE_ROW { found.append((text(0), text(1), text(2))) }
+        }
+        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) }) }
+        return found
+    }
+
+    /// What SQLite says of a unique index of a table whose collation it does not have; nil if there is none.
+    func missingCollation(of table: String) throws -> String? {
+        let sql = "SELECT DISTINCT x.coll FROM pragma_index_list(?1) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 ORDER BY 1"
+        var statement: OpaquePointer?
+        defer { sqlite3_finalize(statement) }
+        guard sqlite3_prepare_v2(connection, sql, -1, &statement, nil) == SQLITE_OK else { return nil }
+        sqlite3_bind_text(statement, 1, table, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+        while sqlite3_step(statement) == SQLITE_ROW {
+            guard let text = sqlite3_column_text(statement, 0) else { continue }
+            let name = String(cString: text)
+            if let lack = compile("SELECT 1 ORDER BY 'a' COLLATE \(name.sqlIdentifier)").first { return "\(lack.reason), by which a unique index compares" }
+        }
+        return nil
+    }
+
+    /// Compiles a statement. Returns what it needs and is not there.
+    func compile(_ sql: String) -> [Lack] {
+        var found: [Lack] = []
+        compiled = []
+        // Each attempt finds one more thing that is missing; a schema that lacks so many is not looked at further.
+        for _ in 0..<100 {
+            var statement: OpaquePointer?
+            let code = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
+            sqlite3_finalize(statement)
+            guard code != SQLITE_OK, let connection else { break }
+            let message = String(cString: sqlite3_errmsg(connection))
+            var name = message.split(separator: " ").last.map { String($0.split(separator: ".").last ?? $0) } ?? message
+            if name.hasSuffix("()") { name.removeLast(2) }
+            found.append(Lack(name: name, reason: message))
+            guard substitute(message, name) else { break }
+        }
+        return found
+    }
+
+    private func substitute(_ message: String, _ name: String) -> Bool {
+        guard substituted.insert(message).inserted else { return false }
+        // The second is said of what the schema names, a computed column or an index.
+        if message.hasPrefix("no such function: ") || message.hasPrefix("unknown function: ") {
+            return sqlite3_create_function_v2(connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK
+        }
+        if message.hasPrefix("no such collation sequence: ") {
+            return sqlite3_create_collation_v2(connection, name, SQLITE_UTF8, nil, { _, _, _, _, _ in 0 }, nil) == SQLITE_OK
+        }
+        return false
+    }
+}

@@ -1,0 +1,30 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+
+/// Notes which of the application's triggers began last on a connection: SQLite's own errors do not name it.
+final class TriggerTrace {
+    private let connection: OpaquePointer?
+    private(set) var last: String?
+
+    init(_ db: Database) {
+        connection = db.sqliteConnection
+        // SAFETY: `self` outlives the tracing, which `deinit` ends; SQLite calls on the connection's own thread.
+        sqlite3_trace_v2(connection, UInt32(SQLITE_TRACE_STMT), { _, context, _, text in
+            guard let context, let text else { return 0 }
+            let prefix: StaticString = "-- TRIGGER "
+            let characters = text.assumingMemoryBound(to: CChar.self)
+            guard prefix.withUTF8Buffer({ strncmp(characters, UnsafeRawPointer($0.baseAddress!).assumingMemoryBound(to: CChar.self), $0.count) }) == 0 else { return 0 }
+            let name = String(cString: characters + prefix.utf8CodeUnitCount)
+            if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
+            return 0
+        }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Forgets what was noted: another statement begins.
+    func begin() { last = nil }
+
+    func end() { sqlite3_trace_v2(connection, 0, nil, nil) }
+
+    deinit { end() }
+}
