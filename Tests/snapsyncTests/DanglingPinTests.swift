@@ -154,7 +154,7 @@ import Testing
         // The killed run had not come to its report either.
         try remove("\(Scene.zone)/devices/phone", scene)
         try scene.age()
-        try scene.succeed("prune --keep-last 1 --db phone.db")
+        try scene.succeed("prune --keep-last 5 --db phone.db")
         try FileManager.default.moveItem(atPath: scene.scratch.path("commit"), toPath: scene.scratch.path(commit))
         #expect(try scene.container(3) == third)
     }

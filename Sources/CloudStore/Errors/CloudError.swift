@@ -88,6 +88,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let conflict: RecordConflict?
     /// Under `userDeletedZone`: why the zone was deleted.
     public let zoneDeletion: ZoneDeletion?
+    /// Under `damaged`, for a commit that does not follow the one before it: the commit that it was made after.
+    package internal(set) var missingParent: ChangeToken?
 
     /// Makes an error.
     ///

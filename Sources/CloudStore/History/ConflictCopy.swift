@@ -14,13 +14,16 @@ public struct ConflictCopy: Hashable, Sendable {
     public let parent: String?
     public let device: String
     public let timestamp: Instant
+    /// Whether its author has published a later commit on top of the one that stands, and so has taken that one in.
+    public let authorHasGoneOn: Bool
 
-    public init(fileName: String, token: ChangeToken, parent: String?, device: String, timestamp: Instant) {
+    public init(fileName: String, token: ChangeToken, parent: String?, device: String, timestamp: Instant, authorHasGoneOn: Bool = false) {
         self.fileName = fileName
         self.token = token
         self.parent = parent
         self.device = device
         self.timestamp = timestamp
+        self.authorHasGoneOn = authorHasGoneOn
     }
 }
 
@@ -53,6 +56,21 @@ extension ZoneFolder {
     private func conflictCopy(_ name: String, _ number: Int, in commits: CloudFolder) throws -> ConflictCopy? {
         guard let bytes = try commits.bytes(of: name, limit: CommitDocument.byteLimit) else { return nil }
         let commit = try VerifiedCommit(bytes, number: number, of: history).commit
-        return ConflictCopy(fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp)
+        return ConflictCopy(
+            fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
+            authorHasGoneOn: try hasGoneOn(commit.device, from: number))
+    }
+
+    /// Whether a device has published one of the commits that follow the commit `number` under its plain name, link by link.
+    private func hasGoneOn(_ device: String, from number: Int) throws -> Bool {
+        guard let bytes = try commitBytes(number) else { return false }
+        var last = try VerifiedCommit(bytes, number: number, of: history).commit
+        while let bytes = try commitBytes(last.token.number + 1) {
+            let next = try VerifiedCommit(bytes, number: last.token.number + 1, of: history).commit
+            guard next.parent == last.token.hash else { return false }
+            if next.device == device { return true }
+            last = next
+        }
+        return false
     }
 }

@@ -19,20 +19,26 @@ extension CloudFolder {
     /// under both.
     func setAside(_ name: String, _ nonces: NonceSource) throws(CloudError) -> String? {
         let aside = DamagedName.make(name, nonces)
+        return try rename(name, to: aside) ? aside : nil
+    }
+
+    /// Gives a file another name that nothing has; durable on return. False if nothing has the old name.
+    @discardableResult
+    func rename(_ name: String, to newName: String) throws(CloudError) -> Bool {
         do throws(SystemFault) {
             do throws(SystemFault) {
-                try calls.renameWithoutReplacing(name, to: aside, in: descriptor.number)
+                try calls.renameWithoutReplacing(name, to: newName, in: descriptor.number)
             } catch {
                 guard error.isUnsupported, !error.isAbsence else { throw error }
-                try calls.link(name, as: aside, in: descriptor.number)
+                try calls.link(name, as: newName, in: descriptor.number)
                 try calls.synchronize(descriptor.number)
                 try calls.unlink(name, in: descriptor.number)
             }
         } catch {
-            guard !error.isAbsence else { return nil }
+            guard !error.isAbsence else { return false }
             throw error.error(at: place(name))
         }
         try synchronize()
-        return aside
+        return true
     }
 }

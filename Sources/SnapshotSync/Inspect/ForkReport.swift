@@ -37,7 +37,7 @@ extension SnapshotInspector {
                 forks.append(
                     ForkReport(
                         version: copy.token.number, device: copy.device, file: copy.fileName, timestamp: copy.timestamp.description,
-                        isHealed: try await stands(author, from: copy.token.number)))
+                        isHealed: copy.authorHasGoneOn ? true : try await stands(author, from: copy.token.number)))
             }
             return forks
         }

@@ -48,12 +48,19 @@ struct ForkFinder: Sendable {
         return nil
     }
 
-    /// The error, and where a conflict copy has to do with it, which.
+    /// The error, and where a conflict copy is the very commit that a later one was made after, which.
     static func explained(_ error: CloudError, _ copies: [ConflictCopy]) -> SyncError {
-        guard let copy = copies.first else { return SyncError(error, step: .fetch) }
+        guard let parent = error.missingParent, !copies.isEmpty else { return SyncError(error, step: .fetch) }
+        let what = "two devices published one number, and the commits under the plain names do not follow one another"
+        guard let copy = copies.first(where: { $0.token == parent }) else {
+            return SyncError(
+                .dataRefused, step: .fetch, at: error.place, "\(error.reason); that commit \(parent.number) lies nowhere in commits/",
+                hint: "\(what); if a sync tool is bringing files, wait for it; else run: snapsync doctor")
+        }
         return SyncError(
-            .dataRefused, step: .fetch, at: error.place, "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device)",
-            hint: "two devices published one number, and the commits under the plain names do not follow one another; if the later ones follow the copy, give it its plain name and keep the other one aside")
+            .dataRefused, step: .fetch, at: error.place, 
+            "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device), and the one that it was made after",
+            hint: "\(what); run: snapsync repair, which does what can be done by hand, too: give it its plain name and keep the other one aside")
     }
 }
 

@@ -4,7 +4,7 @@ public struct RepairReport: Sendable, Encodable {
     public struct Mended: Sendable, Encodable {
         /// Beneath the zone's directory.
         public let file: String
-        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`.
+        /// `commit`, `checkpoint`, `index`, `snapshot` or `changes`; `fork` for a commit that got its plain name back from another device's.
         public let kind: String
         /// Whether it was missing, not damaged.
         public let wasMissing: Bool
@@ -29,6 +29,9 @@ public struct RepairReport: Sendable, Encodable {
         /// What to do now.
         public let hint: String
     }
+
+    /// The ``Mended/kind`` of a commit in a fork whose commits were mixed.
+    public static let forkKind = "fork"
 
     public let dryRun: Bool
     public let zone: String

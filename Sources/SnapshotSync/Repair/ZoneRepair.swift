@@ -20,8 +20,16 @@ struct ZoneRepair: Sendable {
     /// - Throws: ``SyncError`` where the zone cannot be looked at or written; what is lost is in the report.
     func run() async throws -> RepairReport {
         var account = RepairAccount()
+        // The commits' order first: what they say of checkpoints and assets depends on which of them stand.
+        var fork = try await unmix(&account)
         var documents = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token) }
         try await replace(documents, &account)
+        if fork?.refusal != nil || fork == nil && !documents.isEmpty {
+            // A commit that was missing or damaged may be back.
+            fork = try await unmix(&account)
+            if let fork, let refusal = fork.refusal { account.lost.append(Self.undecided(fork, refusal)) }
+        }
+        documents += fork?.documents ?? []
         do {
             let newest = try await SyncError.at(.fetch) { try await MendedCloud(directory, documents).records(in: zone) }
             let pinned = newest.pins.map(\.checkpoint)
@@ -35,6 +43,28 @@ struct ZoneRepair: Sendable {
         }
         return RepairReport(dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost)
     }
+
+    /// Puts one chain back under the plain names, where two devices' commits stand mixed and it is certain which.
+    private func unmix(_ account: inout RepairAccount) async throws -> MixedFork? {
+        guard let fork = try await SyncError.at(.fetch, { try await directory.mixedFork(in: zone) }) else { return nil }
+        if !dryRun, !fork.moves.isEmpty { try await SyncError.at(.store) { try await directory.unmix(fork, in: zone) } }
+        account.checked += fork.moves.count
+        account.mended += fork.moves.map { move in
+            RepairReport.Mended(
+                file: Self.file(move.number), kind: RepairReport.forkKind, wasMissing: move.aside == nil, blocks: [],
+                sources: ["commits/\(move.copy.fileName), by \(move.copy.device)"], setAside: move.aside.map { "\(CloudNames.commits)/\($0)" })
+        }
+        return fork
+    }
+
+    private static func undecided(_ fork: MixedFork, _ refusal: String) -> RepairReport.Lost {
+        RepairReport.Lost(
+            file: file(fork.number), kind: RepairReport.forkKind, isMissing: false, versions: [fork.number], blocks: [],
+            reason: "it does not follow the commit before it, for two devices' commits are mixed, and it is not certain which of them stand: \(refusal)",
+            hint: "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, or put the commits that follow it aside by hand: docs/sync.md, \"A long fork\"")
+    }
+
+    private static func file(_ number: Int) -> String { "\(CloudNames.commits)/\(CloudNames.digits(number)).json" }
 
     private func replace(_ documents: [DamagedDocument], _ account: inout RepairAccount, pinned: [VersionPin] = []) async throws {
         for document in documents {

@@ -13,6 +13,7 @@ enum ZoneChecks {
     }
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        if let mixed = zone.mixed { return [Self.mixed(mixed, at: place)] }
         if case .failure(let error) = zone.state { return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")] }
         if case .failure(let error) = zone.commits { return [.error("commits", error, means: "the newest version can be read, older ones cannot")] }
         guard let newest = zone.newest else {
@@ -20,11 +21,26 @@ enum ZoneChecks {
         }
         var findings: [DoctorReport.Finding] = [.ok("commits", "version \(newest) is the newest, and the commits up to it follow one another")]
         if let rollback = zone.rollback {
+            let accept = "if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"
             findings.append(.error(
-                "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)", means: "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it",
-                do: "bring the newer copy back; if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"))
+                "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)",
+                means: zone.undecided == nil
+                    ? "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it" : "this database takes nothing from the directory as it is",
+                do: zone.undecided.map { "\($0); \(accept)" } ?? "bring the newer copy back; \(accept)"))
         }
         return findings
+    }
+
+    private static func mixed(_ fork: MixedFork, at place: String) -> DoctorReport.Finding {
+        let found = "commit \(fork.number) does not follow the one before it: two devices published the same numbers, and a tool that replicates folders mixed their commits"
+        let means = "no device imports them but one whose version they continue, and its sync finds nothing to do"
+        if let refusal = fork.refusal {
+            return .error("commits", .dataRefused, "\(found); \(refusal)", means: means, do: "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, then run: snapsync repair \(place)")
+        }
+        let copies = fork.moves.map { "commits/\($0.copy.fileName)" }
+        return .error(
+            "commits", .dataRefused, "\(found); the newest one stands on \(copies.joined(separator: ", "))", means: means,
+            do: "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(copies.count == 1 ? "that copy its plain name" : "those copies their plain names"); then run snapsync sync on every device")
     }
 
     private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
@@ -43,8 +59,10 @@ enum ZoneChecks {
         switch zone.forks {
         case .failure(let error): return [.error("forks", error, means: "whether two devices published one version is not known")]
         case .success(let forks):
+            // Of commits that stand mixed the one finding about all of them says what to do.
+            let told = forks.filter { fork in fork.isHealed || zone.mixed.map { fork.version < $0.number - 1 } ?? true }
             guard !forks.isEmpty else { return [.ok("forks", "no two devices published one version")] }
-            return forks.map { fork in
+            return told.map { fork in
                 fork.isHealed
                     ? .notice("forks", fork.sentence, means: "nothing of it is lost")
                     : .error("forks", .dataRefused, fork.sentence, means: "what \(fork.device) published then is not in the zone yet", do: "run snapsync sync on \(fork.device)")

@@ -18,7 +18,11 @@ struct ZoneSurvey: Sendable {
     /// What no kept version needs; nil where that cannot be said.
     let unneeded: RetentionPlan.Removal?
     /// Why the zone does not go on from the version that is here; nil if it does, or none is here.
-    let rollback: CloudError?
+    let rollback: SyncError?
+    /// What to do where that may be a fork that is not decided yet; nil if it is a rollback.
+    let undecided: String?
+    /// What is wrong where two devices' commits stand mixed under the plain names; nil if they do not.
+    let mixed: MixedFork?
 
     /// Looks at a zone.
     ///
@@ -30,7 +34,6 @@ struct ZoneSurvey: Sendable {
         files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
-        forks = await DoctorFacts.look(.fetch) { try await inspector.forks() }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
         if let newest = try? state.get() {
             pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
@@ -38,15 +41,24 @@ struct ZoneSurvey: Sendable {
             pins = nil
         }
         unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
-        var rollback: CloudError?
+        var rollback: SyncError?, undecided: String?, healable: ZoneNews?
         do {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
         } catch let error as CloudError where error.code == .rolledBack {
-            rollback = error
+            do {
+                // A version that lost its number to another is no rollback: the next sync heals it.
+                if let news = try await device?.news(noting: false), news.fork != nil { healable = news } else { rollback = SyncError(error, step: .fetch) }
+            } catch let found as SyncError {
+                (rollback, undecided) = (found, found.reason == error.reason ? nil : found.hint)
+            }
         } catch {
             // Whatever else is wrong shows in the newest version's own look.
         }
-        self.rollback = rollback
+        (self.rollback, self.undecided) = (rollback, undecided)
+        forks = await DoctorFacts.look(.fetch) { [healable] in
+            if let healable, let device { try await ForkReport.all(healable, at: device) } else { try await inspector.forks() }
+        }
+        if case .failure = state, let directory = cloud as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
     }
 
     /// The number of the newest version; nil if there is none, or it is not known.
