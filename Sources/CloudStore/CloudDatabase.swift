@@ -85,6 +85,12 @@ public protocol CloudDatabase: Sendable {
     func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool
     /// Removes a message, which its sender does once it was answered; harmless if it is gone.
     func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws
+    /// The tickets in the zone's publish queue, in order. A backend without a queue leaves this and the next two to the defaults.
+    func publishQueue(in zone: ZoneID) async throws -> [PublishTicket]
+    /// Puts a ticket into the publish queue; nothing happens if it is there.
+    func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws
+    /// Removes a ticket from the publish queue; nothing happens if it is not there.
+    func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws
     /// The newest report under a device's name; nil if there is none.
     func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport?
 }
@@ -97,6 +103,9 @@ extension CloudDatabase {
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
     public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool { false }
+    public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { [] }
+    public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {}
+    public func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws {}
     public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
         Array(try await history(in: zone).filter { $0.token.number <= token.number }.suffix(count))
     }

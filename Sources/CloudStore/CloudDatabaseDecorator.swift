@@ -72,6 +72,9 @@ extension CloudDatabaseDecorator {
     }
 
     public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await wrapped.removeMessage(message, in: zone) }
+    public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await wrapped.publishQueue(in: zone) }
+    public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await wrapped.enqueue(ticket, in: zone) }
+    public func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await wrapped.dequeue(ticket, in: zone) }
     public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try await wrapped.deviceReport(of: device, in: zone)
     }

@@ -39,6 +39,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public let hint: String?
     /// Why the zone was deleted, if that is what went wrong.
     var zoneDeletion: ZoneDeletion?
+    /// Whether a file of the cloud is there in part: a transport is still writing it.
+    var isArriving = false
 
     /// Whether trying again later, with nothing changed, may succeed.
     public var isRetryable: Bool { code == .tryAgainLater }
@@ -79,6 +81,7 @@ extension SyncError {
         case let error as CloudError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
             zoneDeletion = error.zoneDeletion
+            isArriving = error.isArriving
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
         case let error as FormatError:
@@ -114,7 +117,7 @@ extension SyncError {
         case .userDeletedZone, .limitExceeded, .notAuthenticated: .refused
         case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
         case .rolledBack, .damaged: .dataRefused
-        case .pending, .serverRecordChanged, .zoneBusy, .requestRateLimited: .tryAgainLater
+        case .pending, .serverResponseLost, .serverRecordChanged, .zoneBusy, .requestRateLimited: .tryAgainLater
         case .permissionFailure: .permissionDenied
         default: .inputOutput
         }

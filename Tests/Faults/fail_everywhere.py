@@ -36,10 +36,10 @@ ERRORS = {
 LATE = {"link", "rename", "unlink", "mkdir"}
 # The exit codes that are right for a cause, besides 0 where the work was done all the same.
 CODES = {
-    "EIO": {74}, "ENOSPC": {74}, "EDQUOT": {74}, "ESTALE": {69, 74}, "EMFILE": {74}, "ENOMEM": {74}, "EROFS": {74, 77}, "EACCES": {77},
+    "EIO": {74}, "ENOSPC": {74}, "EDQUOT": {74}, "ESTALE": {69, 75}, "EMFILE": {74}, "ENOMEM": {74}, "EROFS": {74, 77}, "EACCES": {77},
     "ENOLCK": {74}, "EINTR": {74, 75}, "short": set()}
 # SQLite keeps most reasons to itself, calls a database damaged that the disk fails to read, and one locked where no lock is to be had.
-CODES_OF_SQLITE = {"EACCES": {74}, "EIO": {65}, "ENOLCK": {75}}
+CODES_OF_SQLITE = {"EACCES": {74}, "ESTALE": {74}, "EIO": {65}, "ENOLCK": {75}}
 # And what it makes of a call, whatever its error: a file that it cannot look at counts as moved away, a lock that it cannot get as held.
 CODES_OF_SQLITE_CALLS = {"stat": {77}, "lock": {75}}
 OF_SQLITE = re.compile(r"\.db(-journal|-wal|-shm)?$")

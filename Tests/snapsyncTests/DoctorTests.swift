@@ -108,6 +108,8 @@ import Testing
         try remove(asset, in: scene)
         try scene.expectFinding("warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is not there", "notifications_data"], remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
         try scene.scratch.write(bytes.dropLast(1), to: asset)
+        try scene.expectFinding("warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is still arriving", "notifications_data"], remedy: "wait for the sync tool")
+        try scene.scratch.age(asset, minutes: 60)
         try scene.expectFinding("error", "assets", "--db watch.db", exit: 65, saying: ["another size", "notifications_data"], remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
         try scene.succeed("export --full --db phone.db")
         #expect(try scene.doctor("--cloud cloud", exit: 0).notable == ["notice devices"])

@@ -32,6 +32,10 @@ final class CloudFolder {
 
     /// Opens a plain file beneath; nil if nothing has that name. Throws `damaged` if it is anything but a plain file.
     func file(_ name: String) throws(CloudError) -> (descriptor: OpenDescriptor, status: FileStatus)? {
+        try StaleHandle.reopening { () throws(CloudError) in try fileOnce(name) }
+    }
+
+    private func fileOnce(_ name: String) throws(CloudError) -> (descriptor: OpenDescriptor, status: FileStatus)? {
         guard let number = try open(name, .read) else { return nil }
         let descriptor = OpenDescriptor(number, calls)
         let status = try attempt(at: place(name)) { () throws(SystemFault) in try calls.status(number) }
@@ -45,6 +49,10 @@ final class CloudFolder {
     ///
     /// - Throws: ``CloudError`` with `.damaged` if it is larger than `limit`, in bytes, or shrinks while it is read.
     func bytes(of name: String, limit: Int) throws(CloudError) -> [UInt8]? {
+        try StaleHandle.reopening { () throws(CloudError) in try bytesOnce(of: name, limit: limit) }
+    }
+
+    private func bytesOnce(of name: String, limit: Int) throws(CloudError) -> [UInt8]? {
         guard let (descriptor, status) = try file(name) else { return nil }
         guard status.byteCount <= limit else {
             throw CloudError(

@@ -6,11 +6,23 @@ import StrictText
 enum CloudRoot {
     /// Opens the directory; says nothing of what is in it.
     static func open(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) -> CloudFolder {
-        do throws(SystemFault) {
-            return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
-        } catch {
-            throw failure(error, at: path)
+        var attempt = 1
+        while true {
+            do throws(SystemFault) {
+                return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
+            } catch {
+                guard error.isStale, attempt < StaleHandle.attempts else { throw failure(error, at: path) }
+                attempt += 1
+            }
         }
+    }
+
+    /// Opens the directory and reads in it; a document that is still arriving is told as such.
+    static func reading<T>(
+        _ path: String, _ calls: any FileSystemCalls, _ body: (CloudFolder) throws(CloudError) -> T
+    ) throws(CloudError) -> T {
+        let root = try open(path, calls)
+        do throws(CloudError) { return try body(root) } catch { throw ArrivingFile.error(insteadOf: error, in: root) ?? error }
     }
 
     private static func failure(_ error: SystemFault, at path: String) -> CloudError {
@@ -32,12 +44,24 @@ enum CloudRoot {
         sharing: DirectorySharing? = nil
     ) throws -> CloudIdentity {
         let isMade = try makeLastPart(of: path, calls)
+        do {
+            return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers, sharing: sharing)
+        } catch {
+            // Who is refused has changed nothing. What somebody else has put into the directory meanwhile keeps it.
+            if isMade { removeLastPart(of: path, calls) }
+            throw error
+        }
+    }
+
+    private static func create(
+        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool, sharing: DirectorySharing?
+    ) throws -> CloudIdentity {
         let root = try open(path, calls)
         func share() throws(CloudError) {
             guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
             do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
         }
-        if let found = try CloudMarker.read(in: root) {
+        if let found = try reading(path, calls, { root throws(CloudError) in try CloudMarker.read(in: root) }) {
             // Whoever made it may have been killed before the name was durable.
             try root.synchronizeIfPossible()
             if sharing != nil { try share() }
@@ -76,6 +100,12 @@ enum CloudRoot {
         } catch {
             throw error.moved(to: path)
         }
+    }
+
+    private static func removeLastPart(of path: String, _ calls: any FileSystemCalls) {
+        let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
+        guard let above = try? open(url.deletingLastPathComponent().path, calls) else { return }
+        try? calls.removeDirectory(url.lastPathComponent, in: above.descriptor.number)
     }
 
     /// Makes the directory's own name durable, where the directory above can be opened.

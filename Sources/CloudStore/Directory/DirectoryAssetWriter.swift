@@ -5,22 +5,20 @@ import Foundation
 /// The directory is not touched before the first byte: a writer that turns out to have nothing to say must not wake a sync tool.
 final class DirectoryAssetWriter: AssetWriter {
     private let path: AssetPath
-    private let zone: ZoneFolder
-    private let stillThere: () throws -> Void
+    private let zone: () throws -> ZoneFolder
     private var state = State.untouched
     private var index: Data?
 
     private enum State {
         case untouched
-        case open(DurableFile, in: CloudFolder)
+        case open(DurableFile, in: CloudFolder, of: ZoneFolder)
         case ended
     }
 
-    /// - Parameter stillThere: throws if the cloud's directory is no longer the one that was opened.
-    init(_ path: AssetPath, in zone: ZoneFolder, stillThere: @escaping () throws -> Void) {
+    /// - Parameter zone: opens the zone's folder by name; throws if the cloud's directory is no longer the one that was opened.
+    init(_ path: AssetPath, in zone: @escaping () throws -> ZoneFolder) {
         self.path = path
         self.zone = zone
-        self.stillThere = stillThere
     }
 
     func write(_ bytes: UnsafeRawBufferPointer) throws {
@@ -33,7 +31,7 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func setIndex(_ index: Data) throws {
-        let (_, folder) = try open()
+        let folder = try open().folder
         guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
             throw CloudError(.invalidArguments, at: folder.place(path.indexFileName), "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
         }
@@ -41,12 +39,12 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
-        let (file, folder) = try open()
+        let (file, folder, opened) = try open()
         state = .ended
         let sealed = try file.seal()
-        try stillThere()
+        _ = try StaleHandle.reopening { () throws in try zone() }
         // The index first: an asset in place always has it.
-        let named = try place(file, in: folder)
+        let named = try place(file, in: folder, with: opened.files)
         try folder.synchronize()
         return CloudAsset(
             path: named.path, byteCount: sealed.byteCount, rawByteCount: rawByteCount, sha256: sealed.sha256,
@@ -54,50 +52,52 @@ final class DirectoryAssetWriter: AssetWriter {
     }
 
     func abandon() {
-        if case .open(let file, _) = state { file.abandon() }
+        if case .open(let file, _, _) = state { file.abandon() }
         state = .ended
     }
 
     /// Puts index and asset in place; if the random name is taken already, under another one.
-    private func place(_ file: DurableFile, in folder: CloudFolder) throws -> AssetPath {
+    private func place(_ file: DurableFile, in folder: CloudFolder, with files: FileMaker) throws -> AssetPath {
         var name = path
         for _ in 0..<4 {
-            guard try placeIndex(as: name, in: folder) else {
-                name = renamed()
+            guard try placeIndex(as: name, in: folder, with: files) else {
+                name = renamed(files.nonces)
                 continue
             }
             if try file.place(as: name.fileName) == .placed { return name }
             if index != nil { try folder.remove(name.indexFileName) }
-            name = renamed()
+            name = renamed(files.nonces)
         }
         throw CloudError(.inputOutput, at: folder.ownPlace, "no free name was found for the asset", isRetryable: true)
     }
 
-    private func placeIndex(as name: AssetPath, in folder: CloudFolder) throws -> Bool {
+    private func placeIndex(as name: AssetPath, in folder: CloudFolder, with files: FileMaker) throws -> Bool {
         guard let index else { return true }
-        let file = try zone.files.newFile(in: folder, at: folder.place(name.indexFileName))
+        let file = try files.newFile(in: folder, at: folder.place(name.indexFileName))
         // SAFETY: the buffer is used only within the closure.
         try index.withUnsafeBytes { try file.write($0) }
         _ = try file.seal()
         return try file.place(as: name.indexFileName) == .placed
     }
 
-    private func renamed() -> AssetPath {
-        AssetPath(record: path.record, number: path.number, nonce: zone.files.nonces.hex(8), kind: path.kind)
+    private func renamed(_ nonces: NonceSource) -> AssetPath {
+        AssetPath(record: path.record, number: path.number, nonce: nonces.hex(8), kind: path.kind)
     }
 
-    private func open() throws -> (file: DurableFile, folder: CloudFolder) {
+    private func open() throws -> (file: DurableFile, folder: CloudFolder, zone: ZoneFolder) {
         switch state {
         case .untouched:
-            try stillThere()
-            let folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
-            let file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
-            state = .open(file, in: folder)
-            return (file, folder)
-        case .open(let file, let folder):
-            return (file, folder)
+            return try StaleHandle.reopening { () throws in
+                let zone = try zone()
+                let folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
+                let file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
+                state = .open(file, in: folder, of: zone)
+                return (file, folder, zone)
+            }
+        case .open(let file, let folder, let zone):
+            return (file, folder, zone)
         case .ended:
-            throw CloudError(.invalidArguments, at: zone.folder.place(path.path), "the asset is finished or was abandoned")
+            throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned")
         }
     }
 }

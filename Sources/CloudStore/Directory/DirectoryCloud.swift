@@ -32,8 +32,10 @@ public final class DirectoryCloud: CloudDatabase {
     /// Opens a cloud on other system calls, with other random names.
     package convenience init(path: String, expecting uuid: String?, calls: any FileSystemCalls, nonces: NonceSource) throws {
         let files = FileMaker(nonces: nonces)
-        let root = try CloudRoot.open(path, calls)
-        guard let identity = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: uuid != nil) }
+        let found = try StaleHandle.reopening { () throws(CloudError) in
+            try CloudRoot.reading(path, calls) { root throws(CloudError) in try CloudMarker.read(in: root) }
+        }
+        guard let identity = found else { throw CloudRoot.missingMarker(path, expected: uuid != nil) }
         if let uuid, uuid != identity.uuid { throw CloudRoot.otherCloud(path, found: identity.uuid, expected: uuid) }
         self.init(path: path, opened: identity, calls: calls, files: files)
     }
@@ -76,9 +78,10 @@ public final class DirectoryCloud: CloudDatabase {
                 hint: "use iCloud. and the reverse-DNS name of the application: iCloud.org.example.app")
         }
         let files = FileMaker(nonces: nonces)
-        let identity = try CloudRoot.create(
-            path, CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container), calls, files, besideOthers: besideOthers,
-            sharing: sharing)
+        let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
+        let identity = try StaleHandle.reopening { () throws in
+            try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers, sharing: sharing)
+        }
         return DirectoryCloud(path: path, opened: identity, calls: calls, files: files)
     }
 
@@ -137,11 +140,15 @@ public final class DirectoryCloud: CloudDatabase {
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
         let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
-        return DirectoryAssetWriter(path, in: try zoneFolder(zone, in: try openRoot()), stillThere: { [self] in _ = try openRoot() })
+        let folder = { [self] in try zoneFolder(zone, in: try openRoot()) }
+        _ = try StaleHandle.reopening { () throws in try folder() }
+        return DirectoryAssetWriter(path, in: folder)
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        try await inZone(zone) { try DirectoryAssetReader(asset, in: $0.folder) }
+        try await inZone(zone) { folder in
+            try DirectoryAssetReader(asset, in: folder.folder) { [self] in try zoneFolder(zone, in: try openRoot()).folder }
+        }
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
@@ -170,6 +177,15 @@ extension DirectoryCloud {
         HistoryPublisher(store: folder, zone: folder.info, nonces: files.nonces)
     }
 
+    private func inRoot<T>(_ body: (CloudFolder) throws -> T) throws -> T {
+        do {
+            return try body(try openRoot())
+        } catch let error as CloudError where error.code == .damaged {
+            // A sync tool that writes in place gives the same error for a while.
+            throw (try? CloudRoot.open(path, calls)).flatMap { ArrivingFile.error(insteadOf: error, in: $0) } ?? error
+        }
+    }
+
     private func openRoot() throws -> CloudFolder {
         let root = try CloudRoot.open(path, calls)
         guard let found = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: true) }
@@ -192,7 +208,7 @@ extension DirectoryCloud {
     func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
         try await withCheckedThrowingContinuation { continuation in
             queue.async {
-                continuation.resume(with: Result { try body(try self.openRoot()) })
+                continuation.resume(with: Result { try StaleHandle.reopening { () throws in try self.inRoot(body) } })
             }
         }
     }

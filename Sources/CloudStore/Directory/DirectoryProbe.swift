@@ -33,17 +33,28 @@ package struct DirectoryProbe: Sendable, Hashable {
     ///
     /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput` where no folder or file can be made.
     init(_ zone: ZoneFolder) throws {
-        let above = zone.folder, calls = above.calls, nonces = zone.files.nonces
-        let name = Self.prefix + nonces.hex(16)
+        let above = zone.folder, calls = above.calls
+        let name = Self.prefix + zone.files.nonces.hex(16)
         try above.attempt(at: above.place(name)) { () throws(SystemFault) in try calls.makeDirectory(name, in: above.descriptor.number) }
-        defer { try? calls.removeDirectory(name, in: above.descriptor.number) }
-        guard let folder = try above.folder(name) else { throw CloudError(.inputOutput, at: above.place(name), "the folder vanished as soon as it was made", isRetryable: true) }
+        do {
+            guard let folder = try above.folder(name) else { throw CloudError(.inputOutput, at: above.place(name), "the folder vanished as soon as it was made", isRetryable: true) }
+            // SMB keeps what is removed while it is open, so everything is closed first.
+            defer { try? folder.descriptor.close() }
+            try self.init(trying: folder, nonces: zone.files.nonces)
+        } catch {
+            try? calls.removeDirectory(name, in: above.descriptor.number)
+            throw error
+        }
+        try? calls.removeDirectory(name, in: above.descriptor.number)
+    }
 
+    private init(trying folder: CloudFolder, nonces: NonceSource) throws {
+        let calls = folder.calls
         func works(_ method: PlacementMethod) throws -> Bool {
             do throws(SystemFault) {
                 return try method.works(in: folder, nonces: nonces)
             } catch {
-                guard error.isUnsupported else { throw error.error(at: folder.ownPlace) }
+                guard method.isRefused(by: error) else { throw error.error(at: folder.ownPlace) }
                 return false
             }
         }
@@ -53,7 +64,10 @@ package struct DirectoryProbe: Sendable, Hashable {
 
         let file = "probe"
         let descriptor = try folder.attempt(at: folder.place(file)) { () throws(SystemFault) in OpenDescriptor(try calls.open(file, in: folder.descriptor.number, .create), calls) }
-        defer { try? folder.remove(file) }
+        defer {
+            try? descriptor.close()
+            try? folder.remove(file)
+        }
         var failure: String?
         do throws(SystemFault) {
             try calls.synchronize(descriptor.number)

@@ -7,6 +7,7 @@ final class FileMaker: Sendable {
         var method: PlacementMethod?
         var swept: Set<String> = []
         var durable: Set<String> = []
+        var isRemote: Bool?
     }
 
     let nonces: NonceSource
@@ -50,6 +51,14 @@ final class FileMaker: Sendable {
         let made = try folder.makeFolder(name)
         known.withLock { _ = $0.durable.insert(path) }
         return made
+    }
+
+    /// Whether the cloud lies on a file system that other machines change, found out once.
+    func isRemote(_ folder: CloudFolder) -> Bool {
+        if let isRemote = known.withLock({ $0.isRemote }) { return isRemote }
+        let isRemote = folder.calls.isRemote(folder.descriptor.number)
+        known.withLock { $0.isRemote = isRemote }
+        return isRemote
     }
 
     private func method(in folder: CloudFolder) throws(CloudError) -> PlacementMethod {

@@ -16,6 +16,8 @@ package protocol FileSystemCalls: Sendable {
     func status(_ descriptor: Int32) throws(SystemFault) -> FileStatus
     /// What tells whether an open directory's names were changed; nil where nothing does.
     func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp?
+    /// Whether other machines may change what an open directory holds, and this one's cache not know of it.
+    func isRemote(_ directory: Int32) -> Bool
     /// Reads at a place; 0 at the end, perhaps less than asked for.
     func read(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(SystemFault) -> Int
     /// Writes at the end, perhaps less than given.
@@ -73,6 +75,9 @@ package struct FileStatus: Sendable {
 }
 
 extension FileSystemCalls {
+    /// A file system that only stands in for one has no other machines.
+    package func isRemote(_ directory: Int32) -> Bool { false }
+
     /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
     package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault("rmdir", ENOSYS) }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// The file system that a directory lies on.
@@ -10,6 +11,8 @@ package struct FileSystemFacts: Sendable, Hashable {
     package let freeByteCount: Int
     /// Whether it is mounted read-only.
     package let isReadOnly: Bool
+    /// The options that it is mounted with: `rw`, `lookupcache=pos`. Empty where they are not known.
+    package let mountOptions: [String]
 
     /// Asks for the facts of a directory; writes nothing.
     ///
@@ -26,10 +29,42 @@ package struct FileSystemFacts: Sendable, Hashable {
         isShared = remote != nil
         freeByteCount = Int(clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
         isReadOnly = space.f_flag & Self.readOnly != 0
+        mountOptions = Self.mountOptions(ofDirectory: path)
+    }
+
+    /// Facts that were found elsewhere, of a file system with room.
+    package init(name: String, mountOptions: [String]) {
+        self.name = name
+        self.mountOptions = mountOptions
+        isShared = name == "NFS"
+        freeByteCount = .max
+        isReadOnly = false
     }
 
     /// Whether this process may make and remove names in a directory, as far as modes and mounts say.
     package static func isWritable(_ path: String) -> Bool { access(path, W_OK | X_OK) == 0 }
+
+    /// Whether an NFS client remembers that a name was not there, so that a new file may be found up to a minute late.
+    package var remembersAbsence: Bool {
+        name == "NFS" && !mountOptions.isEmpty && !mountOptions.contains { $0.hasPrefix("lookupcache=pos") || $0 == "lookupcache=none" || $0 == "noac" }
+    }
+
+    private static func mountOptions(ofDirectory path: String) -> [String] {
+        var info = stat()
+        guard stat(path, &info) == 0, let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
+        // As glibc's makedev(3) packs them.
+        let device = UInt64(info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF), minor = (device & 0xFF) | (device >> 12 & ~0xFF)
+        return mountOptions(inTable: table, device: "\(major):\(minor)")
+    }
+
+    /// The options of the last mount of a device in the kernel's table of mounts; `device` is major and minor number: `98:0`.
+    ///
+    /// Source: proc_pid_mountinfo(5): `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
+    static func mountOptions(inTable table: String, device: String) -> [String] {
+        let lines = table.split(separator: "\n").map { $0.split(separator: " ") }
+        guard let line = lines.last(where: { $0.count > 6 && $0[2] == device }), let end = line.firstIndex(of: "-"), line.count > end + 3 else { return [] }
+        return (line[5].split(separator: ",") + line[end + 3].split(separator: ",")).map(String.init)
+    }
 
     /// `ST_RDONLY`.
     private static let readOnly: UInt = 1

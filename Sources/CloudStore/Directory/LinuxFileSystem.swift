@@ -59,6 +59,8 @@ package struct LinuxFileSystem: FileSystemCalls {
             isRegular: info.st_mode & S_IFMT == S_IFREG, byteCount: Int(info.st_size), modified: Instant(microseconds: modified))
     }
 
+    package func isRemote(_ directory: Int32) -> Bool { RemoteFileSystem.isRemote(directory) }
+
     package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? {
         // There another machine's change may show late, at a coarse time, or not at all.
         guard !RemoteFileSystem.isRemote(descriptor) else { return nil }

@@ -34,7 +34,7 @@ struct MessageFolder {
             stamps[sender] = try folder.stamp()
             // A folder without a stamp is not to be forgotten: then there is no mark.
             if stamps[sender] == nil { stamps[""] = nil }
-            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path) { name throws(CloudError) in
+            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path, isArriving: { isArriving($0, in: folder) }) { name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
         }
@@ -42,6 +42,13 @@ struct MessageFolder {
         let isAllRead = request.sender == nil && mailbox.unreadCount == 0 && mailbox.setAside.isEmpty
         if isAllRead, stamps[""] != nil { mailbox.mark = MailboxMark(folders: stamps) }
         return mailbox
+    }
+
+    /// Whether a damaged message is one that a sync tool is still writing.
+    private func isArriving(_ name: String, in folder: CloudFolder) -> Bool {
+        guard let bytes = try? folder.bytes(of: name, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes), let status = try? folder.file(name)?.status
+        else { return false }
+        return ArrivingFile.error(name, status, wanted: nil, in: folder) != nil
     }
 
     /// Whether the folders are what they were when the mark was taken.

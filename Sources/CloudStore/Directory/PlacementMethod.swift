@@ -1,3 +1,5 @@
+import Glibc
+
 /// How a file system puts a file in place without replacing anything.
 enum PlacementMethod: Sendable, CaseIterable {
     /// A file without a name, then `link`: a killed run leaves nothing behind. ext4, XFS, Btrfs, tmpfs.
@@ -11,21 +13,35 @@ enum PlacementMethod: Sendable, CaseIterable {
     ///
     /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput`.
     static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PlacementMethod {
-        var last: SystemFault?
+        var last: SystemFault?, reasons: [String] = []
         for method in allCases {
             do throws(SystemFault) {
                 if try method.works(in: folder, nonces: nonces) { return method }
+                reasons.append("\(method.name): an existing file is replaced")
             } catch {
-                guard error.isUnsupported else { throw error.error(at: folder.ownPlace) }
+                guard method.isRefused(by: error) else { throw error.error(at: folder.ownPlace) }
                 last = error
+                reasons.append("\(method.name): \(error.words)")
             }
         }
         if let last, last.isDenial { throw last.error(at: folder.ownPlace) }
         throw CloudError(
             .inputOutput, at: folder.ownPlace,
-            "this file system can neither link a file nor rename it without replacing another (\(last?.words ?? "it replaces"))",
+            "this file system can neither link a file nor rename it without replacing another (\(reasons.joined(separator: "; ")))",
             hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
     }
+
+    /// What the method is called in messages.
+    private var name: String {
+        switch self {
+        case .linkNameless: "link of a file without a name"
+        case .linkNamed: "link"
+        case .renameNamed: "rename without replacing"
+        }
+    }
+
+    /// Whether an error says that the file system has no such method. Some network mounts answer `EIO` to a link or rename that they cannot make.
+    func isRefused(by error: SystemFault) -> Bool { error.isUnsupported || (error.number == EIO && ["link", "rename"].contains(error.call)) }
 
     /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.
     func works(in folder: CloudFolder, nonces: NonceSource) throws(SystemFault) -> Bool {

@@ -14,6 +14,8 @@ package struct SystemFault: Error, Hashable, Sendable {
     var isAbsence: Bool { number == ENOENT }
     /// Whether something has the name that was to be new.
     var isPresence: Bool { number == EEXIST }
+    /// Whether the handle's file or directory is no longer known to the server.
+    var isStale: Bool { number == ESTALE }
     /// Whether the file system cannot do such a thing at all, whatever the file.
     var isUnsupported: Bool { [EOPNOTSUPP, ENOSYS, EINVAL, EISDIR, EPERM, EXDEV, ENOENT, EMLINK].contains(number) }
 
@@ -34,6 +36,9 @@ package struct SystemFault: Error, Hashable, Sendable {
             CloudError(.quotaExceeded, at: place, "\(call): \(words)", hint: "make room, then try again; nothing was published")
         case EACCES, EPERM, EROFS:
             CloudError(.permissionFailure, at: place, "\(call): \(words)", hint: "give this user the right to read and write the cloud directory")
+        case ESTALE:
+            CloudError(
+                .serverResponseLost, at: place, "\(call): \(words)", hint: "try again; if it stays so, mount the cloud directory anew", isRetryable: true)
         case ELOOP, ENOTDIR, EXDEV, ENXIO, EISDIR:
             CloudError(
                 .damaged, at: place, "something else than a plain file or directory stands there (\(words))",

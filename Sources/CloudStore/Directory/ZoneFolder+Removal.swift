@@ -24,6 +24,10 @@ extension ZoneFolder {
     /// What killed runs left elsewhere: any folder may be the one in which a run finds out how files are put in place.
     private func temporaries() throws -> [StoredFile] {
         var found = try list(folder) { _ in nil }
+        // A ticket is one that a killed run has left, if it is a day old.
+        if let waiting = try folder.folder(CloudNames.waiting) {
+            found += try list(waiting) { PublishTicket(fileName: $0).map { _ in .temporary } }
+        }
         for name in [CloudNames.messages, CloudNames.devices] {
             try folder.folder(name)?.eachFolder { _, directory in found += try list(directory) { _ in nil } }
         }
@@ -40,7 +44,7 @@ extension ZoneFolder {
         }
         let isListed = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0])
         guard parts.count <= 3, parts.count == 2 || CloudNames.isName(parts[1]),
-            isListed || ([CloudNames.messages, CloudNames.devices].contains(parts[0]) && TemporaryName.matches(name)),
+            isListed || (parts.count == 2 && parts[0] == CloudNames.waiting && (PublishTicket(fileName: name) != nil || TemporaryName.matches(name))) || ([CloudNames.messages, CloudNames.devices].contains(parts[0]) && TemporaryName.matches(name)),
             let directory = try folder.folder(parts.dropLast().joined(separator: "/"))
         else { return }
         try directory.remove(name)

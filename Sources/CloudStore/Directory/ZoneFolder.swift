@@ -20,6 +20,13 @@ struct ZoneFolder: HistoryStore {
 
     func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
+    /// NFS keeps in mind that a name was not there until it looks at the directory's attributes again, half a minute or a minute later.
+    /// To open the directory by name makes it look (close-to-open consistency); local file systems need nothing.
+    func refreshCommits() throws {
+        guard files.isRemote(folder) else { return }
+        _ = try folder.folder(CloudNames.commits)
+    }
+
     func makeCommitsDurable() throws { try folder.folder(CloudNames.commits)?.synchronizeIfPossible() }
 
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {

@@ -48,6 +48,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let limitExceeded = Code(name: "limitExceeded")
         /// Too many requests in a short time; ``CloudError/retryAfter`` says when the next is welcome.
         public static let requestRateLimited = Code(name: "requestRateLimited")
+        /// The file system's server no longer knows an open file: the request may have succeeded, and may be sent again.
+        public static let serverResponseLost = Code(name: "serverResponseLost")
         /// Other devices published first again and again.
         public static let zoneBusy = Code(name: "zoneBusy")
         /// A reference that needs its target has none.
@@ -90,6 +92,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let zoneDeletion: ZoneDeletion?
     /// Under `damaged`, for a commit that does not follow the one before it: the commit that it was made after.
     package internal(set) var missingParent: ChangeToken?
+    /// Under `pending`: whether a beginning of the file is there, rather than nothing.
+    package internal(set) var isArriving = false
 
     /// Makes an error.
     ///

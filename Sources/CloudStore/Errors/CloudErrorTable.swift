@@ -125,7 +125,7 @@ extension CloudErrorTable {
             say: "This account may not use the shared data.", next: "ask whoever manages the account"),
         CloudErrorEntry(
             34, "serverResponseLost", "the answer was lost: the request may have succeeded", .later,
-            say: "It is not certain that this was saved.", next: "send the same request again", raised: false),
+            say: "It is not certain that this was saved.", next: "send the same request again"),
         CloudErrorEntry(
             35, "assetNotAvailable", .pending, "a commit is there whose asset has not arrived", .later,
             say: "The data is still on its way.", next: "try again later"),

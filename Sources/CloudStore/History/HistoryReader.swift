@@ -10,6 +10,7 @@ struct HistoryReader<Source: HistorySource> {
     func changes(since token: ChangeToken?) throws -> ZoneChanges {
         guard let token else { return try firstVisit() }
         var found: [[UInt8]] = []
+        try source.refreshCommits()
         while let bytes = try source.commitBytes(token.number + found.count + 1) { found.append(bytes) }
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }

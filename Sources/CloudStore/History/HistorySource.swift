@@ -13,12 +13,15 @@ protocol HistorySource {
     func commitNumbers() throws -> [Int]
     /// The numbers of the checkpoints that are there, ascending.
     func checkpointNumbers() throws -> [Int]
+    /// Sees that the next look for a commit finds what other machines have put in place. A source without a cache leaves this to the default.
+    func refreshCommits() throws
     /// Sees that the commits that are there stay there, whoever put them in place. A source whose commits always do leaves this to
     /// the default.
     func makeCommitsDurable() throws
 }
 
 extension HistorySource {
+    func refreshCommits() throws {}
     func makeCommitsDurable() throws {}
 }
 

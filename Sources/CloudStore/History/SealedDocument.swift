@@ -75,9 +75,11 @@ package enum SealedDocument {
 extension CloudError {
     /// The same error at another place.
     package func moved(to place: String) -> CloudError {
-        CloudError(
+        var moved = CloudError(
             code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
             conflict: conflict, zoneDeletion: zoneDeletion)
+        moved.isArriving = isArriving
+        return moved
     }
 }
 

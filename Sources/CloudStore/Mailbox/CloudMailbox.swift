@@ -22,7 +22,7 @@ public struct CloudMailbox: Sendable {
     public internal(set) var known: [CloudMessageName] = []
     /// What was passed over: at most ``setAsideLimit`` of each sender.
     public internal(set) var setAside: [SetAsideMessage] = []
-    /// How many more wait, beyond the request's limit.
+    /// How many more wait: beyond the request's limit, or not there whole yet.
     public internal(set) var unreadCount = 0
     /// The mark of the folders just before they were listed, where all that is in them was read; nil where no mark can be had.
     public internal(set) var mark: MailboxMark?
@@ -44,10 +44,11 @@ public struct CloudMailbox: Sendable {
     /// - Parameters:
     ///   - names: the names of the files there, in any order; names with a dot in front are not looked at.
     ///   - place: where the sender's files lie.
+    ///   - isArriving: whether a file that cannot be read is one that a sync tool is still writing; it waits then.
     ///   - read: a file's bytes; nil if it was just removed.
     mutating func take(
         _ names: [String], of sender: String, _ request: MailboxRequest, in history: HistoryID, at place: String,
-        read: (String) throws(CloudError) -> [UInt8]?
+        isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {
         var readCount = 0, setAsideCount = 0
         func setAside(_ name: String, _ reason: String, _ list: inout [SetAsideMessage]) {
@@ -73,6 +74,10 @@ public struct CloudMailbox: Sendable {
                 guard let bytes = try read(name) else { continue }
                 messages.append(try MessageDocument.decode(bytes, message, of: history, at: "\(place)/\(name)"))
             } catch {
+                if isArriving(name) {
+                    unreadCount += 1
+                    continue
+                }
                 setAside(name, error.reason, &self.setAside)
             }
         }

@@ -5,7 +5,7 @@
 package enum CloudNames {
     /// The directories beneath a zone.
     package static let commits = "commits", checkpoints = "checkpoints", assets = "assets"
-    package static let messages = "messages", devices = "devices"
+    package static let messages = "messages", devices = "devices", waiting = "waiting"
 
     /// The largest number of a commit, checkpoint or report. Anyone may lay a file of any name there, and whoever counts on
     /// from the largest integer would end.

@@ -85,9 +85,10 @@ extension CloudZone {
                 do {
                     _ = try await cloud.openAsset(asset, in: id)
                 } catch let error as CloudError where error.code == .pending || error.code == .damaged {
+                    let isThere = error.code == .damaged || error.isArriving
                     faults[record.name] = CloudError(
-                        error.code == .pending ? .assetFileNotFound : .assetFileModified, at: request.place(record.name),
-                        error.code == .pending ? "an asset of the record is not there" : "an asset of the record is there in another size",
+                        isThere ? .assetFileModified : .assetFileNotFound, at: request.place(record.name),
+                        isThere ? "an asset of the record is there in another size" : "an asset of the record is not there",
                         hint: "write the asset again, then save")
                 }
             }

@@ -9,6 +9,8 @@ package struct OperatorSettings: Hashable, Sendable {
     package let assetLimit: Int
     /// How often a scheduler runs a sync, in seconds; nil if none was set up.
     package let interval: Int?
+    /// Whether `init` was told that a tool replicates the cloud's folder.
+    package let isReplicated: Bool
 }
 
 extension LocalTransaction {
@@ -19,7 +21,7 @@ extension LocalTransaction {
             guard let value = Int(text), value > 0 else { throw damaged("snapsync_settings", "the setting '\(key)' is not a number") }
             return value
         }
-        return OperatorSettings(assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"))
+        return OperatorSettings(assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"), isReplicated: try number("replicated") != nil)
     }
 
     /// Sets how large an asset may be, in bytes.
@@ -27,6 +29,9 @@ extension LocalTransaction {
 
     /// Sets how often a scheduler runs a sync, in seconds.
     package func setInterval(_ seconds: Int) throws { try set("interval", seconds) }
+
+    /// Notes that a tool replicates the cloud's folder.
+    package func setReplicated() throws { try set("replicated", 1) }
 
     private func set(_ key: String, _ value: Int) throws {
         try db.execute(sql: "INSERT OR REPLACE INTO snapsync_settings VALUES(?, ?)", arguments: [key, "\(value)"])

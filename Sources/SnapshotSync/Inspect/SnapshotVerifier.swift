@@ -35,6 +35,8 @@ public struct VerifyReport: Sendable, Encodable {
     public let sound: [Asset]
     /// What is wrong, each in one sentence with what to do.
     public let problems: [String]
+    /// The files that are there in part because a sync tool is still writing them, each in one sentence; they are no problems.
+    public let arriving: [String]
     /// The files that are damaged or missing, in the order in which they were found.
     public let damaged: [Damaged]
     /// What deserves attention and is not damage, each in one sentence with what to do.
@@ -77,8 +79,8 @@ struct SnapshotVerifier: Sendable {
         let forks = try await inspector.forks()
         problems += forks.filter { !$0.isHealed }.map(\.sentence)
         return VerifyReport(
-            newestVersion: number, versions: versions, sound: findings.sound, problems: problems, damaged: findings.damaged, warnings: dangling?.warnings ?? [],
-            localMatches: localMatches, dangling: dangling?.rows, forks: forks)
+            newestVersion: number, versions: versions, sound: findings.sound, problems: problems, arriving: findings.arriving, damaged: findings.damaged,
+            warnings: dangling?.warnings ?? [], localMatches: localMatches, dangling: dangling?.rows, forks: forks)
     }
 
     /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.

@@ -6,6 +6,8 @@ import SnapshotModel
 struct VerifyFindings {
     private(set) var sound: [VerifyReport.Asset] = []
     private(set) var problems: [String] = []
+    /// What is not there whole yet, each in one sentence.
+    private(set) var arriving: [String] = []
     private(set) var damaged: [VerifyReport.Damaged] = []
     private var begun: Set<String> = []
 
@@ -21,6 +23,8 @@ struct VerifyFindings {
             if let asset = try await body() { sound.append(asset) }
         } catch let error as DamagedBlocks {
             note(file, record, version, error.described, error.blocks)
+        } catch let error as SyncError where error.isArriving {
+            arriving.append("version \(version), \(record.name) (\(file)): \(error)")
         } catch let error as SyncError where error.code == .dataRefused || error.code == .tryAgainLater {
             note(file, record, version, error, [])
         }

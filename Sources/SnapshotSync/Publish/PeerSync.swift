@@ -5,7 +5,8 @@ import SnapshotModel
 /// Brings a database and a zone together in which others publish, too: import what is new, merge, publish what is tracked.
 ///
 /// Where another device was first, what was prepared is thrown away and all of it is done again, after a wait that differs
-/// from device to device. Some device always wins, so nobody waits for ever but by chance; after ``attempts`` it is for later.
+/// from device to device. Some device always wins; one that has lost several times asks the others to wait (``PublishTurn``). After
+/// ``retry``'s attempts it is for later.
 struct PeerSync: Sendable {
     let device: Device
     let level: Int
@@ -20,23 +21,41 @@ struct PeerSync: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices were first every time; what was imported stays.
     func run() async throws -> SyncReport {
+        let turn = PublishTurn(device: device, pause: pause)
+        do {
+            let report = try await run(turn)
+            await turn.ends()
+            return report
+        } catch {
+            await turn.ends()
+            throw error
+        }
+    }
+
+    private func run(_ turn: PublishTurn) async throws -> SyncReport {
         var imported: ImportReport?
-        var attempt = 0
+        var losses = 0
         while true {
-            attempt += 1
+            let hasPlace: Bool
             if let report = try await importNews() { imported = imported.map { $0.followed(by: report) } ?? report }
             do {
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed).run()
+                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn).run()
                 return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             } catch let error as SyncError where error.code == .tryAgainLater {
-                guard try await device.news().isBehind else { throw error }
-                guard attempt < retry.attempts else {
+                let news = try await device.news()
+                guard news.isBehind else { throw error }
+                // Nothing was lost where this device let another one publish first.
+                if await turn.gaveWay { continue }
+                losses += 1
+                guard losses < retry.attempts else {
                     throw SyncError(
-                        .tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices published first, \(attempt) times in a row; what was changed here stays tracked",
+                        .tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
+                hasPlace = await turn.lost((news.applied?.number ?? 0) + 1, losses: losses)
             }
-            try await pause(retry.delay(after: attempt))
+            // In the queue it is for the others to wait.
+            try await pause(retry.delay(after: hasPlace ? 1 : losses))
         }
     }
 

@@ -18,6 +18,8 @@ struct SnapshotPublisher: Sendable {
     let progress: ProgressHandler?
     /// Which datasets may become much smaller.
     var allowed = ShrinkApproval.none
+    /// Whom to wait for before something is published; nil waits for nobody.
+    var turn: PublishTurn?
 
     /// Publishes a version if anything is new.
     ///
@@ -41,11 +43,13 @@ struct SnapshotPublisher: Sendable {
         // Whoever publishes anything lists the mailbox, whatever its mark says.
         let isIdle = try !isFull && hasNothing(last)
         let mail = try await MailboxRound(device: device).run(mayRest: isIdle)
-        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed).run(warnings) }
+        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn).run(warnings) }
         warnings += mail.warnings
         if try isIdle && mail.isUnchanged || !isFull && hasNothing(last) {
             return try await nothingNew(token, settled: [], warnings)
         }
+        // The device that was waited for has published, so all of this is decided again.
+        if let turn, try await turn.giveWay(before: (token?.number ?? 0) + 1) { return try await run(noted) }
         let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
         var publisher = self
         publisher.device = identity.device

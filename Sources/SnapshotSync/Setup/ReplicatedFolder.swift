@@ -23,12 +23,17 @@ enum ReplicatedFolder {
 
     /// Refuses a directory in which many devices are to publish, if it is replicated.
     ///
+    /// A bind mount shows a folder without those above it, and so without their markers; then the user has to say it.
+    ///
+    /// - Parameter isSaid: whether the user says that a tool replicates the directory.
     /// - Throws: ``SyncError`` with `.refused`.
-    static func refuse(_ directory: String) throws {
-        guard let (name, sign) = tool(of: directory) else { return }
+    static func refuse(_ directory: String, isSaid: Bool) throws {
+        let tool = tool(of: directory)
+        guard isSaid || tool != nil else { return }
+        let found = tool.map { "\($0.name) replicates this folder (\($0.sign))" } ?? "--replicated says that a tool replicates this folder"
         throw SyncError(
             .refused, step: .open, at: directory,
-            "\(name) replicates this folder (\(sign)): every device has a copy of its own, so two of them could publish the same version",
+            "\(found): every device has a copy of its own, so two of them could publish the same version",
             hint: "let one device publish here (--role writer, the others --role reader); peers need one file system that all of them mount")
     }
 

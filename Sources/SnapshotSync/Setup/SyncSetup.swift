@@ -34,6 +34,8 @@ public struct SetupRequest: Sendable {
     /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
     /// and makes one for its owner alone. Only for a role that publishes.
     public var sharing: CloudSharing?
+    /// Whether a tool gives each device a copy of the directory although nothing in it shows that, as behind a bind mount: no device may be a peer.
+    public var isReplicated = false
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.
@@ -98,7 +100,7 @@ enum SyncSetup {
         var hasBegun = false
 
         do {
-            if request.role == .peer { try ReplicatedFolder.refuse(request.cloud) }
+            if request.role == .peer { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
@@ -125,6 +127,7 @@ enum SyncSetup {
                     try $0.endBeginning()
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
+                    if request.isReplicated { try $0.setReplicated() }
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
@@ -221,7 +224,7 @@ enum SyncSetup {
             return
         }
         let info = try await cloud.createZone(zone, creator: device, publishers: request.role == .peer ? .many : .one)
-        if info.publishers == .many { return try ReplicatedFolder.refuse(request.cloud) }
+        if info.publishers == .many { return try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
         guard info.creator != device || request.role == .peer else { return }
         throw SyncError(
             .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",

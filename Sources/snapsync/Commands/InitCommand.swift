@@ -50,6 +50,8 @@ struct InitCommand: AsyncParsableCommand {
     var onZoneDeletion = OnZoneDeletion.keep
     @Option(name: .long, help: "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.")
     var share: Share?
+    @Flag(name: .long, help: "A tool gives each device a copy of this directory, although nothing in it shows that (a bind mount): one device publishes, and --role peer is refused.")
+    var replicated = false
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
@@ -97,6 +99,7 @@ struct InitCommand: AsyncParsableCommand {
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
+        request.isReplicated = replicated
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)

@@ -7,7 +7,8 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Checks the newest version, or all, from the commit to the last byte.",
         discussion: """
-            Chain of commits, sizes, hashes, JSON, order and counts. Ends with 65 if anything is wrong, after naming all of it.
+            Chain of commits, sizes, hashes, JSON, order and counts. Ends with 65 if anything is wrong, after naming all of it,
+            and with 75 if a file is still arriving.
             With --local, rows that refer to rows that are not there are named, too: as a warning where an application left them so.
 
             EXAMPLES
@@ -30,6 +31,7 @@ struct VerifyCommand: AsyncParsableCommand {
             progress?.line.clear()
             try output.printer.print(report, lines(report))
             guard report.problems.isEmpty else { throw ExitCode(65) }
+            guard report.arriving.isEmpty else { throw ExitCode(75) }
         }
     }
 
@@ -39,6 +41,7 @@ struct VerifyCommand: AsyncParsableCommand {
             + report.forks.filter(\.isHealed).map(\.sentence)
             + report.warnings.map { "warning: \($0)" }
             + report.problems.map { "damaged: \($0)" }
-            + [report.problems.isEmpty ? "all is well" : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"]
+            + report.arriving.map { "still arriving: \($0)" }
+            + [report.problems.isEmpty ? (report.arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged") : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"]
     }
 }

@@ -34,13 +34,19 @@ final class FaultyFileSystem: FileSystemCalls {
     private let base = LinuxFileSystem()
     private let fault: @Sendable (Call) -> Fault?
     private let clockShift: Int64
+    private let claimsToBeRemote: Bool
     private let account = Mutex(Account())
 
-    /// - Parameter clockShift: microseconds that the file system's clock is ahead.
-    init(clockShift: Int64 = 0, _ fault: @escaping @Sendable (Call) -> Fault? = { _ in nil }) {
+    /// - Parameters:
+    ///   - clockShift: microseconds that the file system's clock is ahead.
+    ///   - isRemote: whether it says that other machines change it.
+    init(clockShift: Int64 = 0, isRemote: Bool = false, _ fault: @escaping @Sendable (Call) -> Fault? = { _ in nil }) {
         self.fault = fault
         self.clockShift = clockShift
+        claimsToBeRemote = isRemote
     }
+
+    func isRemote(_ directory: Int32) -> Bool { claimsToBeRemote }
 
     var calls: [Call] { account.withLock { $0.calls } }
     var openCount: Int { account.withLock { $0.open.count } }
@@ -169,6 +175,10 @@ final class FaultyFileSystem: FileSystemCalls {
 
     func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
         try perform("mkdir", name) { () throws(SystemFault) in try base.makeDirectory(name, in: directory) }
+    }
+
+    func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
+        try perform("rmdir", name) { () throws(SystemFault) in try base.removeDirectory(name, in: directory) }
     }
 
     func names(in directory: Int32) throws(SystemFault) -> [String] {

@@ -67,7 +67,7 @@ import Testing
                 + commit + ["fsync commits", "close"])
     }
 
-    @Test(arguments: [EIO, ENOSPC, EACCES])
+    @Test(arguments: [EIO, ENOSPC, EACCES, ESTALE])
     func everyCallThatFailsOnceIsAnErrorOrNoHarm(_ number: Int32) async throws {
         let counting = FaultyFileSystem()
         let (first, token) = try await start()

@@ -34,7 +34,8 @@ import Testing
                 for commit in changes.commits { #expect(allowed.contains(commit.token)) }
                 if let token = changes.commits.first?.token { taken.insert(token) }
             } catch let error as CloudError {
-                #expect(error.code == .damaged || error.code == .changeTokenExpired, "\(error)")
+                // One that is cut was written just now, and counts as still arriving.
+                #expect([.damaged, .changeTokenExpired, .pending].contains(error.code), "\(error)")
             }
         }
         #expect(swapper.count > 10 && !taken.isEmpty)

@@ -11,14 +11,22 @@ enum DirectoryChecks {
         var findings: [DoctorReport.Finding] = []
         switch directory.fileSystem {
         case .failure(let error): findings.append(.error("fileSystem", error, means: "nothing is known of the file system"))
-        case .success(let facts): findings.append(.ok("fileSystem", "\(directory.path) is on \(facts.name)"))
+        case .success(let facts):
+            findings.append(.ok("fileSystem", "\(directory.path) is on \(facts.name)"))
+            if facts.remembersAbsence { findings.append(lookupCache) }
         }
-        if let tool = directory.tool {
+        if directory.tool != nil || directory.isSaidReplicated {
+            let found = directory.tool.map { "\($0.name) replicates the folder (\($0.sign))" } ?? "init was told that a tool replicates the folder (--replicated)"
             findings.append(.notice(
-                "replication", "\(tool.name) replicates the folder (\(tool.sign))", means: "versions come and go when the tool brings them, and only one device may publish here"))
+                "replication", found, means: "versions come and go when the tool brings them, and only one device may publish here"))
         }
         return findings
     }
+
+    private static let lookupCache = DoctorReport.Finding.notice(
+        "lookupCache", "this NFS client remembers for up to a minute that a file was not there",
+        means: "syncs ask the server before they look for versions; other programs find new files late",
+        do: "where that matters, mount with the option lookupcache=positive")
 
     private static func space(_ directory: DirectoryFacts, _ zone: ZoneSurvey?) -> [DoctorReport.Finding] {
         guard let facts = try? directory.fileSystem.get() else { return [] }

@@ -6,6 +6,8 @@ struct DirectoryFacts: Sendable {
     let fileSystem: DoctorFacts.Look<FileSystemFacts>
     /// The tool that replicates the folder, and what shows it; nil if none does.
     let tool: (name: String, sign: String)?
+    /// Whether `init` was told that a tool replicates the directory.
+    var isSaidReplicated = false
     /// Why events of the file system do not tell everything; nil if they do.
     let polling: String?
     /// What the file system can do; nil where nothing is to be written, for the device does not publish.

@@ -56,6 +56,7 @@ extension SyncEngine {
                 if let directory = cloud as? DirectoryCloud {
                     path = directory.path
                     facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes)
+                    facts.directory?.isSaidReplicated = try database.read { try $0.operatorSettings().isReplicated }
                 }
                 return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
             }

@@ -8,7 +8,7 @@ enum ZoneChecks {
         var findings: [DoctorReport.Finding] = [
             .ok("zone", "the zone \(zone.info.id.name) is there, and \(many ? "every peer publishes in it" : "\(zone.info.creator) publishes in it")")
         ]
-        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place) + pins(zone, at: place) + leftovers(zone, at: place)
+        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place) + leftovers(zone, at: place)
         return findings + devices(zone, own: device, now: now)
     }
 
@@ -70,17 +70,17 @@ enum ZoneChecks {
         }
     }
 
-    private static func assets(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+    private static func assets(_ zone: ZoneSurvey, at place: String, now: Instant) -> [DoctorReport.Finding] {
         guard let state = try? zone.state.get(), let files = try? zone.files.get(), let newest = state.token?.number else { return [] }
-        let sizes = Dictionary(files.map { ($0.path, $0.byteCount) }, uniquingKeysWith: { first, _ in first })
-        var missing: [String] = [], wrong: [String] = []
+        let found = Dictionary(files.map { ($0.path, $0) }, uniquingKeysWith: { first, _ in first })
+        var missing: [String] = [], arriving: [String] = [], wrong: [String] = []
         for asset in state.records.flatMap(\.assets) {
             for (path, size) in [(asset.path, asset.byteCount)] + (asset.index.map { [(AssetPath(asset.path)?.indexPath ?? asset.path, $0.byteCount)] } ?? []) {
-                guard let found = sizes[path] else {
+                guard let file = found[path] else {
                     missing.append(path)
                     continue
                 }
-                if found != size { wrong.append(path) }
+                if file.byteCount < size, ArrivingFile.isYoung(file.modified, now: now) { arriving.append(path) } else if file.byteCount != size { wrong.append(path) }
             }
         }
         let mend = "run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"
@@ -89,6 +89,11 @@ enum ZoneChecks {
             findings.append(.warning(
                 "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"), means: "readers wait for them and keep what they have",
                 do: "if a sync tool is bringing files, wait for it; else \(mend)"))
+        }
+        if !arriving.isEmpty {
+            findings.append(.warning(
+                "assets", .tryAgainLater, NameList.words(arriving, "file of version \(newest) is still arriving", "files of version \(newest) are still arriving"), means: "readers wait for them and keep what they have",
+                do: "wait for the sync tool; \(ArrivingFile.limitSeconds / 60) minutes after its last write such a file counts as damaged"))
         }
         if !wrong.isEmpty {
             findings.append(.error(

@@ -1,0 +1,106 @@
+import CloudStore
+import Logging
+
+/// Lets devices that keep losing races publish first. One value serves one run of a peer.
+///
+/// A device that has lost ``lossesForTicket`` races puts a ticket into the zone's publish queue. Whoever is about to publish looks at the
+/// queue and waits while an earlier ticket is there. Tickets are hints: an error at the queue is logged and changes nothing else, and
+/// every wait ends.
+actor PublishTurn {
+    private let device: Device
+    private let pause: @Sendable (Duration) async throws -> Void
+    private var ticket: PublishTicket?
+    private var firstLost: Int?
+    /// Tickets that this run no longer waits for.
+    private var ignored: Set<PublishTicket> = []
+    /// How long this run has waited for others in all.
+    private var waited = Duration.zero
+    /// Whether this run waited for another device the last time that it was about to publish.
+    private(set) var gaveWay = false
+
+    /// How many lost races are worth a ticket.
+    static let lossesForTicket = 2
+    /// How long one ticket is waited for before it is removed: its device may have been killed.
+    static let ticketPatience = Duration.seconds(10)
+    /// How long one run waits in all before it publishes regardless of the queue.
+    static let runPatience = Duration.seconds(60)
+    /// A ticket so many commits old is stale: in that time its device has published or was killed.
+    static let staleDistance = 256
+    private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
+
+    init(device: Device, pause: @escaping @Sendable (Duration) async throws -> Void) {
+        self.device = device
+        self.pause = pause
+    }
+
+    /// Waits while devices with earlier tickets are to publish.
+    ///
+    /// - Parameter number: the number that this device is about to publish.
+    /// - Returns: whether it waited; then the zone has probably moved on.
+    func giveWay(before number: Int) async throws -> Bool {
+        var poll = Self.firstPoll, current: PublishTicket?, patience = Self.ticketPatience
+        gaveWay = false
+        while waited < Self.runPatience, let first = await firstTicket(before: number) {
+            if first != current { (current, patience) = (first, Self.ticketPatience) }
+            guard patience > .zero else {
+                ignored.insert(first)
+                await remove(first)
+                continue
+            }
+            let delay = poll * Double.random(in: 0.5...1)
+            try await pause(delay)
+            (waited, patience, poll) = (waited + delay, patience - delay, min(poll * 2, Self.longestPoll))
+            gaveWay = true
+        }
+        return gaveWay
+    }
+
+    /// This device lost the race for a number, for the `losses`th time in this run.
+    ///
+    /// - Returns: whether it has a place in the queue now.
+    func lost(_ number: Int, losses: Int) async -> Bool {
+        let first = firstLost ?? number
+        firstLost = first
+        guard losses >= Self.lossesForTicket else { return false }
+        let ticket = ticket ?? PublishTicket(number: first, nonces: device.nonces)
+        self.ticket = ticket
+        // Put in place again each time: a device that waited in vain may have removed it.
+        return await attempt { [device] in
+            try await device.cloud.enqueue(ticket, in: device.zone)
+            return try await device.cloud.publishQueue(in: device.zone).contains(ticket)
+        } ?? false
+    }
+
+    /// The run ends: the ticket goes.
+    func ends() async {
+        if let ticket { await remove(ticket) }
+    }
+
+    /// The first ticket in the queue that this device waits for; nil if it is this device's turn.
+    private func firstTicket(before number: Int) async -> PublishTicket? {
+        let queue = await attempt { [device] in try await device.cloud.publishQueue(in: device.zone) } ?? []
+        for ticket in queue where !ignored.contains(ticket) {
+            if let own = self.ticket, ticket >= own { return nil }
+            // A number that is not reached yet is one of another history, or of one that this device has not seen; it is not ours to remove.
+            if ticket.number > number { return nil }
+            if ticket.number > number - Self.staleDistance { return ticket }
+            ignored.insert(ticket)
+            await remove(ticket)
+        }
+        return nil
+    }
+
+    private func remove(_ ticket: PublishTicket) async {
+        await attempt { [device] in try await device.cloud.dequeue(ticket, in: device.zone) }
+    }
+
+    @discardableResult
+    private func attempt<T: Sendable>(_ body: @Sendable () async throws -> T) async -> T? {
+        do {
+            return try await body()
+        } catch {
+            device.logger.debug("the publish queue could not be used", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}
