@@ -85,7 +85,7 @@ let package = Package(
         .executableTarget(
             name: "snapsync",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "StrictText",
+                "SnapshotSync", "SnapshotModel", "StrictText", "CLinux",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

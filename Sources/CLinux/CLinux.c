@@ -51,3 +51,16 @@ long clinux_file_system_type(int fd) {
     if (fstatfs(fd, &info) != 0) return -1;
     return (long)info.f_type;
 }
+
+static char *const *arguments = 0;
+
+#ifdef __GLIBC__
+// Glibc calls every constructor with the arguments of main; other C libraries call it with none.
+__attribute__((constructor)) static void keep_arguments(int argc, char **argv, char **envp) {
+    (void)argc;
+    (void)envp;
+    arguments = argv;
+}
+#endif
+
+char *const *clinux_arguments(void) { return arguments; }

@@ -92,8 +92,27 @@ extension LocalStoreError {
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
         case .SQLITE_IOERR:
             self.init(.inputOutput, at: place, "the disk could not be read or written (\(message), SQLite's code \(error.extendedResultCode.rawValue)); nothing was changed", hint: "check the disk and its room, then run the same command again")
+        case .SQLITE_ERROR:
+            self = Self.schemaFailure(message, at: place)
         default:
-            self.init(.inputOutput, at: place, "SQLite failed: \(message)", hint: "check the database with: sqlite3 FILE 'PRAGMA integrity_check'")
+            self.init(.inputOutput, at: place, "SQLite failed: \(message)", hint: "run the same command again; if it fails again, check the file and its disk")
         }
+    }
+
+    /// What SQLite could not run because of the schema: the file is sound, and a trigger, an index or a table has to be put right.
+    private static func schemaFailure(_ message: String, at place: String) -> LocalStoreError {
+        let reason = "SQLite cannot run a statement: \(message)"
+        for (beginning, what) in [("no such function", "a function"), ("no such collation sequence", "a collation"), ("unknown tokenizer", "a tokenizer"), ("no such module", "a module")]
+        where message.hasPrefix(beginning) {
+            return LocalStoreError(
+                .schemaMismatch, at: place, reason,
+                hint: "a trigger, an index or a column of a table uses \(what) that only your application has; sqlite3 FILE .schema shows which; change it so that any program can write the table")
+        }
+        for (beginning, what) in [("no such table", "table"), ("no such column", "column"), ("no such index", "index")] where message.hasPrefix(beginning) {
+            return LocalStoreError(
+                .schemaMismatch, at: place, reason,
+                hint: "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them")
+        }
+        return LocalStoreError(.schemaMismatch, at: place, reason, hint: "look at the tables, triggers and views with: sqlite3 FILE .schema")
     }
 }

@@ -99,8 +99,8 @@ package enum DatasetFile {
             timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
             recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
-            merge = try container.decodeIfPresent(MergePolicy.self, forKey: .merge)
-            triggers = try container.decodeIfPresent(TriggerPolicy.self, forKey: .triggers)
+            merge = try container.decodeIfPresent(String.self, forKey: .merge) == nil ? nil : container.decodeName(forKey: .merge)
+            triggers = try container.decodeIfPresent(String.self, forKey: .triggers) == nil ? nil : container.decodeName(forKey: .triggers)
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
@@ -142,7 +142,7 @@ package enum DatasetFile {
             try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
-            type = try container.decode(ColumnKind.self, forKey: .type)
+            type = try container.decodeName(forKey: .type)
             column = try container.decodeIfPresent(String.self, forKey: .column)
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
         }
@@ -164,11 +164,41 @@ extension DatasetFile {
         let (path, reason): ([any CodingKey], String) =
             switch error {
             case .keyNotFound(let key, let context): (context.codingPath, "the key \"\(key.stringValue)\" is missing")
-            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context): (context.codingPath, context.debugDescription)
-            @unknown default: ([], "\(error)")
+            case .typeMismatch(let type, let context): (context.codingPath, "\(words(for: type)) is expected")
+            case .valueNotFound(let type, let context): (context.codingPath, "\(words(for: type)) is expected, not null")
+            case .dataCorrupted(let context): (context.codingPath, isSwiftsOwn(context.debugDescription) ? "the value is not one of those that are known, or does not fit" : context.debugDescription)
+            @unknown default: ([], "a value cannot be read")
             }
         let place = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
         return "\(place.isEmpty ? "the document" : String(place.drop { $0 == "." })): \(reason)"
+    }
+}
+
+extension DatasetFile {
+    /// What JSON has for a Swift type.
+    private static func words(for type: any Any.Type) -> String {
+        switch type {
+        case is String.Type: "a string"
+        case is Bool.Type: "true or false"
+        case is any BinaryInteger.Type: "an integer"
+        case is any BinaryFloatingPoint.Type: "a number"
+        default: "\(type)".hasPrefix("Array") ? "an array" : "an object"
+        }
+    }
+
+    /// Whether a decoding error's text was written by Swift's library, in its own terms.
+    private static func isSwiftsOwn(_ text: String) -> Bool {
+        ["Cannot initialize", "Parsed JSON number", "Number ", "The given data", "Unable to"].contains(where: text.hasPrefix)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// One of the names that a type has; any other is refused with all of them.
+    fileprivate func decodeName<T: RawRepresentable<String> & CaseIterable>(_ type: T.Type = T.self, forKey key: Key) throws -> T {
+        let text = try decode(String.self, forKey: key)
+        if let value = T(rawValue: text) { return value }
+        let known = T.allCases.map(\.rawValue).joined(separator: ", ")
+        throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "\(text.prefix(64).debugDescription) is not known; known are \(known)")
     }
 }
 

@@ -19,8 +19,14 @@ struct Device: Sendable {
     var assetLimit = OperatorSettings.standardAssetLimit
     /// Where the ids of messages and reports come from.
     var nonces = NonceSource.system
-    /// When the run began.
-    let begun = ContinuousClock.now
+    /// How long the run has taken so far.
+    var elapsed = Device.stopwatch()
+
+    /// Starts measuring time by the machine's own clock, which nobody sets.
+    static func stopwatch() -> @Sendable () -> Duration {
+        let begin = ContinuousClock.now
+        return { ContinuousClock.now - begin }
+    }
 
     /// Whether this device may publish in the zone.
     ///

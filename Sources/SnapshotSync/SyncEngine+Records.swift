@@ -11,6 +11,7 @@ extension SyncEngine {
         } catch let error as SyncError {
             // That the gate is closed is the user's will, or the entitlement's, and no failure of the run.
             if let decision = try? gate.standing(), decision != .open { throw error }
+            if error.isSlip { throw error }
             try? database.note(RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
             throw error
         }
@@ -37,7 +38,7 @@ extension Device {
     }
 
     private func runUpToHere() -> RunRecord {
-        let took = (ContinuousClock.now - begun).components
+        let took = elapsed().components
         return RunRecord(at: now(), microseconds: took.seconds * 1_000_000 + took.attoseconds / 1_000_000_000_000)
     }
 }

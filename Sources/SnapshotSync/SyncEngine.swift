@@ -21,6 +21,7 @@ public final class SyncEngine: Sendable {
     let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
     let nonces: NonceSource
+    let stopwatch: @Sendable () -> @Sendable () -> Duration
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
 
@@ -35,7 +36,7 @@ public final class SyncEngine: Sendable {
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID) }
+        try self.init(database: path, gate: gate, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
     }
 
     /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
@@ -43,12 +44,14 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - pause: waits after a lost race.
     ///   - nonces: where the ids of messages and reports come from.
+    ///   - stopwatch: starts measuring how long a run takes.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system,
+        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = Device.stopwatch, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
-        database = try SyncError.at(.open) { try LocalDatabase(path: path) }
+        database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
         self.openCloud = openCloud
         self.now = now
@@ -56,6 +59,12 @@ public final class SyncEngine: Sendable {
         self.pause = pause
         self.assetRule = assetRule
         self.nonces = nonces
+        self.stopwatch = stopwatch
+    }
+
+    /// Says that another program's lock holds this one up.
+    static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
+        { logger.notice("another program holds the lock of \(database); waiting for it, up to 10 s") }
     }
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -89,7 +98,8 @@ public final class SyncEngine: Sendable {
     ) async throws -> ExportReport {
         try await run {
             let device = try device()
-            return try await SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: allowed).run()
+            let publisher = SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+            return try await retaining(publisher.run())
         }
     }
 
@@ -125,9 +135,13 @@ public final class SyncEngine: Sendable {
         case .writer, .peer:
             return try await run {
                 let device = try device()
-                if try await device.isOneOfMany() { return try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run() }
+                if try await device.isOneOfMany() {
+                    let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
+                    guard let exported = report.exported else { return report }
+                    return SyncReport(role: report.role, exported: try await retaining(exported), imported: report.imported)
+                }
                 let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
-                return SyncReport(role: settings.role.rawValue, exported: exported, imported: nil)
+                return SyncReport(role: settings.role.rawValue, exported: try await retaining(exported), imported: nil)
             }
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {

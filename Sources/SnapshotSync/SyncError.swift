@@ -41,6 +41,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     var zoneDeletion: ZoneDeletion?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
     var isArriving = false
+    /// Whether only what was asked for is wrong: the device's own syncing goes on, and nothing is noted for `status`.
+    private(set) var isSlip = false
 
     /// Whether trying again later, with nothing changed, may succeed.
     public var isRetryable: Bool { code == .tryAgainLater }
@@ -51,6 +53,13 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         self.place = place
         self.reason = reason
         self.hint = hint
+    }
+
+    /// The same error as one of what was asked for, not of syncing.
+    var asSlip: SyncError {
+        var error = self
+        error.isSlip = true
+        return error
     }
 
     public var description: String {
@@ -88,6 +97,8 @@ extension SyncError {
             self.init(error, step: step, at: error.place, error.reason, hint: error.hint)
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
+        case let error as DecodingError:
+            self.init(.dataRefused, step: step, at: "snapsync", DatasetFile.explain(error), hint: "correct the file that was given")
         default:
             if let error = LocalStoreError(ofSQLite: error, at: "the database") {
                 self.init(error, step: step)

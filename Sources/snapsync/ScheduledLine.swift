@@ -42,7 +42,7 @@ struct ScheduledLine {
 
     /// Does what the command does.
     func run() async throws {
-        let printer = Printer(isJSON: isJSON)
+        let printer = Printer(isJSON: isJSON, isQuiet: isQuiet)
         let engine = try printer.open(database, cloud: DatabaseOptions.environment("SNAPSYNC_CLOUD"))
         switch command {
         case .sync: try await SyncCommand.run(engine, isQuiet: isQuiet, printer: printer)

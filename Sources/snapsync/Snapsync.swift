@@ -36,7 +36,9 @@ struct Snapsync: AsyncParsableCommand {
 
     static func main() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
-        guard let line = ScheduledLine(CommandLine.arguments.dropFirst()) else { return await main(nil) }
+        let words = ProgramArguments.words
+        guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
+        guard let line = ScheduledLine(words) else { return await main(words) }
         do {
             try await line.run()
         } catch {

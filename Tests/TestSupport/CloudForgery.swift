@@ -89,6 +89,17 @@ package enum CloudForgery {
             """, [path, "\(days)"])
     }
 
+    /// Makes a device's report another device's.
+    package static func renameReport(_ path: String, to device: String) throws {
+        try Python.run(common + """
+
+            report = json.load(open(sys.argv[1], encoding='utf-8'))['report']
+            report['device'] = sys.argv[2]
+            body = json.dumps(report, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+            open(sys.argv[1], 'w', encoding='utf-8').write('{"report":' + body + ',"sha256":"' + sha(body) + '"}')
+            """, [path, device])
+    }
+
     private static let common = """
         import gzip, hashlib, json, os, re, struct, sys, zlib
         zone = os.path.dirname(os.path.dirname(sys.argv[1]))

@@ -86,6 +86,9 @@ import Testing
         "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b", "enable --db a --preference-key b",
         "enable --db a --preference-file b --preference-key c --unbind", "init --role writer --db a --cloud b --preference-file c",
         "pin --db a", "pin 0 --db a", "unpin x --db a", "prune --db a", "prune --keep-last 0 --db a", "prune --keep-within 7 --db a",
+        "prune --automatic --db a", "prune --automatic --manual --keep-last 1 --db a", "prune --automatic --keep-last 1 --dry-run --db a",
+        "init --role reader --db a --cloud b --keep 3d", "init --role reader --db a --cloud b --keep-last 3", "init --role writer --db a --cloud b --keep-last 0",
+        "history --db a --limit 3 --all",
         "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a", "restore --before yesterday --db a",
         "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
         "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
@@ -263,6 +266,14 @@ import Testing
         try check(local, "replace local --json")
         try scene.age()
         try check(try scene.json("prune --keep-last 1 --db phone.db"), "prune --json")
+        try check(try scene.json("prune --keep-last 100 --keep-within 1s --automatic --db phone.db"), "prune --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try scene.succeed("prune --keep-last 1 --automatic --db phone.db")
+        try scene.age()
+        try scene.succeed("generate --db phone.db --mark-read 2 --seed 4")
+        try check(try scene.json("export --db phone.db"), "export --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try check(try scene.json("prune --manual --db phone.db"), "prune --manual --json")
     }
 
     @Test func demoShowsTheMainJob() throws {

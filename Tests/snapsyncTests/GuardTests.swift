@@ -53,7 +53,12 @@ import Testing
     @Test func firstImportReplacesOwnRowsOnlyWhereThatWasAskedFor() throws {
         let scene = try Scene.phone()
         try scene.succeed("generate --db watch.db --notifications 2 --buckets 1 --seed 99")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
+        try scene.refuse(
+            "init --db watch.db --cloud cloud --role reader --device watch", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"],
+            watching: ["watch.db"])
+        // A database that an earlier version set up was asked only now.
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
+        try scene.database("watch.db").run("UPDATE snapsync_settings SET value = '0' WHERE key = 'replacesOwnRows'")
         try scene.refuse(
             "import --db watch.db", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"], watching: ["watch.db"])
         try scene.succeed("detach --db watch.db")

@@ -14,8 +14,12 @@ import Testing
         try scene.succeed("generate --db watch.db --notifications 0 --buckets 1 --seed 7")
         let taken = try scene.database("phone.db").run("SELECT id FROM buckets LIMIT 1").trimmingCharacters(in: .newlines)
         try scene.database("watch.db").run(rows + "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('\(taken)', 'Own name', '2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z')")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: ["table buckets", "did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
+        let saying = ["table buckets", "did not come from this cloud", "--adopt", "--replace"]
+        try scene.refuse("init --db watch.db --cloud cloud --role reader --device watch", exit: 78, saying: saying, watching: ["watch.db"])
+        // A database that an earlier version set up was asked only now.
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --adopt")
+        try scene.database("watch.db").run("UPDATE snapsync_settings SET value = '0' WHERE key = 'adoptsOwnRows'")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: saying, watching: ["watch.db"])
         try scene.succeed("detach --db watch.db")
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --adopt")
         let warnings = try #require(try scene.json("import --db watch.db")["warnings"] as? [String])

@@ -67,9 +67,10 @@ import Testing
         #expect(plan["version"] == nil && plan["newestVersion"] as? Int == 1 && plan["refusals"] as? [String] == [])
         #expect(try scene.succeed("plan --db watch.db").contains("and 10 more (--all)"))
 
-        // Rows of one's own: the plan says what would be lost, and that the import refuses.
+        // Rows of one's own in a database that an earlier version set up: the plan says what would be lost, and that the import refuses.
         try scene.succeed("generate --db own.db --notifications 3 --buckets 1 --seed 9")
-        try scene.succeed("init --db own.db --cloud cloud --role reader --device own")
+        try scene.succeed("init --db own.db --cloud cloud --role reader --device own --replace")
+        try scene.database("own.db").run("UPDATE snapsync_settings SET value = '0' WHERE key = 'replacesOwnRows'")
         let own = try scene.json("plan --db own.db")
         #expect((own["refusals"] as? [String])?.first?.contains("rows that did not come from this cloud") == true)
     }

@@ -228,7 +228,7 @@ import Testing
         let scene = try Scene.phone()
         try scene.succeed("generate --db watch.db --notifications 5 --buckets 1 --seed 99")
         let mine = try scene.contents("watch.db")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
         try scene.succeed("replace local --yes --db watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         try scene.succeed("undo --db watch.db")

@@ -13,4 +13,8 @@ int clinux_open_step_by_step(int dirfd, const char *path, int flags, unsigned in
 /// The magic number of the file system that `fd` lies on (fstatfs(2)).
 long clinux_file_system_type(int fd);
 
+/// The process's arguments as its C entry point got them; NULL where the C library does not hand them to constructors.
+/// Swift's library looks for them below `environ`, which a preloaded library may have moved with setenv(3) before a static program starts.
+char *const *clinux_arguments(void);
+
 #endif

@@ -22,11 +22,14 @@ public final class DirectoryCloud: CloudDatabase {
 
     /// Opens a cloud.
     ///
-    /// - Parameter uuid: the UUID that the cloud must have; nil takes any.
+    /// - Parameters:
+    ///   - uuid: the UUID that the cloud must have; nil takes any.
+    ///   - container: the container identifier that it must have; nil takes any.
     /// - Throws: ``CloudError`` with `.cloudUnavailable` (no directory; or no cloud in it, where a UUID is expected),
-    ///   `.notACloud`, `.badContainer` (another UUID), `.incompatibleVersion` or `.permissionFailure`.
-    public convenience init(path: String, expecting uuid: String? = nil) throws {
+    ///   `.notACloud`, `.badContainer` (another UUID or container), `.incompatibleVersion` or `.permissionFailure`.
+    public convenience init(path: String, expecting uuid: String? = nil, container: String? = nil) throws {
         try self.init(path: path, expecting: uuid, calls: LinuxFileSystem(), nonces: .system)
+        if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
     }
 
     /// Opens a cloud on other system calls, with other random names.
@@ -72,11 +75,7 @@ public final class DirectoryCloud: CloudDatabase {
         at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false,
         sharing: DirectorySharing? = nil
     ) throws -> DirectoryCloud {
-        guard CloudNames.isContainer(container) else {
-            throw CloudError(
-                .invalidArguments, at: "container", "not a container identifier",
-                hint: "use iCloud. and the reverse-DNS name of the application: iCloud.org.example.app")
-        }
+        _ = try ContainerIdentifier(container)
         let files = FileMaker(nonces: nonces)
         let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
         let identity = try StaleHandle.reopening { () throws in

@@ -66,6 +66,9 @@ package struct FileSystemFacts: Sendable, Hashable {
         return (line[5].split(separator: ",") + line[end + 3].split(separator: ",")).map(String.init)
     }
 
+    /// Whether there is anything of that name.
+    package static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
     /// `ST_RDONLY`.
     private static let readOnly: UInt = 1
 

@@ -23,10 +23,14 @@ public struct ContainerIdentifier: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``CloudError`` with `.badContainer` for another app's cloud; one that is not there at all gives what the cloud itself
     ///   says: `.cloudUnavailable` or `.notACloud`.
     public func verify(_ cloud: some CloudDatabase) async throws {
-        let found = try await cloud.identity().container
-        guard found == description else {
+        try Self.verify(description, isThatOf: try await cloud.identity())
+    }
+
+    /// Refuses a cloud whose container identifier is not the one that is expected.
+    package static func verify(_ expected: String, isThatOf cloud: CloudIdentity) throws(CloudError) {
+        guard cloud.container == expected else {
             throw CloudError(
-                .badContainer, at: "container", "the cloud belongs to \(found), not to \(self)", hint: "check the path and the container identifier")
+                .badContainer, at: "container", "the cloud belongs to \(cloud.container), not to \(expected)", hint: "check the path and the container identifier")
         }
     }
 }

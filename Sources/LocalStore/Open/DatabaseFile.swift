@@ -47,11 +47,27 @@ enum DatabaseFile {
 
     /// Why SQLite opened a database for reading alone.
     static func unwritable(_ path: String, _ message: String) -> LocalStoreError {
+        obstacle(path, message) ?? passing(at: path, "the database cannot be opened for writing")
+    }
+
+    /// Why this user may not write a database: the file, its folder, or what SQLite keeps beside it; nil if modes and mounts allow it.
+    ///
+    /// - Parameter message: what SQLite says; nil if nobody has tried.
+    static func obstacle(_ path: String, _ message: String? = nil) -> LocalStoreError? {
+        let said = message.map { " (\($0))" } ?? ""
         guard refusal(path, W_OK) == nil, refusal(folder(of: path), W_OK | X_OK) == nil else {
             return LocalStoreError(
-                .permissionDenied, at: path, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
+                .permissionDenied, at: path, "the database cannot be written\(said)", hint: "check the owner and mode of the file and of its folder")
         }
-        return passing(at: path, "the database cannot be opened for writing")
+        for ending in ["-shm", "-wal", "-journal", ".snapsync-lock"] {
+            let beside = path + ending
+            guard let number = refusal(beside, W_OK), !isAbsence(number) else { continue }
+            return LocalStoreError(
+                .permissionDenied, at: beside, "this file beside the database cannot be written: \(String(cString: strerror(number)))",
+                hint: "another user's program has left it; give this user the right to write it (chmod, chown)"
+                    + (ending == "-shm" ? ", or remove it while no program has the database open" : ""))
+        }
+        return nil
     }
 
     /// All may be well by now: too many open files, a server that was away.

@@ -11,3 +11,8 @@ extension LocalDatabase {
         return lines == ["ok"] ? [] : lines
     }
 }
+
+extension LocalDatabase {
+    /// Why this user may not write the database, as far as modes and mounts say; nil if nothing is in the way. Nothing is written.
+    package func writingObstacle() -> LocalStoreError? { DatabaseFile.obstacle(path) }
+}

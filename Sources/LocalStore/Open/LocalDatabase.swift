@@ -14,16 +14,21 @@ package final class LocalDatabase: Sendable {
     package let path: String
     private let queue: DatabaseQueue
     private let silenced = SilencedTables()
+    private let wait: LockWait
+    private let waiting: @Sendable () -> Void
 
     /// Opens the file, which must exist unless `creating`.
     ///
+    /// - Parameter waiting: called where another program's lock holds a connection up for more than a second.
     /// - Throws: ``LocalStoreError`` with `.notFound`, `.damaged`, `.permissionDenied`, `.inputOutput` or `.busy`.
-    package init(path: String, creating: Bool = false) throws {
+    package init(path: String, creating: Bool = false, waiting: @escaping @Sendable () -> Void = {}) throws {
         try DatabaseFile.verify(path, creating: creating)
         self.path = path
+        self.waiting = waiting
+        wait = LockWait(waiting)
         let isMade = creating && Self.makeFile(path)
         do {
-            queue = try Self.open(path)
+            queue = try Self.open(path, wait)
         } catch {
             if isMade { unlink(path) }
             throw error
@@ -37,9 +42,9 @@ package final class LocalDatabase: Sendable {
         return descriptor >= 0 && Glibc.close(descriptor) == 0
     }
 
-    private static func open(_ path: String) throws -> DatabaseQueue {
+    private static func open(_ path: String, _ wait: LockWait) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer"))
+            let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait))
             // A file that is no database is found by the first look into it. It changes nothing, and needs no transaction that says so.
             try queue.inDatabase { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
@@ -51,13 +56,13 @@ package final class LocalDatabase: Sendable {
         }
     }
 
-    /// How many seconds a connection waits for another program's lock.
-    private static let patience = 10
+    /// The configuration of a further connection to the file.
+    func configuration(label: String) -> Configuration { Self.configuration(label: label, LockWait(waiting)) }
 
-    static func configuration(label: String) -> Configuration {
+    private static func configuration(label: String, _ wait: LockWait) -> Configuration {
         var configuration = Configuration()
         configuration.label = "snapsync.\(label)"
-        configuration.busyMode = .timeout(TimeInterval(patience))
+        configuration.busyMode = .callback { wait.goesOn(after: $0) }
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
@@ -86,8 +91,8 @@ package final class LocalDatabase: Sendable {
 
     /// Runs `body` in one immediate transaction if no other connection is writing; else it throws at once.
     package func withoutWaiting<T>(_ body: (LocalTransaction) throws -> T) throws -> T {
-        try LocalStoreError.translating(at: path) { try queue.inDatabase { try $0.execute(sql: "PRAGMA busy_timeout = 0") } }
-        defer { try? queue.inDatabase { try $0.execute(sql: "PRAGMA busy_timeout = \(Self.patience * 1000)") } }
+        wait.setPatient(false)
+        defer { wait.setPatient(true) }
         return try write(body)
     }
 
@@ -157,8 +162,9 @@ extension LocalDatabase {
 
     /// Closes and removes the file and what SQLite keeps beside it.
     package func remove() {
+        let lock = RunLock.path(for: path)
         try? queue.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
-        try? FileManager.default.removeItem(atPath: RunLock.path(for: path))
+        try? FileManager.default.removeItem(atPath: lock)
     }
 }

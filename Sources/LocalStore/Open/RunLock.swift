@@ -10,8 +10,16 @@
 package final class RunLock: Sendable {
     private let descriptor: Int32
 
-    /// The lock file of a database.
-    package static func path(for database: String) -> String { database + ".snapsync-lock" }
+    /// The lock file of a database, beside the file itself where `database` is a link to it: every name of one database has one lock.
+    package static func path(for database: String) -> String { target(of: database) + ".snapsync-lock" }
+
+    /// The file that a path leads to. Only a link in the last part matters: a folder has one lock file by whatever name it is reached.
+    private static func target(of database: String) -> String {
+        var status = stat()
+        guard lstat(database, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let real = realpath(database, nil) else { return database }
+        defer { free(real) }
+        return String(cString: real)
+    }
 
     /// Takes the lock of `database`, or fails at once.
     ///

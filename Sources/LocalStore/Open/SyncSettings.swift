@@ -19,10 +19,12 @@ public struct SyncSettings: Sendable, Hashable {
     public var replacesOwnRows: Bool
     /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does.
     public var adoptsOwnRows: Bool
+    /// The container identifier that the cloud must have; nil in a database that an earlier version set up.
+    public var container: String?
 
     public init(
         cloud: String, cloudUUID: String, scope: String, zone: String, role: SyncRole, device: String,
-        datasets: [DatasetSchema], replacesOwnRows: Bool, adoptsOwnRows: Bool = false
+        datasets: [DatasetSchema], replacesOwnRows: Bool, adoptsOwnRows: Bool = false, container: String? = nil
     ) {
         self.cloud = cloud
         self.cloudUUID = cloudUUID
@@ -33,6 +35,7 @@ public struct SyncSettings: Sendable, Hashable {
         self.datasets = datasets
         self.replacesOwnRows = replacesOwnRows
         self.adoptsOwnRows = adoptsOwnRows
+        self.container = container
     }
 }
 
@@ -66,7 +69,7 @@ extension LocalTransaction {
         return SyncSettings(
             cloud: try value("cloud"), cloudUUID: try value("cloudUUID"), scope: try value("scope"), zone: try value("zone"),
             role: role, device: try value("device"), datasets: datasets,
-            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"))
+            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"), container: try self.value(of: "container", in: .settings))
     }
 
     /// What somebody else has written into one of the toolkit's tables.
@@ -99,6 +102,7 @@ extension LocalTransaction {
         ] {
             try db.execute(sql: "INSERT INTO snapsync_settings VALUES(?, ?)", arguments: [key, value])
         }
+        if let container = settings.container { try db.execute(sql: "INSERT INTO snapsync_settings VALUES('container', ?)", arguments: [container]) }
     }
 
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.

@@ -23,7 +23,7 @@ package final class ReadSession: Sendable {
         readerCount = try database.usesWAL() ? max(1, readers) : 1
         let (count, path) = (readerCount, path)
         queues = try LocalStoreError.translating(at: path) {
-            try (0..<count).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
+            try (0..<count).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
         }
         if readerCount == 1, schemas.isEmpty {
             try LocalStoreError.translating(at: path) { try begin() }
@@ -54,7 +54,7 @@ package final class ReadSession: Sendable {
         let path = database.path
         self.path = path
         readerCount = max(1, readers)
-        queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: LocalDatabase.configuration(label: "reader \($0)")) }
+        queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
         try begin()
     }
 

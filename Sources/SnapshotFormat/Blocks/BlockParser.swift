@@ -101,7 +101,8 @@ package final class BlockParser: @unchecked Sendable {
         if count == 0 { block.firstKeySlot = slot }
     }
 
-    private static let hint = "have the writer export the dataset anew"
+    private static let hint =
+        "compare this device's dataset file with the writer's: names, types and optional columns must agree; where they do, have the writer run: snapsync export --full"
 
     private func orderFault(_ number: Int, _ count: Int) -> FormatError {
         fault(number, count, .outOfOrder, "its key does not come after the one before", column: plan.keyIndex)

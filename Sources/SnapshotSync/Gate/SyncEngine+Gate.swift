@@ -24,6 +24,6 @@ extension SyncEngine {
     func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> Device {
         let assetLimit = try database.read { try $0.operatorSettings().assetLimit }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces)
+        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces, elapsed: stopwatch())
     }
 }

@@ -24,14 +24,19 @@ struct FirstImport {
             if keepsOwn {
                 try transaction.adoptRows(of: schema, now: now)
             } else if try !settings.replacesOwnRows && transaction.hasUntrackedRows(of: schema) {
-                throw SyncError(
-                    .refused, step: .apply, at: "\(database), table \(schema.table)",
-                    "it has rows that did not come from this cloud, and nobody has said whether the first import is to replace them; nothing was changed",
-                    hint: "keep a copy, then: snapsync detach, and snapsync init … --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
+                throw Self.undecidedRows(of: schema, at: database, step: .apply, hint: "keep a copy, then: snapsync detach, and snapsync init …")
             }
             rules[schema.name] = MergeRule(cloudWins: schema.merge == .replace, prefersFuller: schema.merge == .single, keepsCopy: true)
         }
         self.rules = rules
+    }
+
+    /// The refusal of rows that were there before the first import, where nobody has said what becomes of them.
+    static func undecidedRows(of schema: DatasetSchema, at database: String, step: SyncStep, hint: String) -> SyncError {
+        SyncError(
+            .refused, step: step, at: "\(database), table \(schema.table)",
+            "it has rows that did not come from this cloud, and nobody has said whether the first import is to replace them; nothing was changed",
+            hint: "\(hint) --adopt (rows that the cloud lacks stay) or --replace (the cloud's alone)")
     }
 
     /// How the dataset is merged.

@@ -82,6 +82,6 @@ struct ShrinkCheck: Sendable {
         guard !unknown.isEmpty else { return }
         throw SyncError(
             .refused, step: .open, at: "--allow-shrink", "this database has no dataset \(unknown.joined(separator: ", "))",
-            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one")
+            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one").asSlip
     }
 }

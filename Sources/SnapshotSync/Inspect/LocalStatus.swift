@@ -16,6 +16,8 @@ struct LocalStatus: Sendable {
     let states: [DatasetState]
     /// The tracked changes of each dataset, in the order of the settings.
     let changes: [Changes]
+    /// When versions were last removed by themselves.
+    let lastRetention: Instant?
     /// What `undo` would bring back.
     let undo: UndoPoint?
     /// When it was looked at.
@@ -32,7 +34,7 @@ struct LocalStatus: Sendable {
         self.now = now
         journalMode = try database.journalMode()
         let noted: (success: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
-        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo) = try database.read { transaction in
+        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention) = try database.read { transaction in
             let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.trackedChanges(of: schema)
@@ -41,7 +43,7 @@ struct LocalStatus: Sendable {
             return (
                 settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(),
                 (try transaction.lastSuccess(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
-                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint()
+                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint(), try transaction.lastRetention()
             )
         }
         // A run with nothing to do leaves its note beside the database.

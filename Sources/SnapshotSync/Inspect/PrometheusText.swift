@@ -64,8 +64,8 @@ extension PrometheusText {
         add("asset_bytes", "The size of the newest snapshot asset.", settings.datasets.compactMap { schema in
             zone.assetSize(of: schema.recordName).map { ([("dataset", schema.name)], Double($0)) }
         })
-        let devices = zone.reports.map { StatusReport.OtherDevice($0, newest: zone.newest, now: local.now) }
-        add("device_lag_versions", "How many versions a device was behind when it reported.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
+        let devices = zone.reports.map { StatusReport.OtherDevice($0, zone.versions, now: local.now) }
+        add("device_lag_versions", "How many versions with data came after the one that a device has reported.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
         add("device_report_age_seconds", "How old a device's report is.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
     }
 }

@@ -185,10 +185,12 @@ extension SnapshotInspector {
             let identity = try await cloud.identity()
             let info = try await cloud.zone(zone)
             let state = try await cloud.records(in: zone)
+            let reports = try await cloud.deviceReports(in: zone)
+            let versions = try await DataVersions(after: reports.map { $0.token?.number ?? 0 }, upTo: state.token, in: cloud, zone)
             return ZoneStatusReport(
                 cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
                 newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description, records: state.records.compactMap(HistoryReport.Version.Dataset.init),
-                devices: try await cloud.deviceReports(in: zone).map { StatusReport.OtherDevice($0, newest: state.token, now: .now) })
+                devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) })
         }
     }
 }

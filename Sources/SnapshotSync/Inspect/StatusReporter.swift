@@ -25,17 +25,17 @@ public struct StatusReport: Sendable, Encodable {
         /// The version that it had when it reported; nil before its first.
         public let version: Int?
         public let reportedAt: String
-        /// How many versions that is behind the zone's newest.
+        /// How many versions with data came after that one.
         public let behind: Int
         /// How old the report is, in seconds. A device reports when it has something new, and daily.
         public let reportAge: Int
 
-        init(_ report: DeviceReport, newest: ChangeToken?, now: Instant) {
+        init(_ report: DeviceReport, _ versions: DataVersions, now: Instant) {
             device = report.device
             role = report.role
             version = report.token?.number
             reportedAt = report.clock.description
-            behind = max(0, (newest?.number ?? 0) - (report.token?.number ?? 0))
+            behind = versions.count(after: report.token?.number ?? 0)
             reportAge = report.clock.age(at: now)
         }
     }
@@ -67,7 +67,7 @@ public struct StatusReport: Sendable, Encodable {
     public let version: Int?
     /// The zone's newest version; nil if it has none.
     public let newestVersion: Int?
-    /// How many versions this database is behind; nil if the cloud was not looked at.
+    /// How many versions with data this database lacks; nil if the cloud was not looked at.
     public let behind: Int?
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     public let view: String?
@@ -85,6 +85,8 @@ public struct StatusReport: Sendable, Encodable {
     public let interval: Int?
     /// How large an asset may be, in bytes.
     public let assetLimit: Int
+    /// Which versions this device keeps by itself; nil if it removes none unasked.
+    public let retention: RetentionReport?
     public let datasets: [Dataset]
     /// Commits that lost their number to another device's.
     public let forks: [ForkReport]
@@ -148,7 +150,7 @@ extension StatusReport {
         journalMode = local.journalMode
         version = local.applied?.number
         newestVersion = zone?.newest?.number
-        behind = zone.map { ($0.newest?.number ?? 0) - (local.applied?.number ?? 0) }
+        behind = zone.map { $0.versions.count(after: local.applied?.number ?? 0) }
         view = local.view
         lastSuccess = local.lastSuccess?.description
         lastSuccessAge = local.successAge
@@ -157,13 +159,14 @@ extension StatusReport {
         lastImport = local.lastImport.map(Run.init)
         interval = local.operators.interval
         assetLimit = local.operators.assetLimit
+        retention = local.operators.retention.map { RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: local.lastRetention?.description) }
         datasets = zip(local.settings.datasets, local.changes).map { schema, changes in
             let state = local.states.first { $0.name == schema.name }
             return Dataset(
                 name: schema.name, recordCount: state?.recordCount, syncTimestamp: state?.syncTimestamp.description, changes: changes.count,
                 isTracked: changes.isTracked, assetSize: zone?.assetSize(of: schema.recordName))
         }
-        devices = zone?.reports.map { OtherDevice($0, newest: zone?.newest, now: local.now) } ?? []
+        devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
         forks = zone?.forks ?? []
         self.gate = gate
         cloudProblem = problem

@@ -6,6 +6,7 @@ struct ZoneFacts: Sendable {
     let newest: ChangeToken?
     let state: ZoneState
     let reports: [DeviceReport]
+    let versions: DataVersions
     /// Commits that lost their number to another device's.
     let forks: [ForkReport]
 
@@ -16,6 +17,7 @@ struct ZoneFacts: Sendable {
         (state, reports) = try await SyncError.at(.fetch) {
             (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
         }
+        versions = try await DataVersions(after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)
     }
 
     /// The size of a record's newest snapshot asset, in bytes; nil if there is none.

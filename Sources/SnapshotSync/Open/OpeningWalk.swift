@@ -62,6 +62,11 @@ struct OpeningWalk: Sendable {
             if !isSetUp, let setup {
                 var setup = setup
                 setup.database = database
+                if let container {
+                    // Before anything is written for a cloud of another application.
+                    if let cloud = try? DirectoryCloud(path: setup.cloud), let problem = await containerProblem(cloud) { return problem }
+                    setup.container = setup.container ?? container
+                }
                 _ = try await SyncSetup.run(setup)
             }
             let settings = try local.database.read { try $0.settings() }
@@ -81,7 +86,7 @@ struct OpeningWalk: Sendable {
     private func containerProblem(_ cloud: some CloudDatabase) async -> Step? {
         guard let container else { return nil }
         do {
-            try await ContainerIdentifier(container).verify(cloud)
+            try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
             return nil
         } catch {
             let isOther = (error as? CloudError)?.code == .badContainer

@@ -27,7 +27,7 @@ struct SnapshotPublisher: Sendable {
     func run(_ noted: [String] = []) async throws -> ExportReport {
         let settings = device.settings
         guard settings.role.publishes else {
-            throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports")
+            throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports").asSlip
         }
         try ClockGuard.verify(device.now())
         try await device.checkPublisher()

@@ -24,6 +24,11 @@ struct IncomingDataset: Sendable {
     /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: cloud, zone: zone)
+        guard asset.index.key == schema.key.name else {
+            throw SyncError(
+                .refused, step: .verify, at: asset.place, "the writer's dataset file has the key \(asset.index.key), and this device's has \(schema.key.name)",
+                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
+        }
         self.schema = schema
         fields = asset.fields
         snapshot = asset

@@ -57,11 +57,16 @@ struct SnapshotReceiver: Sendable {
     /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
     func importVersion(_ number: Int) async throws -> ImportReport {
         guard device.settings.role == .reader else {
-            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue); an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader")
+            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue); an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader").asSlip
         }
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState(nil)
-        let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
+        let state: ZoneState
+        do {
+            state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: local.applied?.token).state(of: number)
+        } catch let error as SyncError where error.code == .nothingThere {
+            throw error.asSlip
+        }
         return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
     }
 

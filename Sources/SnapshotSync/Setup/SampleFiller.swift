@@ -16,7 +16,7 @@ public enum SampleFiller {
     public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
         try await WorkerThreads.run {
             try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path, creating: true)
+                let database = try LocalDatabase(path: path, creating: true, waiting: SyncEngine.waiting(for: path))
                 let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
                 try database.write { transaction in
                     _ = try transaction.createBuiltInTables()
@@ -39,7 +39,7 @@ public enum SampleFiller {
     public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
         try await WorkerThreads.run {
             try SyncError.at(.apply) {
-                let database = try LocalDatabase(path: path)
+                let database = try LocalDatabase(path: path, waiting: SyncEngine.waiting(for: path))
                 let marked = try database.write { transaction in
                     _ = try transaction.checkTable(of: .notifications)
                     return try transaction.markNotificationsRead(count: count, seed: seed, at: instant)

@@ -15,8 +15,9 @@ public struct SetupRequest: Sendable {
     /// The device's name; nil makes one of the machine's name and a random part.
     public var device: String?
     public var zone: String
-    /// `iCloud.` and the application's reverse-DNS name, for a cloud that is made.
-    public var container: String
+    /// `iCloud.` and the application's reverse-DNS name: what a cloud that is made gets, and one that is there must have. nil takes any
+    /// cloud, and makes one for ``standardContainer``.
+    public var container: String?
     /// The path of a dataset file; nil means the built-in datasets.
     public var datasets: String?
     /// Whether to make the database and the built-in tables where they are missing.
@@ -29,6 +30,9 @@ public struct SetupRequest: Sendable {
     public var takesOver: Bool
     /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
     public var assetLimit: Int?
+    /// Which versions this device keeps by itself, after a publish and at most once a day; nil: it removes none unasked. Only for a role
+    /// that publishes.
+    public var retention: RetentionPolicy?
     /// What to do about the data here if the zone is deleted one day.
     public var zoneDeletion = ZoneDeletionPolicy.keep
     /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
@@ -43,9 +47,12 @@ public struct SetupRequest: Sendable {
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
 
+    /// The container identifier of a cloud that is made where none was asked for.
+    public static let standardContainer = "iCloud.org.snapsync"
+
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
-        container: String = "iCloud.org.snapsync", datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
+        container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
         assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil,
         adoptsOwnRows: Bool = false, takesOver: Bool = false
     ) {
@@ -93,7 +100,7 @@ enum SyncSetup {
     static func run(_ request: SetupRequest) async throws -> SetupReport {
         let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
-        let database = try SyncError.at(.open) { try LocalDatabase(path: request.database, creating: request.createsTables) }
+        let database = try SyncError.at(.open) { try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database)) }
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
         let device = request.device ?? defaultDeviceName()
@@ -105,6 +112,7 @@ enum SyncSetup {
             try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
+            if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
@@ -120,7 +128,7 @@ enum SyncSetup {
             let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
-                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows)
+                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows, container: identity.container)
             let madeZone = hasBegun
             let journalMode = try SyncError.at(.open) {
                 try database.write {
@@ -129,6 +137,7 @@ enum SyncSetup {
                     try claim.note(madeZone: madeZone, in: $0)
                     if request.isReplicated { try $0.setReplicated() }
                     if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
+                    if request.role.publishes { try $0.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
@@ -191,7 +200,11 @@ enum SyncSetup {
             let made = request.createsTables ? try transaction.createBuiltInTables() : []
             for schema in datasets {
                 let shape = try transaction.checkTable(of: schema)
-                if request.role == .reader { try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database) }
+                guard request.role == .reader else { continue }
+                try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
+                // Its first import would refuse them; by then the settings stand.
+                guard schema.merge == .replace, !request.replacesOwnRows, !request.adoptsOwnRows else { continue }
+                if try transaction.hasRows(schema) { throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with") }
             }
             return made
         }
@@ -212,9 +225,10 @@ enum SyncSetup {
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
         guard request.role.publishes else { return (try DirectoryCloud(path: request.cloud), false) }
         let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
+        let container = request.container ?? SetupRequest.standardContainer
         let cloud =
-            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map { try DirectoryCloud.create(at: request.cloud, container: request.container, sharing: $0) }
-            ?? DirectoryCloud.create(at: request.cloud, container: request.container)
+            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map { try DirectoryCloud.create(at: request.cloud, container: container, sharing: $0) }
+            ?? DirectoryCloud.create(at: request.cloud, container: container)
         return (cloud, !wasThere)
     }
 

@@ -23,6 +23,8 @@ struct RetentionPlan: Sendable {
 
     /// The oldest version that the policy wants to keep besides the pinned ones.
     let oldestWanted: Int
+    /// Which rule wants to keep it, in words; nil in a zone without a version.
+    private let rule: String?
     /// The last commit that goes; below the first kept one if none does.
     let lastRemoved: Int
     /// Where a checkpoint must be made to count before ``lastRemoved`` can go; nil if one does already.
@@ -35,12 +37,15 @@ struct RetentionPlan: Sendable {
         self.sizes = sizes
         let commits = facts.commits
         let first = commits.first?.token.number ?? 1
-        let wanted = Self.oldestWanted(commits, policy, facts.clocks) { number in
+        let wanted = Self.wanted(commits, policy, facts.clocks) { number in
             sizes[.commit(number)].map { Self.isOlder($0, than: policy.minimumAge, facts.clocks) } ?? false
         }
         // A pinned version whose checkpoint is not there stands on its commit alone.
-        let oldestWanted = min(wanted, facts.pins.withoutCheckpoint.map(\.version).min() ?? wanted)
+        let standing = facts.pins.withoutCheckpoint.map { (version: $0.version, rule: "it is pinned, and only its commit holds it") }
+        let oldest = (wanted + standing).min { $0.version < $1.version }
+        let oldestWanted = oldest?.version ?? 1
         self.oldestWanted = oldestWanted
+        rule = oldest?.rule
         let reachable = Self.reachableCheckpoint(below: oldestWanted, commits)
         let settled = max(first - 1, min(reachable, oldestWanted - 1))
         // A checkpoint of our own costs a commit; it is worth one only if a different state of the data can go for it.
@@ -51,6 +56,13 @@ struct RetentionPlan: Sendable {
         } else {
             (lastRemoved, neededCheckpoint) = (settled, nil)
         }
+    }
+
+    /// Why no version goes, in words; nil if one does.
+    var reason: String? {
+        guard removedVersions.isEmpty else { return nil }
+        guard let first = facts.commits.first?.token.number, let rule else { return "nothing has been published yet" }
+        return oldestWanted <= first ? "version \(first), the oldest, stays: \(rule)" : "the versions before \(oldestWanted) hold no other state of the data"
     }
 
     /// The numbers of the commits that go, oldest first.
@@ -135,15 +147,22 @@ extension RetentionPlan {
         zip(commits, commits.dropFirst().map(Optional.some) + [nil]).compactMap { commit, next in next?.changesData ?? true ? commit.token.number : nil }
     }
 
-    private static func oldestWanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> Int {
-        guard let newest = commits.last else { return 1 }
-        var wanted = [newest.token.number]
-        if let keepLast = policy.keepLast { wanted += states(commits).suffix(keepLast) }
-        if let keepWithin = policy.keepWithin, let now = clocks.min() {
-            wanted += commits.filter { $0.timestamp.microseconds >= now.microseconds - keepWithin.microseconds }.map(\.token.number)
+    /// The oldest version that each rule wants to keep, with the rule in words; the newest always is.
+    private static func wanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(version: Int, rule: String)] {
+        guard let newest = commits.last else { return [] }
+        var wanted = [(newest.token.number, "it is the newest")]
+        if let young = commits.first(where: { !isOldEnough($0.token.number) }) {
+            wanted.append((young.token.number, "its file is less than \(AgeText.words(seconds: Int(policy.minimumAge.components.seconds))) old"))
         }
-        wanted += commits.map(\.token.number).filter { !isOldEnough($0) }
-        return wanted.min() ?? newest.token.number
+        if let keepLast = policy.keepLast, let state = states(commits).suffix(keepLast).first {
+            wanted.append((state, keepLast == 1 ? "the last state of the data is kept" : "the last \(keepLast) states of the data are kept"))
+        }
+        if let keepWithin = policy.keepWithin, let now = clocks.min(),
+            let recent = commits.first(where: { $0.timestamp.microseconds >= now.microseconds - keepWithin.microseconds })
+        {
+            wanted.append((recent.token.number, "versions are kept for \(AgeText.words(seconds: Int(keepWithin.components.seconds)))"))
+        }
+        return wanted
     }
 
     /// The highest checkpoint from which version `oldest` can be read: one that a commit from there on names, not above it.

@@ -27,6 +27,8 @@ public struct PruneReport: Sendable, Encodable {
     public let publishedVersion: Int?
     /// What is wrong with pinned versions, each in one sentence with what to do; the rest was pruned all the same.
     public let problems: [String]
+    /// Why no version goes, in words; nil if one does.
+    public let reason: String?
 }
 
 extension PruneReport {
@@ -34,7 +36,7 @@ extension PruneReport {
     init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
-            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil, problems: [])
+            waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil, problems: [], reason: nil)
     }
 }
 
@@ -83,7 +85,7 @@ struct ZonePruner: Sendable {
             dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.readable).count, pinnedVersions: pins.readable,
             removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
             waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count, publishedVersion: published,
-            problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" })
+            problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" }, reason: plan.reason)
     }
 
     /// - Parameter mending: whether to put the checkpoint of a pinned version in place again where its commit is still there: the commit may be about
@@ -122,23 +124,25 @@ extension SyncEngine {
     ///
     /// - Parameter dryRun: only says what would go; changes nothing, and no commit is made.
     public func prune(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked {
-            let device = try device()
-            try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
-            let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
-            let (token, intended, answered) = try SyncError.at(.read) {
-                try device.database.read { (try $0.applied()?.token, try $0.intended()?.version.token, try $0.answeredMessages(before: horizon)) }
-            }
-            let pruner = ZonePruner(
-                cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered
-            ) { checkpoint, record in
-                try await ZoneAnnouncer(device: device).publish { _ in
-                    let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
-                    return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)
-                }.number
-            }
-            return try await pruner.run(dryRun: dryRun)
+        try await locked { try await prune(policy, by: device(), dryRun: dryRun) }
+    }
+
+    /// The same inside a run that holds the lock.
+    func prune(_ policy: RetentionPolicy, by device: Device, dryRun: Bool) async throws -> PruneReport {
+        try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
+        let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
+        let (token, intended, answered) = try SyncError.at(.read) {
+            try device.database.read { (try $0.applied()?.token, try $0.intended()?.version.token, try $0.answeredMessages(before: horizon)) }
         }
+        let pruner = ZonePruner(
+            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered
+        ) { checkpoint, record in
+            try await ZoneAnnouncer(device: device).publish { _ in
+                let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
+                return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)
+            }.number
+        }
+        return try await pruner.run(dryRun: dryRun)
     }
 
     /// Removes old copies of this database's own data, which `replace`, `restore` and `undo` have kept beside it.

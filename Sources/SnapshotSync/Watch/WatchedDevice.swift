@@ -96,7 +96,7 @@ struct WatchedDevice: Sendable {
         engine = nil
         let (database, cloud, logger, now, kept) = (database, cloudOverride, logger, now, kept)
         let opened = try await WorkerThreads.run {
-            try SyncEngine(database: database, logger: logger, now: now) { try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID) }
+            try SyncEngine(database: database, logger: logger, now: now) { try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
         }
         (engine, identity, seen) = (opened, found, nil)
         return opened
@@ -120,9 +120,9 @@ private struct FileIdentity: Hashable, Sendable {
 private final class KeptCloud: Sendable {
     private let cloud = Mutex<(path: String, uuid: String, cloud: DirectoryCloud)?>(nil)
 
-    func cloud(at path: String, expecting uuid: String) throws -> any CloudDatabase {
+    func cloud(at path: String, expecting uuid: String, container: String?) throws -> any CloudDatabase {
         if let kept = cloud.withLock({ $0 }), kept.path == path, kept.uuid == uuid { return kept.cloud }
-        let opened = try DirectoryCloud(path: path, expecting: uuid)
+        let opened = try DirectoryCloud(path: path, expecting: uuid, container: container)
         cloud.withLock { $0 = (path, uuid, opened) }
         return opened
     }

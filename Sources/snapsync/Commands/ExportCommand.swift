@@ -67,12 +67,19 @@ extension ExportReport {
                 let reused = reusedBlocks > 0 ? ", \(reusedBlocks) of \(blocks) blocks as they were" : ""
                 return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }
-            + unchanged.map { "  \($0): unchanged" } + answers + notes
+            + unchanged.map { "  \($0): unchanged" } + answers + removed + notes
     }
 
     private var answers: [String] {
         guard messagesApplied + messagesRefused > 0 else { return [] }
         return ["  messages of readers: \(messagesApplied) applied" + (messagesRefused > 0 ? ", \(messagesRefused) refused" : "")]
+    }
+
+    /// What the settings let go.
+    private var removed: [String] {
+        guard let pruned else { return [] }
+        let versions = Format.count(pruned.removedVersions.count, "old version"), files = Format.count(pruned.removedFiles, "file")
+        return ["  removed \(versions) that the settings do not keep: \(files), \(Format.bytes(pruned.bytesFreed))"]
     }
 
     private var notes: [String] { warnings.map { "  warning: \($0)" } }

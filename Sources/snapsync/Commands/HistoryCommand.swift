@@ -13,20 +13,30 @@ struct HistoryCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Option(name: .long, help: ArgumentHelp("At most so many.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("At most so many. Default: 20, and with --json all.", valueName: "n"))
     var limit: Int?
+    @Flag(name: .long, help: "List all versions.")
+    var all = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
+        guard limit == nil || !all else { throw ValidationError("--limit or --all, not both.") }
         guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("The limit must be at least 1.") }
     }
 
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : report.versions.flatMap { lines($0, of: report) } + pruned(report) + report.forks.map(\.sentence))
+            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : lines(report))
         }
     }
+
+    private func lines(_ report: HistoryReport) -> [String] {
+        let shown = report.versions.prefix(all ? .max : limit ?? Self.usualLimit), rest = report.versions.count - shown.count
+        return shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report) + report.forks.map(\.sentence)
+    }
+
+    private static let usualLimit = 20
 
     private func lines(_ version: HistoryReport.Version, of report: HistoryReport) -> [String] {
         ["version \(version.version)  \(version.timestamp)  by \(version.device)" + (report.pins.first { $0.version == version.version }.map(mark) ?? "")]

@@ -20,6 +20,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
               snapsync init --db board.db --cloud /srv/team --role peer --create --share group
+              snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
               snapsync init --db restored.db --take-over
             """)
 
@@ -32,8 +33,8 @@ struct InitCommand: AsyncParsableCommand {
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
     var zone = "ZentikSyncZone"
-    @Option(name: .long, help: ArgumentHelp("The container identifier of a cloud that is made: iCloud. and a reverse-DNS name.", valueName: "id"))
-    var container = "iCloud.org.snapsync"
+    @Option(name: .long, help: ArgumentHelp("The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's, iCloud.org.snapsync for one that is made.", valueName: "id"))
+    var container: String?
     @Option(name: .long, help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
     var datasets: String?
     @Flag(name: .long, help: "Make the database and the built-in tables where they are missing.")
@@ -46,6 +47,10 @@ struct InitCommand: AsyncParsableCommand {
     var takeOver = false
     @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
     var assetLimit: ByteCount = ByteCount(250_000_000)
+    @Option(name: .customLong("keep"), help: ArgumentHelp("Keep versions so long, and remove older ones after a publish, at most once a day, as prune --keep-within does: 12h, 30d, 8w.", valueName: "age"))
+    var keepWithin: TimeSpan?
+    @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data, and remove older ones, as with --keep.", valueName: "n"))
+    var keepLast: Int?
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
     var onZoneDeletion = OnZoneDeletion.keep
     @Option(name: .long, help: "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.")
@@ -87,6 +92,11 @@ struct InitCommand: AsyncParsableCommand {
         guard share == nil || (role != nil && role != .reader) else {
             throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
         }
+        guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
+            throw ValidationError("--keep and --keep-last are for who publishes: --role writer or peer.")
+        }
+        guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
+        guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
         _ = try binding.file()
     }
 
@@ -100,6 +110,7 @@ struct InitCommand: AsyncParsableCommand {
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.isReplicated = replicated
+        if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
             let report = try await SyncEngine.setUp(request)

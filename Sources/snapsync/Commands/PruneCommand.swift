@@ -14,6 +14,8 @@ struct PruneCommand: AsyncParsableCommand {
             EXAMPLES
               snapsync prune --keep-last 10 --keep-within 7d --dry-run --db phone.db
               snapsync prune --keep-last 10 --keep-within 7d --db phone.db
+              snapsync prune --keep-within 30d --automatic --db phone.db
+              snapsync prune --manual --db phone.db
               snapsync prune --local --keep-last 1 --db watch.db
             """)
 
@@ -24,12 +26,21 @@ struct PruneCommand: AsyncParsableCommand {
     var keepWithin: TimeSpan?
     @Flag(name: .long, help: "Only say what would go.")
     var dryRun = false
+    @Flag(name: .long, help: "Name every file that would go; else how many there are in each folder.")
+    var all = false
+    @Flag(name: .long, help: "Do the same from now on after a publish, at most once a day, as init --keep does.")
+    var automatic = false
+    @Flag(name: .long, help: "From now on remove nothing unasked; now, too, nothing is removed unless --keep-last or --keep-within is given.")
+    var manual = false
     @Flag(name: .long, help: "Remove old copies of this database's own data beside it instead, which replace, restore and undo have kept.")
     var local = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        guard keepLast != nil || keepWithin != nil else { throw ValidationError("Say what to keep: --keep-last N, --keep-within AGE, or both.") }
+        guard !automatic || !manual else { throw ValidationError("--automatic or --manual, not both.") }
+        guard !(automatic || manual) || !(local || dryRun) else { throw ValidationError("--automatic and --manual are neither for --local nor for --dry-run.") }
+        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else { throw ValidationError("With --automatic, --keep-within takes an age from 1s.") }
+        guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Say what to keep: --keep-last N, --keep-within AGE, or both.") }
         guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last takes a number from 1; with --local from 0.") }
     }
 
@@ -37,9 +48,24 @@ struct PruneCommand: AsyncParsableCommand {
         let engine = try database.prepare(output)
         try await output.printer.run {
             let policy = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration)
+            if automatic || manual { try await engine.setRetention(automatic ? policy : nil) }
+            guard keepLast != nil || keepWithin != nil else {
+                return try output.printer.print(ManualReport(), ["no version is removed unasked from now on"])
+            }
             let report = local ? try await engine.pruneCopies(policy, dryRun: dryRun) : try await engine.prune(policy, dryRun: dryRun)
             try output.printer.print(report, lines(report))
         }
+    }
+
+    /// What `--manual` alone prints with `--json`.
+    private struct ManualReport: Encodable {
+        let isAutomatic = false
+    }
+
+    /// How many files there are in each folder.
+    private func folders(_ files: [String]) -> [String] {
+        let counts = Dictionary(grouping: files) { $0.split(separator: "/").dropLast().joined(separator: "/") }.mapValues(\.count)
+        return counts.sorted { $0.key < $1.key }.map { "  \($0.key): \(Format.count($0.value, "file"))" } + (counts.isEmpty ? [] : ["  (--all names them)"])
     }
 
     private func lines(_ report: PruneReport) -> [String] {
@@ -51,11 +77,13 @@ struct PruneCommand: AsyncParsableCommand {
             let range = numbers.isEmpty ? "no \(one)" : numbers.count == 1 ? "\(one) \(numbers[0])" : "\(many) \(numbers[0]) to \(numbers[numbers.count - 1])"
             lines.append("\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))")
         }
-        if report.dryRun { lines += report.removedFiles.map { "  \($0)" } }
+        if report.dryRun { lines += all ? report.removedFiles.map { "  \($0)" } : folders(report.removedFiles) }
         if report.removedMessages > 0 {
             lines.append("\(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
         }
         if lines.isEmpty { lines.append("nothing to remove") }
+        if let reason = report.reason { lines.append("  no version goes: \(reason)") }
+        if automatic { lines.append("  the same is done after a publish from now on, at most once a day") }
         if let published = report.publishedVersion { lines.append("  published version \(published), which changes no data, so that older ones can go") }
         if let oldest = report.oldestKept {
             let pins = report.pinnedVersions.isEmpty ? "" : ", and the pinned \(report.pinnedVersions.map(String.init).joined(separator: ", "))"

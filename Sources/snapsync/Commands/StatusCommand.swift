@@ -18,6 +18,8 @@ struct StatusCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
+    @Flag(name: .long, help: "List every device; else, of more than 10, those that are behind, and how many are not.")
+    var all = false
     @Flag(name: .long, help: "End with 75 if the last success is older than three intervals of schedule, or than --max-age.")
     var strict = false
     @Option(name: .long, help: ArgumentHelp("With --strict: how old the last success may be: 90s, 45m, 2h, 1d.", valueName: "time"))
@@ -77,7 +79,8 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
-        lines += messageLines(report.messages) + report.devices.map(line)
+        if let retention = report.retention { lines.append(line(retention)) }
+        lines += messageLines(report.messages) + devices(report.devices)
         lines += report.forks.map { "  \($0.sentence)" }
         return lines
     }
@@ -93,8 +96,24 @@ struct StatusCommand: AsyncParsableCommand {
         ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
             + report.records.map(Format.record)
-            + report.devices.map(line)
+            + devices(report.devices)
     }
+
+    private func line(_ retention: RetentionReport) -> String {
+        let kept = [retention.keepWithin.map { "of the last \(AgeText.words(seconds: $0))" }, retention.keepLast.map { $0 == 1 ? "of the last state of the data" : "of the last \($0) states of the data" }]
+        return "  this device keeps the versions \(kept.compactMap { $0 }.joined(separator: " and ")); " + (retention.lastRun.map { "it last looked for older ones at \($0)" } ?? "it has not looked for older ones yet")
+    }
+
+    /// The devices, one line each while they are few; of many those that are behind, most of all first, and how many are not.
+    private func devices(_ devices: [StatusReport.OtherDevice]) -> [String] {
+        guard !all, devices.count > Self.deviceLimit else { return devices.map(line) }
+        let late = devices.filter { $0.behind > 0 }.sorted { ($1.behind, $1.reportAge) < ($0.behind, $0.reportAge) }
+        let shown = late.prefix(Self.deviceLimit), current = devices.count - late.count
+        return shown.map(line) + (late.count > shown.count ? ["  and \(Format.count(late.count - shown.count)) more that are behind (--all)"] : [])
+            + (current > 0 ? ["  \(Format.count(current, "device")) of \(Format.count(devices.count)) with the newest data (--all lists them)"] : [])
+    }
+
+    private static let deviceLimit = 10
 
     private func line(_ device: StatusReport.OtherDevice) -> String {
         let version = device.version.map { "version \($0)" } ?? "no version yet"

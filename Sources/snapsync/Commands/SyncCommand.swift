@@ -24,7 +24,7 @@ struct SyncCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await Self.run(database.prepare(output), isQuiet: quiet, allowing: shrinking.approval, printer: output.printer)
+        try await Self.run(database.prepare(output, isQuiet: quiet), isQuiet: quiet, allowing: shrinking.approval, printer: output.printer)
     }
 
     /// Does what the role does, and says what that was.

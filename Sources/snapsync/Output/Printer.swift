@@ -1,10 +1,20 @@
 import Foundation
+import Logging
 import SnapshotSync
 import StrictText
 
 /// Prints results: for people by default, as one JSON object for programs.
 struct Printer {
     let isJSON: Bool
+    /// Whether notices, too, are left out: where nothing is printed when all is well.
+    var isQuiet = false
+
+    /// Where the engine's own messages go. With JSON, standard error has one object or nothing, but for warnings.
+    var logger: Logger {
+        var logger = Logger(label: "snapsync")
+        if isJSON || isQuiet { logger.logLevel = .warning }
+        return logger
+    }
 
     /// Prints a report: `lines` for people, or the report itself as JSON.
     func print(_ report: some Encodable, _ lines: @autoclosure () -> [String]) throws {
@@ -97,6 +107,9 @@ enum Format {
         groups.insert(Substring(digits), at: 0)
         return (value < 0 ? "-" : "") + groups.joined(separator: ",")
     }
+
+    /// `1 bucket`, `1,234 buckets`.
+    static func count(_ value: Int, _ one: String) -> String { "\(count(value)) \(one)\(value == 1 ? "" : "s")" }
 
     /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.
     static func bytes(_ value: Int) -> String {

@@ -9,6 +9,9 @@ enum StandardStream: Int32 {
     /// Whether somebody looks at it.
     var isTerminal: Bool { isatty(rawValue) == 1 }
 
+    /// Whether standard input or standard output is a terminal: a person started the program, not a scheduler.
+    static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
+
     /// Writes a text, whole.
     func write(_ text: String) throws {
         var text = text

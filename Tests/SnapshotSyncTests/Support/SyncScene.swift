@@ -47,7 +47,7 @@ struct SyncScene {
     /// An engine on one of the databases; each time a new one, as each run of a program has.
     func engine(_ name: String, cloud: (any CloudDatabase)? = nil) throws -> SyncEngine {
         let cloud = cloud ?? self.cloud
-        return try SyncEngine(database: scratch.path(name), now: clock.now) { _ in cloud }
+        return try SyncEngine(database: scratch.path(name), now: clock.now, stopwatch: clock.stopwatch) { _ in cloud }
     }
 
     /// Publishes, however much the datasets have shrunk: that is other tests' matter.

@@ -13,6 +13,14 @@ final class TestClock: Sendable {
         } }
     }
 
+    /// Measures time by this clock, which goes on only where it is looked at: never by how fast the machine is.
+    var stopwatch: @Sendable () -> @Sendable () -> Duration {
+        {
+            let begin = self.microseconds.withLock { $0 }
+            return { .microseconds(self.microseconds.withLock { $0 } - begin) }
+        }
+    }
+
     /// Sets the clock forward or back.
     func move(bySeconds seconds: Int64) { microseconds.withLock { $0 += seconds * 1_000_000 } }
 }

@@ -4,7 +4,7 @@ import SnapshotModel
 /// What a database's own facts mean: the file, the tables, their triggers.
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
-        [integrity(database)] + journal(database) + database.datasets.flatMap { one in
+        [integrity(database), permission(database)] + journal(database) + database.datasets.flatMap { one in
             table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
         } + foreignKeys(database)
     }
@@ -30,6 +30,11 @@ enum DatabaseChecks {
             guard let first = lines.first else { return .ok("database", "SQLite finds the database sound") }
             return .error("database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""), means: "what is read from it may be wrong, and would be published", do: remedy)
         }
+    }
+
+    private static func permission(_ database: DatabaseFacts) -> DoctorReport.Finding {
+        guard let obstacle = database.obstacle else { return .ok("permission", "this user may write the database") }
+        return .error("permission", obstacle, means: "nothing is imported, and nothing that a sync finds is noted")
     }
 
     private static func journal(_ database: DatabaseFacts) -> [DoctorReport.Finding] {

@@ -7,6 +7,8 @@ struct DatabaseFacts: Sendable {
     let settings: SyncSettings
     /// What SQLite finds wrong with the file.
     let damage: DoctorFacts.Look<[String]>
+    /// Why this user may not write it; nil if nothing is in the way.
+    let obstacle: SyncError?
     let journalMode: DoctorFacts.Look<String>
     let datasets: [Dataset]
     let applied: AppliedVersion?
@@ -34,6 +36,7 @@ struct DatabaseFacts: Sendable {
         path = database.path
         self.settings = settings
         damage = look { try database.quickCheck() }
+        obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.applied() }
         dangling = look {

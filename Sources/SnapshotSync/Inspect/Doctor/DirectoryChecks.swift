@@ -38,6 +38,14 @@ enum DirectoryChecks {
     }
 
     private static func permission(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
+        guard directory.publishes else {
+            guard !directory.forbidden.isEmpty else { return [] }
+            let folders = Set(directory.forbidden).sorted().joined(separator: ", ")
+            return [.warning(
+                "permission", .permissionDenied, "this user may not write in \(folders)",
+                means: "versions are imported, but the publisher is not told what is changed here, and no device sees what this one has",
+                do: "give this user the right to write there: chmod, chown, or the mount's options")]
+        }
         if let facts = try? directory.fileSystem.get(), facts.isReadOnly, directory.probe != nil || !directory.forbidden.isEmpty {
             return [.error("permission", .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish", do: "mount it so that it can be written")]
         }

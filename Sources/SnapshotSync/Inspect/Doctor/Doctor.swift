@@ -55,7 +55,7 @@ extension SyncEngine {
                 let cloud = try openCloud(settings)
                 if let directory = cloud as? DirectoryCloud {
                     path = directory.path
-                    facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes)
+                    facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
                     facts.directory?.isSaidReplicated = try database.read { try $0.operatorSettings().isReplicated }
                 }
                 return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
@@ -72,7 +72,7 @@ extension SnapshotInspector {
         var facts = DoctorFacts(place: "--cloud \(path)", now: .now)
         facts.zone = await DoctorFacts.look(.open) {
             let cloud = try DirectoryCloud(path: path)
-            facts.directory = await DirectoryFacts(cloud, zone: zone, publishes: false)
+            facts.directory = await DirectoryFacts(cloud, zone: zone, publishes: false, device: nil)
             return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
         }
         return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)

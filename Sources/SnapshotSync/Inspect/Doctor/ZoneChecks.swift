@@ -150,7 +150,7 @@ enum ZoneChecks {
             if case .failure(let error) = zone.devices { return [.error("devices", error, means: "what the other devices have is not known")] }
             return []
         }
-        let others = reports.filter { $0.device != device }.map { StatusReport.OtherDevice($0, newest: (try? zone.state.get())?.token, now: now) }
+        let others = reports.filter { $0.device != device }.map { StatusReport.OtherDevice($0, zone.versions, now: now) }
         let late = others.filter { $0.behind > 0 }
         guard !late.isEmpty else { return [.ok("devices", others.isEmpty ? "no other device has reported" : "the other devices have the newest version: \(others.map(\.device).joined(separator: ", "))")] }
         return late.map { device in

@@ -15,6 +15,8 @@ struct ZoneSurvey: Sendable {
     let devices: DoctorFacts.Look<[DeviceReport]>
     /// What the pins keep; nil where the newest version cannot be read.
     let pins: DoctorFacts.Look<PinnedVersions>?
+    /// Which versions the devices that are behind lack.
+    let versions: DataVersions
     /// What no kept version needs; nil where that cannot be said.
     let unneeded: RetentionPlan.Removal?
     /// Why the zone does not go on from the version that is here; nil if it does, or none is here.
@@ -41,6 +43,8 @@ struct ZoneSurvey: Sendable {
             pins = nil
         }
         unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
+        let newest = (try? state.get())?.token, held = ((try? devices.get()) ?? []).map { $0.token?.number ?? 0 }
+        versions = (try? await DataVersions(after: held, upTo: newest, in: cloud, zone)) ?? DataVersions(allUpTo: newest)
         var rollback: SyncError?, undecided: String?, healable: ZoneNews?
         do {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }

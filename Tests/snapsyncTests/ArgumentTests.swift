@@ -1,0 +1,56 @@
+import Foundation
+@testable import snapsync
+import TestSupport
+import Testing
+
+/// The words of the command line, however the program was started.
+@Suite struct ArgumentTests {
+    @Test func wordsAreThoseThatTheProcessWasStartedWith() {
+        #expect(ProgramArguments.words == Array(CommandLine.arguments.dropFirst()))
+        #expect(!ProgramArguments.words.isEmpty)
+    }
+
+    @Test func noArgumentsAreAMistakeWhereNobodyLooks() throws {
+        let run = try BuiltCommand.run([])
+        #expect(run.status == 64 && run.text == "")
+        #expect(run.errorText.hasPrefix("Error: No command was given. snapsync --help lists them.\n"))
+        // On a terminal the help is the answer.
+        let text = try Python.run("""
+            import os, pty, subprocess, sys
+            main, side = pty.openpty()
+            run = subprocess.run([sys.argv[1]], stdin=side, stdout=subprocess.PIPE)
+            print(run.returncode, run.stdout.decode().split('\\n')[0])
+            """, [BuiltCommand.path()])
+        #expect(text == "0 OVERVIEW: Moves whole datasets from one SQLite database to others through a\n")
+    }
+
+    /// A library that is loaded before the program and sets a variable moves `environ`, from where Swift's library searches for the
+    /// arguments of a static program. The files of the command that read them are built into a small static program here.
+    @Test(.enabled(if: Self.canLinkStatically, "Swift's static library or a C compiler is missing"))
+    func staticProgramFindsItsWordsBehindAPreloadedLibrary() throws {
+        let scratch = try ScratchDirectory()
+        try scratch.write("#include <stdlib.h>\n__attribute__((constructor)) static void begin(void) { setenv(\"EARLY\", \"1\", 1); }\n", to: "early.c")
+        try scratch.write("print(CommandLine.arguments.count > 1 ? \"found\" : \"lost\", ProgramArguments.words)\n", to: "main.swift")
+        let sources = CommandPage.root.appendingPathComponent("Sources").path
+        try scratch.write("module CLinux { header \"\(sources)/CLinux/include/CLinux.h\" }\n", to: "module.modulemap")
+        for words in [
+            ["clang", "-shared", "-fPIC", "-o", "early.so", "early.c"],
+            ["clang", "-c", "-I", "\(sources)/CLinux/include", "-o", "CLinux.o", "\(sources)/CLinux/CLinux.c"],
+            ["swiftc", "-static-stdlib", "-I", ".", "-o", "words", "main.swift", "\(sources)/snapsync/ProgramArguments.swift", "CLinux.o"],
+        ] {
+            let built = try ProgramRun(words[0], Array(words.dropFirst()), in: scratch.path)
+            try #require(built.status == 0, "\(words): \(built.errorText)")
+        }
+        let words = ["sync", "--quiet", "--db", "a b"]
+        #expect(try ProgramRun("./words", words, in: scratch.path).text == "found \(words)\n")
+        let preloaded = try ProgramRun("./words", words, in: scratch.path, environment: ["LD_PRELOAD": scratch.path("early.so")])
+        #expect(preloaded.text == "lost \(words)\n", "\(preloaded.text)\(preloaded.errorText)")
+    }
+
+    private static var canLinkStatically: Bool {
+        let tools = ["clang", "swiftc"].allSatisfy { (try? ProgramRun("which", [$0]))?.status == 0 }
+        guard tools, let compiler = try? ProgramRun("bash", ["-c", "dirname $(dirname $(readlink -f $(which swiftc)))"]) else { return false }
+        let root = compiler.text.trimmingCharacters(in: .newlines)
+        return FileManager.default.fileExists(atPath: "\(root)/lib/swift_static/linux")
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Errors name what is wrong and what mends it: not the disk or the writer for what a schema, a dataset file or a mode does.
+@Suite struct HintTests {
+    private static let file = #"{"formatVersion":1,"datasets":[{"name":"things","key":"id","timestamp":"u","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"},{"name":"u","type":"text"}]}]}"#
+    private static let table = "CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v TEXT, u TEXT NOT NULL);"
+
+    /// A writer with one row, published, and a reader's database that is not set up yet.
+    private func scene(reader sql: String = "") throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(Self.file, to: "things.json")
+        try scene.database("writer.db").run(Self.table + "INSERT INTO things VALUES('a', 'one', '2026-01-01T00:00:00Z')")
+        try scene.succeed("init --db writer.db --cloud cloud --role writer --device desk --datasets things.json")
+        try scene.succeed("sync --db writer.db")
+        try scene.database("reader.db").run(Self.table + sql)
+        return scene
+    }
+
+    @Test func functionThatOnlyTheApplicationHas() throws {
+        let scene = try scene(reader: "CREATE TRIGGER x AFTER INSERT ON things BEGIN SELECT appfn(new.id); END;")
+        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such function: appfn", "a function that only your application has", ".schema"])
+    }
+
+    @Test func collationThatOnlyTheApplicationHas() throws {
+        let scene = try scene()
+        try Python.run("""
+            import sqlite3
+            c = sqlite3.connect('reader.db'); c.create_collation('APP', lambda a, b: (a > b) - (a < b))
+            c.execute('CREATE INDEX i ON things(v COLLATE APP)'); c.commit()
+            """, in: scene.scratch.path)
+        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such collation sequence: APP", "a collation that only your application has"])
+    }
+
+    @Test func tableThatWasRenamed() throws {
+        let scene = try scene(reader: "CREATE TABLE notes(a); CREATE TRIGGER x AFTER INSERT ON things BEGIN INSERT INTO notes VALUES(new.id); END;")
+        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
+        try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE notes RENAME TO memos")
+        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such table: main.notes", "was renamed or dropped"])
+        try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE memos RENAME TO notes")
+        try scene.succeed("sync --db reader.db")
+        try scene.database("reader.db").run("ALTER TABLE things RENAME TO items")
+        let run = try scene.run("status --db reader.db")
+        #expect(run.status == 78 && run.errorText.contains("the table was renamed or dropped; name it as before"), "\(run.errorText)")
+    }
+
+    @Test func datasetFilesThatDoNotMatch() throws {
+        for (change, exit, saying) in [
+            (#""name":"v","type":"text""#, 65, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"), (#""key":"id""#, 78, "has the key id, and this device's has v"),
+        ] {
+            let scene = try scene(reader: "CREATE UNIQUE INDEX i ON things(v);")
+            let other: [String: String] = [
+                #""name":"v","type":"text""#: #""name":"v","type":"integer""#, #""name":"v","type":"text","column":"v""#: #""name":"w","column":"v","type":"text""#,
+                #""key":"id""#: #""key":"v""#,
+            ]
+            let original = change.hasSuffix(#""column":"v""#) ? #""name":"v","type":"text""# : change
+            try scene.scratch.write(Self.file.replacing(original, with: try #require(other[change])), to: "other.json")
+            if change.contains("integer") || other[change]?.contains("integer") == true { try scene.database("reader.db").run("DROP TABLE things; CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v, u TEXT NOT NULL)") }
+            try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets other.json")
+            try scene.refuse("sync --db reader.db", exit: Int32(exit), saying: [saying, "dataset file"])
+        }
+    }
+
+    @Test func wordsOfADatasetFileAreThePagesNotSwifts() throws {
+        for (from, to, saying) in [
+            (#""v","type":"text""#, #""v","type":"varchar""#, #"datasets[0].columns[1].type: "varchar" is not known; known are text, integer, real, boolean, json, blob"#),
+            (#""key":"id""#, #""key":"id","merge":"mine""#, #"datasets[0].merge: "mine" is not known; known are replace, merge, single"#),
+            (#""formatVersion":1"#, #""formatVersion":"1""#, "formatVersion: an integer is expected"), (#""key":"id""#, #""key":5"#, "datasets[0].key: a string is expected"),
+            (#""key":"id""#, #""key":null"#, "datasets[0].key: a string is expected, not null"), (#""v","type":"text""#, #""v","type":"text","optional":1"#, "true or false is expected"),
+            (#""formatVersion":1"#, #""formatVersion":1.5"#, "does not fit"), (#""key":"id","#, "", #"the key "key" is missing"#),
+        ] {
+            let scene = try Scene()
+            try scene.scratch.write(Self.file.replacing(from, with: to), to: "bad.json")
+            let run = try scene.run("init --db a.db --cloud cloud --role writer --datasets bad.json")
+            #expect(run.status == 78 && run.errorText.contains("bad.json: ") && run.errorText.contains(saying), "\(run.errorText)")
+            #expect(!run.errorText.contains("Expected to decode") && !run.errorText.contains("Cannot initialize"))
+        }
+    }
+
+    /// A file that another user's program left beside the database, which no sync of this user can write.
+    @Test func readOnlyFileBesideTheDatabaseIsNamed() throws {
+        let scene = try Scene.phoneAndWatch()
+        for mode in [("cloud", 0o777), (".", 0o777)] { try FileManager.default.setAttributes([.posixPermissions: mode.1], ofItemAtPath: scene.scratch.path(mode.0)) }
+        let run = try ProgramRun("chmod", ["-R", "a+rwX", "."], in: scene.scratch.path)
+        try #require(run.status == 0)
+        try scene.scratch.write("", to: "watch.db-shm")
+        try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.scratch.path("watch.db-shm"))
+        let sync = try BuiltCommand.runAsNobody(["sync", "--db", "watch.db"], in: scene.scratch.path)
+        Scene.checkRefusal(sync, exit: 77, saying: ["watch.db-shm", "this file beside the database cannot be written", "chmod"])
+        let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "watch.db"], in: scene.scratch.path)
+        #expect(doctor.status == 77 && doctor.text.contains("error: permission: watch.db-shm: this file beside the database cannot be written"), "\(doctor.text)")
+    }
+}
