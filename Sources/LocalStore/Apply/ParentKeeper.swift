@@ -48,7 +48,6 @@ package struct ParentKeeper {
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], publishes: Bool) throws {
         self.transaction = transaction
         self.publishes = publishes
-        let db = transaction.db
         guard try transaction.hasSetAside() || schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
             links = []
             return

@@ -7,19 +7,17 @@ import StrictText
 /// rows of lower rank.
 ///
 /// The rule is the table in docs/sync.md, "When a row comes back".
-final class SetAsideReturn {
+struct SetAsideReturn {
     let datasets: [DatasetSchema]
     let transaction: LocalTransaction
     let ledger: ImportLedger
     /// Whether what returns is published; at a reader it takes no value from another row.
     let publishes: Bool
-    private var stashes: [String: StashedRows] = [:]
+    private let stashes = Stashes()
 
-    init(datasets: [DatasetSchema], transaction: LocalTransaction, ledger: ImportLedger, publishes: Bool) {
-        self.datasets = datasets
-        self.transaction = transaction
-        self.ledger = ledger
-        self.publishes = publishes
+    /// The tables through which entities return, by the dataset's name.
+    private final class Stashes {
+        var rows: [String: StashedRows] = [:]
     }
 
     /// With which instant an entity can return.
@@ -59,17 +57,17 @@ final class SetAsideReturn {
                 if try transaction.hasRow(one.key, of: schema) || !transaction.hasWaitingChildren(of: schema, among: datasets) { try transaction.dropSetAside(one.key, of: schema) }
             }
         }
-        for rows in stashes.values { try rows.drop() }
-        stashes = [:]
+        for rows in stashes.rows.values { try rows.drop() }
+        stashes.rows = [:]
         return hasChanged
     }
 
     /// The table through which a dataset's entities return.
     private func rows(of schema: DatasetSchema) throws -> StashedRows {
-        if let rows = stashes[schema.name] { return rows }
-        let rows = try StashedRows(transaction, schema, table: "snapsync_returning_\(stashes.count)")
+        if let rows = stashes.rows[schema.name] { return rows }
+        let rows = try StashedRows(transaction, schema, table: "snapsync_returning_\(stashes.rows.count)")
         try rows.create()
-        stashes[schema.name] = rows
+        stashes.rows[schema.name] = rows
         return rows
     }
 
@@ -155,7 +153,6 @@ final class SetAsideReturn {
         guard publishes, one.reason != .parentNeeded else { return false }
         let rivals = try rows.rivals(of: one.key).map { RowRank(try transaction.instant(of: $0, in: schema) ?? .distantPast, $0) }
         guard !rivals.isEmpty, rivals.allSatisfy({ $0 < one.rank }) else { return false }
-        let transaction = transaction
         for rival in rivals {
             let isChangedHere = try transaction.trackedChange(of: rival.key, in: schema) != nil
             let instant = rival.instant.forTombstone
