@@ -60,7 +60,7 @@ import Testing
             let scene = try scene(timestamp, roles: [("w", "writer"), ("r", "reader")])
             try scene.database("w.db").run("INSERT INTO n VALUES('a', 'first', '\(old)')")
             try sync(scene, "w", "r")
-            try scene.database("w.db").run("UPDATE n SET v = 'passing', ts = '2026-02-02T00:00:00Z'")
+            try scene.database("w.db").run("UPDATE n SET v = 'passing'")
             pause()
             try scene.database("r.db").run("UPDATE n SET v = 'of the reader'")
             pause()

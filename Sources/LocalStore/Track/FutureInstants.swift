@@ -22,7 +22,7 @@ extension LocalTransaction {
     package func hasFutureInstants(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
         guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
         let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> 3 AND clock > ?)").bind(.integer(now.microseconds / 1000))
-        if try notes.integer() == 1 { return true }
+        if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
         return try schemas.contains { schema in
             guard let future = try FutureChanges(self, schema, now: now) else { return false }
             return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments) ?? false
@@ -35,6 +35,10 @@ extension LocalTransaction {
     /// forgotten, to be composed again; the file of one that lies in the mailbox is to be removed.
     package func correctFutureInstants(of schemas: [DatasetSchema], now: Instant) throws {
         try foldNotes(of: schemas)
+        if try hasRefusableMessages(now: now) {
+            let numbers = try Int64.fetchAll(db, sql: "SELECT number FROM snapsync_outbox WHERE \(Self.isRefusable)", arguments: [now.microseconds + 86_400_000_000])
+            for number in numbers { try takeBack(number) }
+        }
         for schema in schemas {
             guard let future = try FutureChanges(self, schema, now: now) else { continue }
             if try hasMailbox() { try takeBackMessages(about: future) }
@@ -54,16 +58,30 @@ extension LocalTransaction {
         let those = "SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq AND \(future.condition)"
         try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE id IS NOT NULL AND filed = 0 AND state = 'stored' AND EXISTS (\(those))", arguments: future.arguments)
         let filed = "SELECT number FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND EXISTS (\(those))"
-        for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) {
-            try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
-            try db.execute(
-                sql: """
-                    UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
-                        SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
-                    """, arguments: [db.lastInsertedRowID, number])
-            try db.execute(sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?", arguments: [number])
-        }
+        for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) { try takeBack(number) }
     }
+
+    /// Has a message's file removed; the change that it told of, if it is tracked still, becomes another one, to be told again.
+    private func takeBack(_ number: Int64) throws {
+        try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
+        try db.execute(
+            sql: """
+                UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
+                    SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
+                """, arguments: [db.lastInsertedRowID, number])
+        try db.execute(sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?", arguments: [number])
+    }
+
+    /// Whether messages lie in the mailbox that a publisher does not take, for they are more than a day ahead. It would take them later, when what
+    /// they say may be overtaken.
+    private func hasRefusableMessages(now: Instant) throws -> Bool {
+        guard try hasMailbox() else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE \(Self.isRefusable))", arguments: [now.microseconds + 86_400_000_000]) ?? false
+    }
+
+    private static let isRefusable = """
+        id IS NOT NULL AND dataset > 0 AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND snapsync_instant(json_extract(body, '$.timestamp')) > ?
+        """
 
     /// Tracks, at `now`, each row whose own timestamp is later and of which neither a note nor a version says when it was changed.
     package func adoptFutureRows(of schema: DatasetSchema, now: Instant) throws {

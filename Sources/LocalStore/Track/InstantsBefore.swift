@@ -51,8 +51,8 @@ struct InstantsBefore {
         let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
         // Clocks are noted in whole milliseconds; of several statements in one the later is 1 us later.
         if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
-        // What was sent may be published by now, whatever clock it came from.
-        let isSent = try sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() == 1
+        // What was sent may be published by now, whatever clock it came from, but for what no publisher takes.
+        let isSent = try own <= clock + 86_400_000_000 && sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() == 1
         return Known(isTracked: true, seen: seen, own: isSent ? own : nil, sent: isSent ? own : nil)
     }
 
