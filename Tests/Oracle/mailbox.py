@@ -144,10 +144,10 @@ def tell(world, name):
     told = {message.place: message.entry for message in device.pending}
     for place in sorted(device.tracked, key=lambda place: in_order(device.know[place])):
         entry, old = device.know[place], base_row(world, name, place)
-        if told.get(place) == entry or place in device.silent:
+        if told.get(place) == entry or (place, entry) in device.silent:
             continue
         if place[0] == "notifications" and entry.row is not None and not mail.is_mark(place, old, entry.row):
-            device.silent = device.silent | {place}
+            device.silent = device.silent | {(place, entry)}
             world.open = world.open | {place}
             continue
         if entry.row is None:

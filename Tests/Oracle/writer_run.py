@@ -37,7 +37,7 @@ class WriterRun(Run):
 
     def overlays(self):
         """The places that no message carries: readers differ in them."""
-        return frozenset().union(*(device.silent for world in self.worlds for device in world.devices.values()))
+        return {place for world in self.worlds for device in world.devices.values() for place, entry in device.silent if device.know.get(place) == entry}
 
     def compares(self, place):
         return not self.history.plan.overlays or (self.exact and place not in self.overlays())
