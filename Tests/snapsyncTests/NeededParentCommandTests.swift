@@ -5,7 +5,7 @@ import Testing
 /// Parents that are needed and cannot be there, by the built command: docs/sync.md, "Needed parents". No child is left dangling.
 @Suite struct NeededParentCommandTests {
     @Test func aChildWhoseParentCannotComeBackWaitsWithIt() throws {
-        let zone = try UniqueZone(["a", "b"], "INSERT INTO p VALUES('p6', 'n', NULL, NULL)")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p6', 'n', NULL, NULL)", devices: ["a", "b"])
         try zone.edit("a", "INSERT INTO c VALUES(27, 'child', NULL, 'p6'); UPDATE p SET name = 'A'")
         try zone.sync("a")
         try zone.edit("b", "DELETE FROM p WHERE id = 'p6'; INSERT INTO p VALUES('p7', 'A', NULL, NULL)")
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func aParentThatNobodyNeedsAnyLongerDoesNotComeBack() throws {
-        let zone = try UniqueZone(["a", "b"], "INSERT INTO p VALUES('p6', 'n', NULL, NULL)")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p6', 'n', NULL, NULL)", devices: ["a", "b"])
         try zone.edit("a", "INSERT INTO c VALUES(27, 'child', NULL, 'p6'); UPDATE p SET name = 'A'")
         try zone.sync("a")
         try zone.edit("b", "DELETE FROM p WHERE id = 'p6'; INSERT INTO p VALUES('p7', 'A', NULL, NULL)")
@@ -36,7 +36,8 @@ import Testing
 
     @Test(arguments: [true, false]) func childrenWaitWithAParentThatLostItsValue(isPublished: Bool) throws {
         let zone = try UniqueZone(
-            ["a", "b"], "INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, 'p1'); INSERT INTO c VALUES(1, 'old child', NULL, 'p1'), (2, 'below', NULL, 'p2')")
+            "INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, 'p1'); INSERT INTO c VALUES(1, 'old child', NULL, 'p1'), (2, 'below', NULL, 'p2')",
+            devices: ["a", "b"])
         try zone.edit("a", "UPDATE p SET name = 'A' WHERE id = 'p1'", "INSERT INTO c VALUES(3, 'new child', NULL, 'p1')")
         try zone.edit("b", "INSERT INTO p VALUES('p9', 'A', NULL, NULL)")
         if isPublished {
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test func rowsThatReferToEachOtherReturnTogether() throws {
-        let zone = try UniqueZone(["a", "b"], "INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, 'p1')")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL), ('p2', 'two', NULL, 'p1')", devices: ["a", "b"])
         try zone.edit("a", "UPDATE p SET name = 'A', up = 'p2' WHERE id = 'p1'")
         try zone.edit("b", "INSERT INTO p VALUES('p9', 'A', NULL, NULL)")
         try zone.sync("a", "b")
@@ -84,7 +85,7 @@ import Testing
             CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT UNIQUE, rank INTEGER UNIQUE, up TEXT);
             CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT REFERENCES p(name));
             """
-        let zone = try UniqueZone(["a", "b"], tables: tables, "INSERT INTO p VALUES('p1', 'one', NULL, NULL)")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL)", devices: ["a", "b"], tables: tables)
         try zone.edit("a", "INSERT INTO c VALUES(1, 'child', NULL, 'one')")
         try zone.sync("a")
         try zone.edit("b", "UPDATE p SET name = 'uno'")
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func atAReaderAParentThatTheVersionNeedsTakesItsValueBack() throws {
-        let zone = try UniqueZone(["a", "b"], roles: ("writer", "reader"), "INSERT INTO p VALUES('p6', 'A', NULL, NULL)")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p6', 'A', NULL, NULL)", devices: ["a", "b"], roles: ("writer", "reader"))
         try zone.edit("a", "INSERT INTO c VALUES(27, 'child', NULL, 'p6')")
         try zone.edit("b", "DELETE FROM p WHERE id = 'p6'; INSERT INTO p VALUES('p7', 'A', NULL, NULL)")
         try zone.sync("a")
@@ -105,7 +106,7 @@ import Testing
     }
 
     @Test func whatAnApplicationLeftDanglingIsAWarningAndWhatAnImportLeftIsDamage() throws {
-        let zone = try UniqueZone(["a", "b"], "INSERT INTO p VALUES('p1', 'one', NULL, NULL); INSERT INTO c VALUES(1, 'fine', NULL, 'p1')")
+        let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL); INSERT INTO c VALUES(1, 'fine', NULL, 'p1')", devices: ["a", "b"])
         #expect(try zone.scene.json("verify --local --db b.db")["dangling"] as? [String] == [])
         try zone.scene.database("a.db").run("INSERT INTO c VALUES(2, 'lost', NULL, 'nowhere')")
         for name in ["a", "b", "a"] { try zone.sync(name) }

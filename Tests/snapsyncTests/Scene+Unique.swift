@@ -24,7 +24,7 @@ struct UniqueZone {
     /// The devices have the version that the first one makes of `sql`.
     ///
     /// - Parameter roles: the first device's, then the others'.
-    init(_ devices: [String] = ["a", "b", "c"], roles: (String, String) = ("peer", "peer"), tables: String = Self.tables, _ sql: String = "") throws {
+    init(_ sql: String = "", devices: [String] = ["a", "b", "c"], roles: (String, String) = ("peer", "peer"), tables: String = UniqueZone.tables) throws {
         scene = try Scene()
         self.devices = devices
         try scene.scratch.write(Self.datasets, to: "datasets.json")

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "deleted", "touched"]) func theLaterKeepsTheValue(kind: String) throws {
-        let zone = try UniqueZone(["a", "b"], "INSERT INTO c VALUES(12, 'first', 'v5', NULL)")
+        let zone = try UniqueZone("INSERT INTO c VALUES(12, 'first', 'v5', NULL)", devices: ["a", "b"])
         if kind == "deleted" { try zone.edit("a", "DELETE FROM c WHERE id = 12") }
         try zone.edit("a", "INSERT INTO c VALUES(23, 'a, earlier', 'w', NULL)")
         if kind == "touched" { try zone.edit("a", "UPDATE c SET title = 'a, earlier, touched' WHERE id = 23") }
@@ -107,7 +107,7 @@ import Testing
     ], [true, false]) func everyKindOfUniqueIndexCounts(table: (String, String, String), laterIsFirst: Bool) throws {
         for form in ["", " WITHOUT ROWID"] {
             let zone = try UniqueZone(
-                ["a", "b"], tables: "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT); CREATE TABLE c(\(table.0))\(form); \(table.1)")
+                devices: ["a", "b"], tables: "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT); CREATE TABLE c(\(table.0))\(form); \(table.1)")
             try zone.edit("a", "INSERT INTO c VALUES(1, 'no rival', 'v', 'p')", "INSERT INTO c VALUES(2, 'earlier', 'w', 'q')")
             try zone.edit("b", "INSERT INTO c VALUES(3, 'later', \(table.2))")
             if laterIsFirst { try zone.sync("b", "a") } else { try zone.sync("a", "b") }
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func anIndexOnAnExpressionCountsToo() throws {
-        let zone = try UniqueZone(["a", "b"], tables: """
+        let zone = try UniqueZone(devices: ["a", "b"], tables: """
             CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
             CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT); CREATE UNIQUE INDEX i ON c(lower(code), pid);
             """)
@@ -131,7 +131,7 @@ import Testing
     }
 
     @Test func rowsOutsideOfAPartialIndexAreNoRivals() throws {
-        let zone = try UniqueZone(["a", "b"], tables: """
+        let zone = try UniqueZone(devices: ["a", "b"], tables: """
             CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
             CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT UNIQUE); CREATE UNIQUE INDEX i ON c(code) WHERE title <> 'draft';
             """)
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func atAReaderTheVersionsRowKeepsTheValue() throws {
-        let zone = try UniqueZone(["a", "b"], roles: ("writer", "reader"), "INSERT INTO c VALUES(1, 'one', 'v', NULL)")
+        let zone = try UniqueZone("INSERT INTO c VALUES(1, 'one', 'v', NULL)", devices: ["a", "b"], roles: ("writer", "reader"))
         try zone.edit("a", "INSERT INTO c VALUES(2, 'two', 'w', NULL)")
         try zone.edit("b", "INSERT INTO c VALUES(3, 'three', 'w', NULL)", "UPDATE c SET code = 'x' WHERE id = 1")
         try zone.edit("a", "INSERT INTO c VALUES(4, 'four', 'x', NULL)")
