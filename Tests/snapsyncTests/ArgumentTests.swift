@@ -29,7 +29,19 @@ import Testing
     @Test(.enabled(if: Self.canLinkStatically, "Swift's static library or a C compiler is missing"))
     func staticProgramFindsItsWordsBehindAPreloadedLibrary() throws {
         let scratch = try ScratchDirectory()
-        try scratch.write("#include <stdlib.h>\n__attribute__((constructor)) static void begin(void) { setenv(\"EARLY\", \"1\", 1); }\n", to: "early.c")
+        // A name that is not there yet: one that is takes no new room. The program that starts this one is preloaded, too.
+        try scratch.write(
+            """
+            #include <stdio.h>
+            #include <stdlib.h>
+            __attribute__((constructor)) static void begin(void) {
+                char name[32];
+                int number = 0;
+                do snprintf(name, sizeof name, "EARLY%d", number++); while (getenv(name));
+                setenv(name, "1", 1);
+            }
+
+            """, to: "early.c")
         try scratch.write("print(CommandLine.arguments.count > 1 ? \"found\" : \"lost\", ProgramArguments.words)\n", to: "main.swift")
         let sources = CommandPage.root.appendingPathComponent("Sources").path
         try scratch.write("module CLinux { header \"\(sources)/CLinux/include/CLinux.h\" }\n", to: "module.modulemap")

@@ -69,8 +69,10 @@ import Testing
         let cloud = try scene.cloudListing()
         let run = try runUnprivileged("doctor --db phone.db", in: scene)
         #expect(run.status == 77 && run.text.contains("error: permission: this user may not write in private/ZentikSyncZone"), "\(run.text)\(run.errorText)")
-        // A reader needs no more than reading.
-        #expect(try runUnprivileged("doctor --db watch.db", in: scene).status == 0)
+        // A reader imports all the same, and nobody is told of what is changed there.
+        let reader = try runUnprivileged("doctor --db watch.db", in: scene)
+        #expect(reader.status == 77 && reader.text.contains("warning: permission: this user may not write in private/ZentikSyncZone"), "\(reader.text)")
+        #expect(reader.text.contains("the publisher is not told what is changed here") && !reader.text.contains("error: "), "\(reader.text)")
         #expect(try scene.cloudListing() == cloud)
     }
 

@@ -33,7 +33,7 @@ struct InitCommand: AsyncParsableCommand {
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
     var zone = "ZentikSyncZone"
-    @Option(name: .long, help: ArgumentHelp("The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's, iCloud.org.snapsync for one that is made.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's; one that is made gets iCloud.org.snapsync.", valueName: "id"))
     var container: String?
     @Option(name: .long, help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
     var datasets: String?
