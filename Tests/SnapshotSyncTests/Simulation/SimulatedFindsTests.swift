@@ -166,7 +166,7 @@ import Testing
             try await mail.round()
             #expect(try mail.value(mail.scene.reader, "readAt", of: "n1") == "-")
         }
-        try await mail.scene.cloud.send(late, clock: mail.scene.clock.now(), in: mail.scene.zone)
+        try await mail.deliver(late)
         for _ in 0..<2 { try await mail.round() }
         for name in [mail.scene.writer, mail.scene.reader] { #expect(try mail.value(name, "readAt", of: "n1") == "-") }
         #expect(try mail.scene.differences(1) == "")

@@ -2,6 +2,7 @@ import CloudStore
 import SnapshotModel
 @testable import SnapshotSync
 import StrictText
+import Synchronization
 import TestSupport
 import Testing
 
@@ -9,6 +10,7 @@ import Testing
 struct MailScene {
     let scene: SyncScene
     private let rule: AssetRule
+    private let undelivered = UndeliveredMessages()
 
     static let tables = """
         CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT,
@@ -37,7 +39,7 @@ struct MailScene {
     @discardableResult
     func syncReader(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("reader.db", cloud).sync() }
     @discardableResult
-    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("writer.db", cloud).sync() }
+    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("writer.db", UndeliveringCloud(wrapped: cloud ?? scene.cloud, messages: undelivered)).sync() }
 
     private func engine(_ name: String, _ cloud: (any CloudDatabase)?) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud
@@ -65,12 +67,18 @@ struct MailScene {
 
     func waiting() async throws -> [CloudMessage] { try await scene.cloud.mailbox(MailboxRequest(), in: scene.zone).messages }
 
-    /// Takes away the message that waits and was sent last, as a sync tool may that delivers it later.
+    /// Keeps the message that waits and was sent last from the writer, as a sync tool may that delivers it later. At the reader it is still there.
     @discardableResult
     func takeLastMessage() async throws -> CloudMessage {
         let message = try #require(try await waiting().max { $0.id < $1.id })
-        try await scene.cloud.removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: scene.zone)
+        undelivered.ids.withLock { _ = $0.insert(message.id) }
         return message
+    }
+
+    /// Brings the writer a message that was kept from it, also if the reader has removed it since.
+    func deliver(_ message: CloudMessage) async throws {
+        undelivered.ids.withLock { _ = $0.remove(message.id) }
+        try await scene.cloud.send(message, clock: scene.clock.now(), in: scene.zone)
     }
 
     /// Tells of bucket `b` as another device.
@@ -85,5 +93,23 @@ struct MailScene {
     /// What is wrong with the two tables' being the applied version and the tracked changes.
     func problems() async throws -> [String] {
         try await scene.engine("reader.db").inspector().verify(local: true).problems + scene.engine("writer.db").inspector().verify(local: true).problems
+    }
+}
+
+/// The ids of messages that a sync tool has not delivered yet.
+private final class UndeliveredMessages: Sendable {
+    let ids = Mutex<Set<String>>([])
+}
+
+/// A cloud as a device sees it to which a sync tool has not delivered some messages.
+private struct UndeliveringCloud: CloudDatabaseDecorator {
+    let wrapped: any CloudDatabase
+    let messages: UndeliveredMessages
+
+    func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        var mailbox = try await wrapped.mailbox(request, in: zone)
+        let hidden = messages.ids.withLock { $0 }
+        mailbox.messages.removeAll { hidden.contains($0.id) }
+        return mailbox
     }
 }
