@@ -58,7 +58,8 @@ extension ZoneFolder {
         let commit = try VerifiedCommit(bytes, number: number, of: history).commit
         return ConflictCopy(
             fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
-            authorHasGoneOn: try hasGoneOn(commit.device, from: number))
+            // A later commit that cannot be read shows nothing of the author, and hides no copy.
+            authorHasGoneOn: (try? hasGoneOn(commit.device, from: number)) == true)
     }
 
     /// Whether a device has published one of the commits that follow the commit `number` under its plain name, link by link.

@@ -17,7 +17,7 @@ public struct MailboxRequest: Sendable {
 /// What waits in a zone's mailbox.
 public struct CloudMailbox: Sendable {
     /// The messages that were read: senders in the order of their names, the messages of each in the order of their ids.
-    package(set) public var messages: [CloudMessage] = []
+    public package(set) var messages: [CloudMessage] = []
     /// The messages that wait and were known.
     public internal(set) var known: [CloudMessageName] = []
     /// What was passed over: at most ``setAsideLimit`` of each sender.
