@@ -33,6 +33,8 @@ struct DamagedCloud {
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
         try scene.scratch.copy(scene.scratch.path("good"), to: "cloud")
         try spoil(scene.scratch)
+        // A file that is too short and young would count as still arriving.
+        for file in [commit, asset, index] where scene.scratch.isPlainFile(file) { try scene.scratch.age(file, minutes: 60) }
         if importRefuses { try scene.refuse("import --db watch.db", exit: code, saying: fragments, watching: ["watch.db"], asJSONToo: false, at: location) }
         guard verifies else { return }
         let run = try scene.run("verify --cloud cloud")
@@ -53,6 +55,11 @@ extension ScratchDirectory {
         try change(&data)
         try write(data, to: name)
         try age(name, minutes: 60)
+    }
+
+    /// Whether a name is a plain file's, and not a link's.
+    func isPlainFile(_ name: String) -> Bool {
+        (try? FileManager.default.attributesOfItem(atPath: path(name)))?[.type] as? FileAttributeType == .typeRegular
     }
 
     /// Gives a file a time so long ago.

@@ -121,6 +121,8 @@ import Testing
         let rows = try scene.contents("watch.db")
         try scene.refuse("import --db watch.db --file damaged.json.gz", exit: 65, saying: ["damaged.json.gz"], watching: ["watch.db"])
         try scene.scratch.write(scene.scratch.read("damaged.json.gz"), to: "\(Scene.zone)/\(asset2)")
+        // One that is too short and young would count as still arriving.
+        try scene.scratch.age("\(Scene.zone)/\(asset2)", minutes: 60)
         try scene.refuse("import --db watch.db --cloud cloud", exit: 65, saying: ["notifications"])
         #expect(try scene.contents("watch.db") == rows)
         #expect(try scene.json("status --db watch.db --cloud cloud")["version"] as? Int == 1)
