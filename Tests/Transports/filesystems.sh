@@ -12,7 +12,7 @@ if [ -z "${SNAPSYNC_UNSHARED:-}" ]; then
     SNAPSYNC_UNSHARED=1 exec unshare -m --propagation private bash "$0"
 fi
 "$here/install.sh" e2fsprogs xfsprogs btrfs-progs dosfstools exfatprogs sshfs openssh-server openssh-client bindfs sqlite3 jq python3 || exit $?
-export SSHD_PID=
+SSHD_PID= PORT=
 trap '[ -z "$SSHD_PID" ] || kill $SSHD_PID' EXIT
 
 attempt_loop() { # attempt_loop KIND MEGABYTES MKFS...: a file system in a file, mounted at $WORK/mnt
@@ -48,7 +48,7 @@ start_sshd() {
     PORT=$((20000 + RANDOM % 10000))
     /usr/sbin/sshd -D -f /dev/null -p $PORT -h "$WORK/ssh/host" -o ListenAddress=127.0.0.1 -o AuthorizedKeysFile="$WORK/ssh/authorized" -o StrictModes=no \
         -o PermitRootLogin=prohibit-password -o UsePAM=no -o PidFile=none -o Subsystem="sftp internal-sftp" 2>"$WORK/ssh/log" &
-    echo $! >"$WORK/ssh/pid"
+    SSHD_PID=$!
     for _ in $(seq 50); do (exec 3<>"/dev/tcp/127.0.0.1/$PORT") 2>/dev/null && return 0; sleep 0.1; done
     echo "sshd did not start: $(tail -n 1 "$WORK/ssh/log")"
     return 77
@@ -101,14 +101,13 @@ status=0
 for kind in ext4 ext3 XFS Btrfs tmpfs overlayfs FAT exFAT sshfs bindfs; do
     if [ -n "${ONLY_FS:-}" ] && [[ " $ONLY_FS " != *" $kind "* ]]; then continue; fi
     mkdir -p "$WORK/mnt"
-    reason=$(attach "$kind" 2>&1 && echo mounted)
-    if [ "${reason##*$'\n'}" != mounted ]; then
+    # Into a file, not through a pipe, which the servers that stay behind would keep open.
+    if ! attach "$kind" >"$WORK/reason" 2>&1 </dev/null; then
+        reason=$(tail -n 1 "$WORK/reason")
         echo "$kind: not tried: ${reason:-it cannot be mounted}"
         detach
         continue
     fi
-    # What was started in a subshell.
-    SSHD_PID=$(cat "$WORK/ssh/pid" 2>/dev/null)
     second=$WORK/mnt
     [ "$kind" = sshfs ] && second=$WORK/mnt2
     if found=$(job "$WORK/mnt" "$second"); then

@@ -57,6 +57,8 @@ import Testing
         for marker in Self.markers {
             let before = try scene.scratch.read(marker.file)
             try scene.scratch.write(marker.text, to: marker.file)
+            // A beginning of a file that is young would count as still arriving.
+            try scene.scratch.age(marker.file, minutes: 60)
             try refuseEverything(scene, exit: marker.code, saying: marker.says, ["import --db watch.db", "export --db phone.db"])
             try scene.refuse("history --cloud cloud", exit: marker.code, saying: marker.says)
             try scene.refuse("init --db new.db --cloud cloud --role reader --create", exit: marker.code, saying: marker.says)

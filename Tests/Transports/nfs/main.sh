@@ -47,7 +47,7 @@ chmod 755 "$root/init"
 (cd "$root" && find . -print0 | cpio --null -o -H newc --quiet) >initramfs
 truncate -s 2G disk.img
 
-nice -n 15 qemu-system-x86_64 -accel tcg -cpu max -m 2048 -nographic -no-reboot -kernel kernel/boot/vmlinuz-* -initrd initramfs \
+nice -n 5 qemu-system-x86_64 -accel tcg -cpu max -m 2048 -nographic -no-reboot -kernel kernel/boot/vmlinuz-* -initrd initramfs \
     -append "console=ttyS0 quiet panic=-1 ${SNAPSYNC_GUEST:-}" -drive file=disk.img,format=raw,if=virtio,cache=unsafe -nic none -serial mon:stdio \
     </dev/null >console.txt 2>&1 &
 machine=$!
