@@ -201,10 +201,15 @@ package struct ParentKeeper {
         let (transaction, schema) = (transaction, link.parent)
         let rivals = try link.rows.rivals(of: parent, isWhole: true)
         let changes = try rivals.compactMap { try transaction.trackedChange(of: $0, in: schema) }
-        guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion == false }) else { return false }
+        guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return false }
         for change in changes {
             try setAside(
                 DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) })
+            // A dataset without a timestamp does not tell for certain whether the version has the key: then the deletion is tracked.
+            guard change.isInVersion == false else {
+                try transaction.displaceRow(change.key, of: schema, at: change.instant)
+                continue
+            }
             _ = try transaction.deleteEntity(change.key, of: schema)
             try transaction.forgetChange(of: change.key, in: schema)
         }
