@@ -118,4 +118,4 @@ def leftovers(run):
 
 def is_temporary(path):
     """What a killed run may leave until a prune a day later: see docs/cloud-directory.md."""
-    return os.path.basename(path).startswith(".")
+    return os.path.basename(path).startswith(".") or path.startswith("private/ZentikSyncZone/waiting/")
