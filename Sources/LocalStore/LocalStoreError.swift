@@ -102,8 +102,9 @@ extension LocalStoreError {
     /// What SQLite could not run because of the schema: the file is sound, and a trigger, an index or a table has to be put right.
     private static func schemaFailure(_ message: String, at place: String) -> LocalStoreError {
         let reason = "SQLite cannot run a statement: \(message)"
-        for (beginning, what) in [("no such function", "a function"), ("no such collation sequence", "a collation"), ("unknown tokenizer", "a tokenizer"), ("no such module", "a module")]
-        where message.hasPrefix(beginning) {
+        for (beginning, what) in [
+            ("no such function", "a function"), ("unknown function", "a function"), ("no such collation sequence", "a collation"), ("unknown tokenizer", "a tokenizer"), ("no such module", "a module"),
+        ] where message.hasPrefix(beginning) {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
                 hint: "a trigger, an index or a column of a table uses \(what) that only your application has; sqlite3 FILE .schema shows which; change it so that any program can write the table")

@@ -19,19 +19,24 @@ import Testing
     }
 
     @Test func functionThatOnlyTheApplicationHas() throws {
-        let scene = try scene(reader: "CREATE TRIGGER x AFTER INSERT ON things BEGIN SELECT appfn(new.id); END;")
+        let scene = try scene()
         try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
-        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such function: appfn", "a function that only your application has", ".schema"])
+        try Python.run("""
+            import sqlite3
+            c = sqlite3.connect('reader.db'); c.create_function('appfn', 1, lambda a: a, deterministic=True)
+            c.execute('CREATE INDEX i ON things(appfn(v))'); c.commit()
+            """, in: scene.scratch.path)
+        try scene.refuse("sync --db reader.db", exit: 78, saying: ["unknown function: appfn", "a function that only your application has", ".schema"])
     }
 
     @Test func collationThatOnlyTheApplicationHas() throws {
         let scene = try scene()
+        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
         try Python.run("""
             import sqlite3
             c = sqlite3.connect('reader.db'); c.create_collation('APP', lambda a, b: (a > b) - (a < b))
             c.execute('CREATE INDEX i ON things(v COLLATE APP)'); c.commit()
             """, in: scene.scratch.path)
-        try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
         try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such collation sequence: APP", "a collation that only your application has"])
     }
 
@@ -39,9 +44,8 @@ import Testing
         let scene = try scene(reader: "CREATE TABLE notes(a); CREATE TRIGGER x AFTER INSERT ON things BEGIN INSERT INTO notes VALUES(new.id); END;")
         try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
         try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE notes RENAME TO memos")
-        try scene.refuse("sync --db reader.db", exit: 78, saying: ["no such table: main.notes", "was renamed or dropped"])
-        try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE memos RENAME TO notes")
-        try scene.succeed("sync --db reader.db")
+        // A trigger that fails stops no import; the sync names it and what it lacks.
+        #expect(try scene.succeed("sync --db reader.db").contains("warning: things: the trigger x failed (no such table: main.notes)"))
         try scene.database("reader.db").run("ALTER TABLE things RENAME TO items")
         let run = try scene.run("status --db reader.db")
         #expect(run.status == 78 && run.errorText.contains("the table was renamed or dropped; name it as before"), "\(run.errorText)")
