@@ -3,6 +3,7 @@ import os
 import re
 import sqlite3
 
+import journal
 from clock import SECOND
 from devices import parsed
 from follower import Failed
@@ -95,6 +96,7 @@ def sound(run, name, moment):
            if finding["severity"] in ("warning", "error") and not run.expected_finding(name, finding)]
     if bad:
         raise Failed("doctor on %s ended with %d at the end:\n  %s" % (name, result.code, "\n  ".join(bad)))
+    journal.check(run, name, moment)
     return moment
 
 

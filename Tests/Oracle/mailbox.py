@@ -98,7 +98,7 @@ def imported(world, name, chooser):
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place))
             if still:
                 tracked.add(place)
-            elif mine.row is not None and theirs is not None and mine.row != theirs.row:
+            elif mine.row != theirs.row and not mail.is_mark(place, base_row(world, name, place), mine.row):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept

@@ -100,7 +100,7 @@ def import_head(world, name, clock=0):
 
 def imported(world, name, chooser):
     device = world.devices[name]
-    before, lost, know, tracked = device.copy(), set(), {}, set()
+    before, lost, know, tracked, published = device.copy(), set(), {}, set(), base(world, name)
     for place in sorted(set(device.know) | set(world.head), key=repr):
         mine, theirs = device.know.get(place), world.head.get(place)
         if place not in device.tracked:
@@ -108,7 +108,7 @@ def imported(world, name, chooser):
         elif theirs is None:
             kept = mine
             tracked.add(place)
-        elif device.latched:
+        elif device.latched and place not in device.waiting:
             kept = theirs
             if mine.row != theirs.row:
                 world.note("own row gave way")
@@ -118,6 +118,9 @@ def imported(world, name, chooser):
             kept = mine if answer > 0 else theirs
             if answer > 0:
                 tracked.add(place)
+                # A row that had to give way elsewhere has a deletion, but nobody's edit.
+                if not device.latched and theirs != published.get(place) and mine.row != theirs.row and theirs.origin[:1] != ("displaced",):
+                    lost.add((name, place, theirs.row, mine.row))
             elif mine.row != theirs.row:
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
@@ -128,7 +131,7 @@ def imported(world, name, chooser):
     settlement.mend_parents()
     settlement.bring_back()
     settlement.finish()
-    device.version, device.latched = world.number, False
+    device.version, device.latched, device.waiting = world.number, False, {}
     if lost:
         world.lost = world.lost | lost
         world.note("lost edit")
@@ -185,7 +188,7 @@ def unnoticed(world, name, touches, clock, origin):
     for touch in touches:
         know.pop((touch.table, touch.key), None)
         if touch.after is not None:
-            know[(touch.table, touch.key)] = Entry(touch.after, 0, clock, origin)
+            know[(touch.table, touch.key)] = Entry(touch.after, 0, clock, (origin, 0))
     device.know = know
     return world
 
@@ -198,7 +201,11 @@ def joined(world, name, clock, instant_of, origin):
     for (place, entry) in device.know.items():
         table = world.schema.table(place[0])
         own = instant_of(entry.row[table.position(table.timestamp)]) if table.timestamp else None
-        know[place] = Entry(entry.row, 0 if own is None else min(own, clock), clock if own is None else min(own, clock), origin)
+        know[place] = Entry(entry.row, 0 if own is None else min(own, clock), clock if own is None else min(own, clock), (origin, 0))
+    for place, entry in device.waiting.items():
+        # An edit that waited since a detach keeps its instant; its values are what the table has now.
+        row = device.know[place].row if place in device.know else None
+        know[place] = entry._replace(row=row)
     device.know, device.tracked, device.version, device.latched = know, frozenset(know), None, True
     return world
 
@@ -207,6 +214,9 @@ def left(world, name):
     """`detach`: the tables stay."""
     world = world.copy()
     device = world.devices[name]
+    device.waiting = {place: device.know[place] for place in device.tracked if not device.latched}
     device.know = {place: entry for place, entry in device.know.items() if entry.row is not None}
     device.tracked, device.version, device.latched, device.undo, device.aside = frozenset(), None, True, None, {}
+    # The journal of edits that lost goes with it, into a file beside the database.
+    world.lost = frozenset(each for each in world.lost if each[0] != name)
     return world

@@ -20,7 +20,7 @@ def turned_into(world, name, wanted, clock, origin):
         lo, hi = later(0, clock, published.get(place))
         if place in tracked:
             hi = max(hi, seen.hi + 1)
-        know[place] = Entry(row, lo, hi, origin)
+        know[place] = Entry(row, lo, hi, (origin, 0))
         tracked.add(place)
     device.know, device.tracked = know, frozenset(tracked)
     return world

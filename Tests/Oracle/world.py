@@ -8,6 +8,8 @@ class Device:
     def __init__(self):
         self.know, self.tracked, self.version, self.latched = {}, frozenset(), None, True
         self.aside, self.undo = {}, None
+        # Edits that wait since a detach.
+        self.waiting = {}
         # Of a reader: messages that no version has answered, and changes that no message carries.
         self.pending, self.silent = (), frozenset()
 
@@ -15,6 +17,7 @@ class Device:
         other = Device()
         other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
         other.aside, other.undo = self.aside, self.undo
+        other.waiting = self.waiting
         other.pending, other.silent = self.pending, self.silent
         return other
 
@@ -28,7 +31,7 @@ class Device:
     def digest(self):
         def sorted_items(entries):
             return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
-        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending)
+        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting))
 
 
 class World:
@@ -59,10 +62,14 @@ class World:
 
 
 def distinct(worlds):
-    """The worlds without doubles."""
+    """The worlds without doubles; of what happened on different ways to one world, only what happened on all of them is certain."""
     result = {}
     for world in worlds:
-        result.setdefault(world.digest(), world)
+        other = result.setdefault(world.digest(), world)
+        if other is not world and (other.lost, other.happened) != (world.lost, world.happened):
+            both = other.copy()
+            both.lost, both.happened = other.lost & world.lost, other.happened & world.happened
+            result[world.digest()] = both
     if len(result) > LIMIT:
         raise TooOpen()
     return list(result.values())

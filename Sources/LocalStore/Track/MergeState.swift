@@ -100,14 +100,17 @@ extension LocalTransaction {
 
     /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
     ///
-    /// A deletion of what the version does not have stays, unless the version knows of one as late. One that lost to the
-    /// version's entity goes: by now its row is there again.
+    /// A deletion of what the version does not have stays, unless the version knows of one as late, or the publisher has applied its message: it
+    /// may have given it an earlier instant. One that lost to the version's entity goes: by now its row is there again.
     package func endMerge(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let isApplied = try !hasMailbox() ? "" : """
+             OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = ?1 AND o.key = c.key AND o.seq = c.seq AND o.state = 'applied' AND o.covers = 1)
+            """
         try db.execute(
             sql: """
-                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = 0 AND (state < 2
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = 0 AND (state < 2\(isApplied)
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
                 """, arguments: [id])

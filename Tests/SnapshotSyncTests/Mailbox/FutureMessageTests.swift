@@ -8,10 +8,10 @@ import Testing
 @Suite struct FutureMessageTests {
     private static let day: Int64 = 86_400
 
-    /// A reader's edit of the bucket, told while reader and cloud are ahead by so much.
-    private func toldAhead(bySeconds seconds: Int64, hasChangeAssets: Bool = false) async throws -> MailScene {
+    /// A reader's change, told while reader and cloud are ahead by so much.
+    private func toldAhead(bySeconds seconds: Int64, hasChangeAssets: Bool = false, _ change: String = "UPDATE buckets SET name = 'ahead'") async throws -> MailScene {
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
-        try mail.scene.reader.run("UPDATE buckets SET name = 'ahead'; UPDATE snapsync_log SET clock = clock + \(seconds * 1000) WHERE dataset > 0")
+        try mail.scene.reader.run("\(change); UPDATE snapsync_log SET clock = clock + \(seconds * 1000) WHERE dataset > 0")
         mail.scene.clock.move(bySeconds: seconds)
         try await mail.syncReader()
         #expect(try await mail.waiting().count == 1)
@@ -67,5 +67,20 @@ import Testing
         for database in [mail.scene.writer, mail.scene.reader] { #expect(try name(database) == "again\n") }
         #expect(try await mail.waiting().isEmpty)
         #expect(try mail.scene.reader.run("SELECT (SELECT count(*) FROM snapsync_outbox), (SELECT count(*) FROM snapsync_changes)") == "0|0\n")
+    }
+
+    /// The version's tombstone is earlier than the reader's deletion, which is over with the answer all the same.
+    @Test(arguments: [false, true]) func aDeletionThatWasAppliedIsNotToldAgain(hasChangeAssets: Bool) async throws {
+        let mail = try await toldAhead(bySeconds: Self.day / 2, hasChangeAssets: hasChangeAssets, "DELETE FROM notifications WHERE id = 'n1'")
+        try await mail.syncWriter()
+        for _ in 0..<2 {
+            try await mail.syncReader()
+            #expect(try mail.scene.reader.run("SELECT (SELECT count(*) FROM snapsync_outbox), (SELECT count(*) FROM snapsync_changes)") == "0|0\n")
+            #expect(try await mail.waiting().isEmpty)
+            try await mail.syncWriter()
+        }
+        #expect(try await mail.named().count == 1)
+        for database in [mail.scene.writer, mail.scene.reader] { #expect(try database.run("SELECT group_concat(id) FROM notifications") == "n2,n3\n") }
+        #expect(try await mail.problems() == [])
     }
 }

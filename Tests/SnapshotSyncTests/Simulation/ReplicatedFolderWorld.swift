@@ -32,6 +32,10 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     var messages: [String: (key: String, state: LastWriteModel.State)] = [:]
     /// Those of them that the writer has heard.
     var heard: Set<String> = []
+    /// What the writer applied and no version has yet, of which entity.
+    private var unnamed: [(key: String, state: LastWriteModel.State)] = []
+    /// What the writer applied, and the version that has it or something later.
+    private var applied: [(key: String, state: LastWriteModel.State, version: Int)] = []
     /// What the writer refused, of which entity.
     private var refused: [String: [LastWriteModel.State]] = [:]
     private var isQuiet = false
@@ -203,7 +207,7 @@ extension ReplicatedFolderWorld {
         zone.note("\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
         var failure: SyncError?
         let attempt = Attempt()
-        corrections[device] = model.corrections(device, clock: SimulatedApp.clock(of: zone.clock(device)))
+        corrections[device] = model.corrections(device, clock: zone.clock(device) * 1000)
         if device > 0, let oldest = zone.commits(in: devices[device].root).min(), oldest > model.applied[device] { inDoubt.insert(device) }
         do {
             try await sync(device, fault, attempt)
@@ -249,7 +253,11 @@ extension ReplicatedFolderWorld {
         attempt.read = nil
         published.append(read.rows)
         model.publish(read.states)
-        if let device { model.note(read.states, by: device) }
+        if let device {
+            model.note(read.states, by: device)
+            applied += unnamed.map { ($0.key, $0.state, model.newest) }
+            unnamed = []
+        }
         zone.note("version \(number)")
     }
 
@@ -279,10 +287,13 @@ extension ReplicatedFolderWorld {
     private func noteCorrected(_ device: Int) throws {
         guard let expected = corrections[device], !expected.isEmpty else { return }
         let tracked = try devices[device].tracked()
-        for (key, change) in expected where model.devices[device][key] == change.from {
-            if let found = tracked[key], found != change.to.at { continue }
-            if tracked[key] == nil, isTold(change.from, of: key) { continue }
+        for (key, change) in expected.sorted(by: { $0.key < $1.key }) where model.devices[device][key] == change.from {
+            // Another instant is that of a bucket that came back: 1 us after its deletion, which was corrected unless it was sent.
+            if let found = tracked[key], found == nil || found == change.from.at { continue }
+            if isTold(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
             model.devices[device][key] = change.to
+            // What it replaced was neither published nor sent: nobody else has seen it, and it is later than nothing.
+            given[device]?[key]?.removeAll { $0.at > change.to.at && !isTold($0, of: key) }
             given[device, default: [:]][key, default: []].append(change.to)
             zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
         }
@@ -294,7 +305,9 @@ extension ReplicatedFolderWorld {
     private func noteAnswered(_ device: Int) throws {
         let states = model.versions[model.applied[device]] ?? [:], open = try openKeys(device)
         for (key, mine) in model.devices[device] where !open.contains(key) && isTold(mine, of: key) {
-            guard let state = states[key], state != mine, state.entity == mine.entity else { continue }
+            guard let state = states[key], state != mine else { continue }
+            // Where the writer has applied it, the version has it or something later.
+            guard state.entity == mine.entity || applied.contains(where: { $0.key == key && $0.state == mine && $0.version <= model.applied[device] }) else { continue }
             model.devices[device][key] = state
         }
     }
@@ -343,6 +356,7 @@ extension ReplicatedFolderWorld {
                 refused[key, default: []].append(state)
                 continue
             }
+            unnamed.append((key, state))
             let own = model.devices[0][key]
             if let own, !state.wins(over: own) { continue }
             // Not later than the writer's clock, unless what it replaces is.

@@ -196,7 +196,7 @@ extension SharedFolderWorld {
     private func sync(_ device: Int, _ trouble: Trouble) async throws {
         zone.note("\(devices[device].name): sync\(trouble)")
         let attempt = Attempt()
-        corrections[device] = model.corrections(device, clock: SimulatedApp.clock(of: zone.clock(device)))
+        corrections[device] = model.corrections(device, clock: zone.clock(device) * 1000)
         var failure: SyncError?
         do {
             try await sync(device, trouble, attempt)
@@ -275,8 +275,9 @@ extension SharedFolderWorld {
     private func noteCorrected(_ device: Int) throws {
         guard let expected = corrections[device], !expected.isEmpty else { return }
         let tracked = try devices[device].tracked()
-        for (key, change) in expected where model.devices[device][key] == change.from {
-            if let found = tracked[key], found != change.to.at { continue }
+        for (key, change) in expected.sorted(by: { $0.key < $1.key }) where model.devices[device][key] == change.from {
+            // Another instant is that of a bucket that came back after the deletion was corrected.
+            if let found = tracked[key], found == nil || found == change.from.at { continue }
             model.devices[device][key] = change.to
             zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
         }

@@ -1,0 +1,46 @@
+"""Edits that lost: docs/sync.md says that each is written to the conflict journal of the device that merged."""
+import base64
+import json
+
+from devices import parsed
+from follower import Failed
+
+
+def check(run, name, moment):
+    """Every edit that lost by every reading of the documents stands in a device's journal, with what it said."""
+    if not run.exact:
+        return
+    certain = frozenset.intersection(*(world.lost for world in run.worlds))
+    wanted = {each for each in certain if each[0] == name and tells(run, each)}
+    result = run.devices.run(name, moment, "conflicts", "--all", "--json")
+    report = parsed(result)
+    if result.code != 0 or report is None:
+        raise Failed("conflicts on %s ended with %d\n%s" % (name, result.code, result.err))
+    entries = [(entry["dataset"], entry["key"], entity(entry["lost"])) for entry in report["conflicts"]]
+    run.figures["edits that lost, in a journal"] += len(entries)
+    for _, (table, key), row, winner in sorted(wanted, key=repr):
+        lost = None if row is None else as_json(run.schema.table(table), row)
+        if (table, str(key), lost) not in entries:
+            raise Failed("not kept: %s %r of %s lost with %r to %r, and the journal has\n  %s" % (
+                table, key, name, row, winner, "\n  ".join(repr(entry) for entry in entries) or "nothing"))
+
+
+def tells(run, each):
+    """Two sides that differ in nothing but the timestamp are no conflict."""
+    _, (table, _), row, winner = each
+    described = run.schema.table(table)
+    if row is None or winner is None or not described.timestamp:
+        return True
+    column = described.position(described.timestamp)
+    return row[:column] + row[column + 1:] != winner[:column] + winner[column + 1:]
+
+
+def entity(side):
+    return None if side["isDeletion"] else json.loads(side["entity"])
+
+
+def as_json(table, row):
+    """A row as the entity that travels: docs/datasets.md."""
+    types = [table.key_type] + [column.type for column in table.columns]
+    convert = {"boolean": bool, "json": json.loads, "blob": lambda value: base64.b64encode(value).decode()}
+    return {name: convert.get(type, lambda value: value)(value) for name, type, value in zip(table.names(), types, row) if value is not None}
