@@ -13,7 +13,7 @@ import Testing
         let path = "\(scratch.path)/new"
         let first = try await DirectoryCloud.create(at: path, container: container).identity()
         #expect(first.formatVersion == 1 && first.container == container && UUID(uuidString: first.uuid)?.uuidString.lowercased() == first.uuid)
-        #expect(try await DirectoryCloud.create(at: path, container: "iCloud.other").identity() == first)
+        #expect(try await DirectoryCloud.create(at: path, container: "iCloud.org.example.other").identity() == first)
         #expect(try await DirectoryCloud(path: path).identity() == first)
         #expect(try await DirectoryCloud(path: path, expecting: first.uuid).identity() == first)
     }
