@@ -29,10 +29,13 @@ public struct SyncUpdateMessage: Codable, Hashable, Sendable {
     public let readAt: String?
     /// The `readAt` that the sender saw before; nil if the notification was not read.
     public let basedOnReadAt: String?
+    /// When the entity had last changed that the sender changed or deleted: an RFC 3339 text. Nil where the sender does not know, and for a
+    /// new entity. A publisher whose entity is later keeps what the message overwrites in its conflict journal.
+    public let replaces: String?
 
     public init(
         type: UpdateType, entityId: String? = nil, timestamp: String, id: String? = nil, sender: String? = nil, dataset: String? = nil,
-        entity: String? = nil, readAt: String? = nil, basedOnReadAt: String? = nil
+        entity: String? = nil, readAt: String? = nil, basedOnReadAt: String? = nil, replaces: String? = nil
     ) {
         self.type = type
         self.entityId = entityId
@@ -43,6 +46,7 @@ public struct SyncUpdateMessage: Codable, Hashable, Sendable {
         self.entity = entity
         self.readAt = readAt
         self.basedOnReadAt = basedOnReadAt
+        self.replaces = replaces
     }
 }
 

@@ -76,13 +76,14 @@ public final class SyncEngine: Sendable {
     public func detach() throws -> DetachReport {
         try locked {
             try SyncError.at(.open) {
-                let settings = try database.write { transaction in
+                let (settings, kept) = try database.write { transaction in
                     let settings = try transaction.settings()
+                    let kept = try transaction.keepDetachedChanges(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
                     try transaction.detach()
-                    return settings
+                    return (settings, kept)
                 }
-                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud)
+                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud, keptChanges: kept)
             }
         }
     }
@@ -205,6 +206,8 @@ public struct DetachReport: Sendable, Encodable {
     public let database: String
     public let zone: String
     public let cloud: String
+    /// How many edits that no version has wait in the database for the next `init` with the same zone.
+    public let keptChanges: Int
 }
 
 /// What `sync` did.

@@ -92,6 +92,7 @@ import Testing
         "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a", "restore --before yesterday --db a",
         "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
         "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
+        "conflicts", "conflicts show --db a", "conflicts show x --db a", "conflicts take --db a", "conflicts take 1 --as-new --in-place --db a",
     ])
     func wrongCommandLinesEndWith64(line: String) throws {
         let scene = try Scene()
@@ -142,6 +143,7 @@ import Testing
             check(report, "sync --json")
             for database in ["watch.db", "phone.db"] { check(try scene.json("messages --db \(database)"), "messages --json") }
         }
+        check(try scene.json("conflicts --db phone.db"), "conflicts --json")
         try scene.succeed("sync --db watch.db")
         check(try scene.json("messages --db watch.db"), "messages --json")
         check(try scene.json("status --db watch.db"), "status --json")
@@ -199,6 +201,15 @@ import Testing
         check(try #require(try JSONSerialization.jsonObject(with: away.output) as? [String: Any]), "status --json")
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
+
+        let contested = try Scene.phoneAndWatch()
+        try contested.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT min(id) FROM buckets)")
+        try contested.database("phone.db").run("UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
+        for name in ["phone", "watch", "phone"] { try contested.succeed("sync --db \(name).db") }
+        for name in ["phone", "watch"] { check(try contested.json("conflicts --db \(name).db"), "conflicts --json") }
+        check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
+        check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")
+        check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")
 
         for (heading, fields) in page.fields {
             let unseen = Set(fields.map(\.path)).subtracting(seen[heading] ?? [])

@@ -32,7 +32,7 @@ extension LocalTransaction {
                 .optional(conflict.loser.entity), .instant(conflict.loser.instant), .optional(conflict.loser.device),
                 .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes)
             ).run()
-        conflictBytes = try (conflictBytes ?? 0) + bytes
+        conflictBytes = (conflictBytes ?? 0) + bytes
         try removeConflictsBeyondLimit(keeping: id)
         return id
     }

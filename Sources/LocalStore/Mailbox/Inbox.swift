@@ -1,4 +1,5 @@
 import GRDB
+package import SnapshotModel
 package import StrictText
 
 /// What a publisher did with a message.
@@ -100,5 +101,16 @@ extension LocalTransaction {
         for id in try answeredMessages(before: instant).subtracting(waiting) {
             try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
         }
+    }
+}
+
+extension LocalTransaction {
+    /// The device whose message made a change of an entity here; nil if no message did.
+    package func messageSender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
+        guard let text = key.text, try hasMailbox() else { return nil }
+        let statement = try KeyedStatement(db, "SELECT sender FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")
+            .bind(.text("\(schema.name)/\(text)"), .instant(instant))
+        defer { statement.end() }
+        return try statement.step() ? statement.string(0) : nil
     }
 }

@@ -38,7 +38,7 @@ extension LocalTransaction {
                 AND CASE WHEN o.state IN ('local', 'same') THEN o.version = ?3 WHEN o.state = 'applied' THEN o.covers = 0 ELSE 1 END)
             """
         let statement = try KeyedStatement(db, """
-            SELECT key, seq, at, state, isMark FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
+            SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
             ORDER BY key LIMIT ?4
             """).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
         var changes: [UntoldChange] = []
@@ -46,7 +46,7 @@ extension LocalTransaction {
             guard let key = statement.key(0) else { continue }
             changes.append(UntoldChange(
                 key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
-                isMark: statement.integer(4) == 1))
+                isMark: statement.integer(4) == 1, base: statement.isNull(5) ? nil : statement.instant(5)))
         }
         return changes
     }
@@ -55,12 +55,13 @@ extension LocalTransaction {
     package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UntoldChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
-            SELECT key, seq, at FROM snapsync_changes WHERE dataset = ? AND state = 2 AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
+            SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = 2 AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
             """).bind(.integer(id), .integer(Int64(limit)))
         var changes: [UntoldChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
-            changes.append(UntoldChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false))
+            changes.append(UntoldChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
+                base: statement.isNull(3) ? nil : statement.instant(3)))
         }
         return changes
     }

@@ -47,6 +47,8 @@ package struct UntoldChange: Sendable, Hashable {
     package let isDeletion: Bool
     /// Whether the row was marked as read or unread since the applied version, and nothing else of it edited.
     package let isMark: Bool
+    /// The instant of what the change replaced; nil where there was nothing, or it is not known.
+    package let base: Instant?
 }
 
 /// An entry about an entity that has a tracked change: a message without an answer, or the entry of the very change.

@@ -87,6 +87,12 @@ extension LocalTransaction {
         try setLastFailure(nil)
     }
 
+    /// Since when this reader's messages cannot be sent; nil if they can.
+    package func unsentSince() throws -> Instant? { try plainState("unsentSince") }
+
+    /// Records since when messages cannot be sent.
+    package func setUnsentSince(_ instant: Instant?) throws { try setPlainState("unsentSince", instant) }
+
     /// What is known of each dataset, in the order of names.
     package func datasetStates() throws -> [DatasetState] {
         try Row.fetchAll(db, sql: "SELECT name, syncTimestamp, recordCount, unknownFields FROM snapsync_datasets ORDER BY name").map { row in

@@ -16,9 +16,14 @@ package struct TrackedChange: Sendable, Hashable {
     package var isNew: Bool { isInVersion != true }
     /// Whether the row was marked as read or unread, and nothing else of it edited.
     package let isMark: Bool
+    /// Whether nothing was edited, and the row has values in columns that the version does not describe.
+    package let isCarried: Bool
     /// The instant of the version's entity or tombstone that whoever made the change had before them; nil where there was none, or where
     /// that is not known. A version's edit that is later than this was made by somebody who had not seen this change, nor this one that.
     package let base: Instant?
+
+    /// What `isMark` says of a carried change. An edit on top of it says 0.
+    static let carriedMark: Int64 = 2
 
     static let columns = "key, at, state, isNew, isMark, base"
 
@@ -32,6 +37,7 @@ package struct TrackedChange: Sendable, Hashable {
         let origin = TrackedOrigin(rawValue: row.integer(3)) ?? .unknown
         isInVersion = origin == .unknown ? nil : origin == .inVersion
         isMark = row.integer(4) == 1
+        isCarried = row.integer(4) == Self.carriedMark
         base = row.isNull(5) ? nil : row.instant(5)
     }
 }
@@ -140,7 +146,7 @@ extension LocalTransaction {
     }
 
     /// What stays as it is over another version may differ from it in more than a mark.
-    private static let markAfterMerge = "CASE wins WHEN 1 THEN 0 ELSE isMark END"
+    private static let markAfterMerge = "CASE WHEN wins = 1 AND isMark = 1 THEN 0 ELSE isMark END"
 
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }

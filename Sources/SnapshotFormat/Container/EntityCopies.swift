@@ -22,19 +22,21 @@ package final class EntityCopies: EntitySink {
     private let encoder: EntityEncoder
     private let plan: SchemaPlan
     private let masked: [Int]
+    private let kinds: [ColumnKind]
     private let keepsJSON: Bool
     private let buffer = ByteBuffer()
     private let isWanted: (EntityKey) -> Bool
 
     /// Keeps copies of entities whose key `isWanted`.
     ///
-    /// - Parameter masked: the positions of text columns that ``EntityCopy/rest`` leaves out.
+    /// - Parameter masked: the positions of columns that ``EntityCopy/rest`` leaves out.
     package init(schema: DatasetSchema, masking masked: [Int] = [], keepsJSON: Bool = false, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
         plan = SchemaPlan(schema)
         encoder = EntityEncoder(plan)
         states = EntityStates(schema: schema)
         rests = EntityStates(schema: schema)
         self.masked = masked
+        kinds = schema.columns.map(\.kind)
         self.keepsJSON = keepsJSON
         self.isWanted = isWanted
     }
@@ -50,11 +52,20 @@ package final class EntityCopies: EntitySink {
         try states.take(values)
         var texts: [Int: String] = [:]
         var rest = Array(values)
-        let mark: StaticString = "-"
+        // Text, JSON and bytes at once.
+        let mark: StaticString = "0"
         for index in masked {
             if case .text(let bytes) = values[index] { texts[index] = String(decoding: bytes, as: UTF8.self) }
             // SAFETY: a static string's bytes live as long as the program.
-            rest[index] = .text(UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount))
+            let bytes = UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
+            rest[index] =
+                switch kinds[index] {
+                case .text: .text(bytes)
+                case .integer, .boolean: .integer(0)
+                case .real: .real(0)
+                case .json: .json(bytes)
+                case .blob: .blob(bytes)
+                }
         }
         try rest.withUnsafeBufferPointer { try rests.take($0) }
         guard let state = states.states[key], let remaining = rests.states[key] else { return }

@@ -26,7 +26,9 @@ struct FirstImport {
             } else if try !settings.replacesOwnRows && transaction.hasUntrackedRows(of: schema) {
                 throw Self.undecidedRows(of: schema, at: database, step: .apply, hint: "keep a copy, then: snapsync detach, and snapsync init …")
             }
-            rules[schema.name] = MergeRule(cloudWins: schema.merge == .replace, prefersFuller: schema.merge == .single, keepsCopy: true)
+            rules[schema.name] = MergeRule(
+                cloudWins: schema.merge == .replace, prefersFuller: schema.merge == .single, keepsCopy: true,
+                hasDetachedChanges: try transaction.hasDetachedChanges(of: schema))
         }
         self.rules = rules
     }

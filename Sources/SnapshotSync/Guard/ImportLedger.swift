@@ -6,6 +6,18 @@ import StrictText
 /// What one import takes out and keeps, and what it has to say about that. Used within one transaction, on one thread.
 final class ImportLedger {
     let now: Instant
+    /// This device's name.
+    let device: String
+    /// Whether this device publishes what wins here, so that nobody else sees what loses to it.
+    let publishes: Bool
+    /// The device that published what is being applied; nil where that is not known.
+    var author: String?
+    /// The devices that published the versions that are being applied, by the versions' numbers.
+    var authors: [Int: String] = [:]
+    /// The device that published all of them; nil if there were several, or none is known.
+    var soleAuthor: String? { Set(authors.values).count == 1 ? authors.values.first : nil }
+    /// How many edits were written to the conflict journal.
+    private(set) var conflicts = 0
     private let database: String
     private let datasets: [DatasetSchema]
     /// What keeps parents for the children that stay; nil until the import begins.
@@ -20,9 +32,11 @@ final class ImportLedger {
         let what: String
     }
 
-    init(database: String, datasets: [DatasetSchema], now: Instant) {
+    init(database: String, settings: SyncSettings, now: Instant) {
         self.database = database
-        self.datasets = datasets
+        datasets = settings.datasets
+        device = settings.device
+        publishes = settings.role.publishes
         self.now = now
     }
 
@@ -88,6 +102,11 @@ final class ImportLedger {
         // A copy is in key order; what comes later than it should begins another.
         if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try KeptCopy(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
         try copies[schema.name]?.last?.add(key) { try transaction.giveRow(key, of: schema, to: $0) }
+    }
+
+    /// Writes an edit that loses to the conflict journal.
+    func recordConflict(_ conflict: Conflict, in transaction: LocalTransaction) throws {
+        if try transaction.recordConflict(conflict, at: now) != nil { conflicts += 1 }
     }
 
     /// Notes something that deserves attention about an entity.

@@ -198,7 +198,7 @@ extension Device {
         guard try database.read({ try $0.hasSetAside() }) else { return [] }
         do {
             return try database.withoutRollbacks {
-                let ledger = ImportLedger(database: database.path, datasets: settings.datasets, now: now())
+                let ledger = ImportLedger(database: database.path, settings: settings, now: now())
                 let notices = try database.write { transaction in
                     try transaction.foldNotes(of: settings.datasets)
                     ledger.parents = try ParentKeeper(transaction, datasets: settings.datasets, publishes: true)

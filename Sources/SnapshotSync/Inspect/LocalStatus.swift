@@ -20,6 +20,8 @@ struct LocalStatus: Sendable {
     let lastRetention: Instant?
     /// What `undo` would bring back.
     let undo: UndoPoint?
+    /// How many entries of the conflict journal are open.
+    let conflicts: Int
     /// When it was looked at.
     let now: Instant
 
@@ -33,8 +35,8 @@ struct LocalStatus: Sendable {
     init(_ database: LocalDatabase, now: Instant) throws {
         self.now = now
         journalMode = try database.journalMode()
-        let noted: (success: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
-        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention) = try database.read { transaction in
+        let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
+        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, conflicts) = try database.read { transaction in
             let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.trackedChanges(of: schema)
@@ -42,12 +44,15 @@ struct LocalStatus: Sendable {
             }
             return (
                 settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(),
-                (try transaction.lastSuccess(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
-                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint(), try transaction.lastRetention()
+                (try transaction.lastSuccess(), try transaction.unsentSince(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
+                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint(),
+                try transaction.lastRetention(), try transaction.openConflictCount()
             )
         }
         // A run with nothing to do leaves its note beside the database.
-        lastSuccess = [noted.success, idle?.at].compactMap { $0 }.max()
+        let imported = [noted.success, idle?.at].compactMap { $0 }.max()
+        // A reader's work is to send, too: an import alone is half of it.
+        lastSuccess = imported.map { min($0, noted.unsentSince ?? $0) }
         let own = RunKind(of: settings.role)
         lastExport = own == .export ? Self.later(noted.export, idle) : noted.export
         lastImport = own == .import ? Self.later(noted.import, idle) : noted.import

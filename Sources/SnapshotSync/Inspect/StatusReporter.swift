@@ -100,6 +100,8 @@ public struct StatusReport: Sendable, Encodable {
     public let undo: String?
     /// The copies of earlier data that lie beside the database, newest first.
     public let copies: [KeptCopyReport]
+    /// How many edits that lost to others nobody has taken back or cleared (``SyncEngine/conflicts(all:)``).
+    public let conflicts: Int
     /// Messages to the publisher, and what no message carries.
     public internal(set) var messages = MessageCounts()
 }
@@ -172,6 +174,7 @@ extension StatusReport {
         cloudProblem = problem
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
         self.copies = copies.map(KeptCopyReport.init)
+        conflicts = local.conflicts
     }
 }
 

@@ -14,6 +14,8 @@ struct MailboxRound: Sendable {
         var asksForFullSync = false
         /// Whether the mailbox was not even listed, for nothing has come.
         var isUnchanged = false
+        /// How many edits lost to messages, or were lost with messages that were refused.
+        var conflicts = 0
         var warnings: [String] = []
     }
 
@@ -63,11 +65,12 @@ struct MailboxRound: Sendable {
             }
             return message
         }
-        let notices = try incoming.isEmpty ? [] : apply(incoming.sorted(by: Self.comesBefore), at: now)
+        let applied = try incoming.isEmpty ? (notices: [], conflicts: 0) : apply(incoming.sorted(by: Self.comesBefore), at: now)
         var outcome = try SyncError.at(.read) {
             try device.database.read { Outcome(asksForFullSync: try $0.inbox(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue }) }
         }
-        outcome.warnings += notices
+        outcome.warnings += applied.notices
+        outcome.conflicts = applied.conflicts
         if setAside > 0 {
             outcome.warnings.append("\(setAside) message\(setAside == 1 ? "" : "s") in the mailbox \(setAside == 1 ? "was" : "were") set aside; snapsync messages says why")
         }
@@ -90,44 +93,62 @@ struct MailboxRound: Sendable {
         return left.instant == right.instant ? left.name.id < right.name.id : left.instant < right.instant
     }
 
-    /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one. Returns what triggers did not do.
-    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> [String] {
-        func write(_ messages: [IncomingMessage]) throws -> [String] {
+    /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
+    ///
+    /// - Returns: what triggers did not do, and how many edits were written to the conflict journal.
+    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: Int) {
+        func write(_ messages: [IncomingMessage]) throws -> (notices: [String], conflicts: Int) {
             try SyncError.at(.apply) { try device.database.withoutRollbacks { try device.database.write { try apply(messages, at: now, in: $0) } } }
         }
         do {
             return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
-            var notices: [String] = []
+            var notices: [String] = [], count = 0
             for message in messages {
                 do {
-                    notices += try write([message])
+                    let applied = try write([message])
+                    notices += applied.notices
+                    count += applied.conflicts
                 } catch let error as SyncError where error.code == .dataRefused {
-                    try SyncError.at(.apply) { try device.database.write { try note(message, .refused(error.reason), at: now, in: $0) } }
+                    count += try SyncError.at(.apply) {
+                        try device.database.write { transaction in
+                            let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
+                            try note(message, .refused(error.reason), conflicts, at: now, in: transaction)
+                            return conflicts.count
+                        }
+                    }
                 }
             }
-            return notices
+            return (notices, count)
         }
     }
 
-    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> [String] {
+    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> (notices: [String], conflicts: Int) {
         try transaction.prepareMailbox()
         try transaction.foldNotes(of: device.settings.datasets)
-        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, now: now)
+        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
+        let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
         let deletes = messages.contains { $0.message.type.isDeletion }
         let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
         try transaction.importing(device.settings.datasets, then: { try keeper?.settle() }) {
             for message in messages where try !transaction.hasHeard(message.name.id) {
                 let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
-                try note(message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), at: now, in: transaction)
+                // What its own author has overtaken is not lost.
+                try note(
+                    message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), isOvertaken ? nil : conflicts, at: now, in: transaction)
             }
         }
-        return transaction.triggerNotices
+        return (transaction.triggerNotices, conflicts.count)
     }
 
-    private func note(_ message: IncomingMessage, _ outcome: MessageApplier.Outcome, at now: Instant, in transaction: LocalTransaction) throws {
+    private func note(
+        _ message: IncomingMessage, _ outcome: MessageApplier.Outcome, _ conflicts: MessageConflicts?, at now: Instant, in transaction: LocalTransaction
+    ) throws {
         var reason: String?
-        if case .refused(let why) = outcome { reason = why }
+        if case .refused(let why) = outcome {
+            reason = why
+            try conflicts?.recordRefusal(of: message, because: why)
+        }
         try transaction.noteHeard(
             InboxEntry(id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),
             about: message.entity, sent: message.instant, at: now)

@@ -9,6 +9,8 @@ import StrictText
 struct MessageApplier {
     let transaction: LocalTransaction
     let datasets: [DatasetSchema]
+    /// Keeps what the messages overwrite.
+    let conflicts: MessageConflicts
     /// The publisher's clock.
     let now: Instant
 
@@ -72,6 +74,7 @@ struct MessageApplier {
         if let table = try transaction.tablePointing(at: subject.key, of: subject.schema, among: datasets) {
             return .refused("rows of \(table) still point at it")
         }
+        try conflicts.recordRow(at: instant, losingTo: incoming, subject)
         _ = try transaction.deleteEntity(subject.key, of: subject.schema)
         try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant)
         return .applied
@@ -87,6 +90,7 @@ struct MessageApplier {
             let wins = incoming.instant > instant || incoming.instant == instant && present.row.map { hash > $0.state.hash } == true
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
+        if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
         try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: present.instant), over: present.instant)
         return .applied

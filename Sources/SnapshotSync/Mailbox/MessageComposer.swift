@@ -19,15 +19,15 @@ struct MessageComposer: Sendable {
     /// Composes what can be, before an import brings another version to compare with; a version that cannot be read any longer is no
     /// reason not to import. Of what was changed on top of it, marks are known without it.
     ///
-    /// - Returns: whether all changes were compared.
-    func runIfPossible() async throws -> Bool {
+    /// - Returns: why not all changes were compared, in words; nil if they were.
+    /// - Throws: whatever somebody has to act on: a database or a directory that cannot be read.
+    func runIfPossible() async throws -> String? {
         do {
             try await run()
-            return true
-        } catch {
-            device.logger.info("changes could not be compared with the version that was applied last", metadata: ["error": "\(error)"])
+            return nil
+        } catch let error as SyncError where [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
             try composeMarks()
-            return false
+            return "changes made here could not be compared with the version that was applied last (\(error.place): \(error.reason)); messages about them are written after the next import"
         }
     }
 
@@ -189,7 +189,8 @@ struct MessageComposer: Sendable {
             let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
             let message = SyncUpdateMessage(
                 type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
-                dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn)
+                dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn,
+                replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description })
             let body = try StrictJSON.encode(message)
             if body.count > CloudMessage.byteLimit - 1024 {
                 try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")

@@ -6,15 +6,33 @@ import StrictText
 extension SyncEngine {
     /// Tells the publisher of what was changed here. Readers only; others publish their changes themselves.
     ///
+    /// A failure is noted for ``status()``: until messages can be sent again, the last success is not later than the first failure.
+    ///
     /// - Returns: nil if nothing was ever to be told.
     public func sendMessages() async throws -> SendReport? {
         try await locked {
-            let device = try device()
-            guard device.settings.role == .reader else { return nil }
-            try await MessageComposer(device: device).run()
-            guard try SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return nil }
-            return try await MessageSender(device: device).run()
+            try await recorded {
+                let device = try device()
+                guard device.settings.role == .reader else { return nil }
+                do {
+                    let report = try await send(from: device)
+                    if try SyncError.at(.read, { try database.read { try $0.unsentSince() } }) != nil {
+                        try SyncError.at(.announce) { try database.write { try $0.setUnsentSince(nil) } }
+                    }
+                    return report
+                } catch {
+                    // Where the database cannot be written, nothing is kept: the error that is thrown says enough.
+                    try? database.write { if try $0.unsentSince() == nil { try $0.setUnsentSince(now()) } }
+                    throw error
+                }
+            }
         }
+    }
+
+    private func send(from device: Device) async throws -> SendReport? {
+        try await MessageComposer(device: device).run()
+        guard try SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return nil }
+        return try await MessageSender(device: device).run()
     }
 
     /// Asks the publisher to write every dataset whole and anew at its next sync: where an asset in the cloud is damaged. Readers only.

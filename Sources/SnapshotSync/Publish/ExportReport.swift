@@ -14,6 +14,8 @@ public struct ExportReport: Sendable, Encodable {
     public internal(set) var messagesApplied = 0
     /// How many it answers as refused.
     public internal(set) var messagesRefused = 0
+    /// How many edits lost to readers' messages, or were lost with refused ones, and were written to the conflict journal.
+    public internal(set) var conflicts = 0
     /// What was removed because the settings keep only some versions; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?
 }

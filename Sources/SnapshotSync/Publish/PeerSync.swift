@@ -85,11 +85,11 @@ extension ImportReport {
         let again = Set(later.datasets.map(\.name))
         return ImportReport(
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets, view: later.view,
-            warnings: warnings + later.warnings)
+            warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts)
     }
 
     /// This import with one more thing that deserves attention.
     func warning(_ text: String) -> ImportReport {
-        ImportReport(applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text])
+        ImportReport(applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts)
     }
 }

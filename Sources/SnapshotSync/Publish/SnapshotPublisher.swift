@@ -43,6 +43,15 @@ struct SnapshotPublisher: Sendable {
         // Whoever publishes anything lists the mailbox, whatever its mark says.
         let isIdle = try !isFull && hasNothing(last)
         let mail = try await MailboxRound(device: device).run(mayRest: isIdle)
+        var report = try await publish(token, last, mail, isIdle: isIdle, warnings)
+        report.conflicts += mail.conflicts
+        return report
+    }
+
+    private func publish(
+        _ token: ChangeToken?, _ last: [String: SnapshotFields], _ mail: MailboxRound.Outcome, isIdle: Bool, _ noted: [String]
+    ) async throws -> ExportReport {
+        var warnings = noted
         if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn).run(warnings) }
         warnings += mail.warnings
         if try isIdle && mail.isUnchanged || !isFull && hasNothing(last) {

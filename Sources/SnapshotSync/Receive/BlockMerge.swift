@@ -16,6 +16,8 @@ struct BlockMerge {
     var latest: Instant?
     /// Where entities go that cannot stay; nil for who only asks which side wins.
     var ledger: ImportLedger?
+    /// The columns that the version knows nothing of: what a row has there is not lost with the row.
+    var missing: [Int] = []
 
     private enum Verdict { case stays, goes, tooOld, overlaid }
 
@@ -44,6 +46,7 @@ struct BlockMerge {
         let version = EntityStates(schema: schema) { wanted.contains($0) }
         try block?.give(to: version)
         let verdicts = try verdicts(changes, version.states, block)
+        try recordConflicts(changes, verdicts, version.states, block)
         var decided = Decided(), deleted: Set<EntityKey> = []
         for (change, verdict) in zip(changes, verdicts) {
             let entity = version.states[change.key]
@@ -54,7 +57,7 @@ struct BlockMerge {
             case .overlaid: decided.overlaid.append((change.key, entity != nil))
             case .goes:
                 decided.lost.append(change.key)
-                if rule.keepsCopy, !change.isDeletion, try state(of: change.key)?.hash != entity?.hash { try ledger?.copy(change.key, of: schema, in: transaction) }
+                if rule.keepsCopy, !change.isDeletion, try isOther(change.key, than: entity, block) { try ledger?.copy(change.key, of: schema, in: transaction) }
             case .tooOld:
                 decided.lost.append(change.key)
                 try ledger?.setAside(
@@ -67,6 +70,29 @@ struct BlockMerge {
             for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilterSink($0, schema) { $0 == key }) } }
         }
         return decided
+    }
+
+    /// Writes what loses to the conflict journal. What a first import takes out is in a kept copy already.
+    private func recordConflicts(_ changes: [TrackedChange], _ verdicts: [Verdict], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws {
+        guard let ledger else { return }
+        var contested: [ContestedChange] = []
+        for (change, verdict) in zip(changes, verdicts) where verdict == .goes || verdict == .stays {
+            // Values of columns that the version does not describe are put back, whichever side wins.
+            if change.isCarried, !missing.isEmpty { continue }
+            let entity = version[change.key]
+            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstone(of: change.key, in: schema)
+            if rule.keepsCopy, try verdict == .goes || cloudWins(over: change) { continue }
+            // What loses to a reader's change here is the publisher's to record, once the change has come there.
+            if verdict == .stays, !ledger.publishes { continue }
+            let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.isRefused(change.key, in: schema)
+            // The publisher took the change; what the version has now was made on top of it.
+            if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
+            guard let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, isRefused: isRefused) else { continue }
+            contested.append(one)
+            // From here on the change is one that was made with the version's before it.
+            if verdict == .stays { try transaction.setBase(one.versionInstant, of: change.key, in: schema) }
+        }
+        try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing).record(contested, block)
     }
 
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
@@ -113,10 +139,24 @@ struct BlockMerge {
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
-        if let entity { return try !rule.cloudWins && isGreater(change, than: entity) ? .stays : .goes }
-        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return !rule.cloudWins && change.instant > deleted ? .stays : .goes }
+        if let entity { return try !cloudWins(over: change) && isGreater(change, than: entity) ? .stays : .goes }
+        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes }
         if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, !change.isNew { return .tooOld }
         return .stays
+    }
+
+    /// Whether the version wins whatever the instants say. An edit that waited for `init` since `detach` was made on a version of this zone.
+    private func cloudWins(over change: TrackedChange) throws -> Bool {
+        try rule.cloudWins && !(rule.hasDetachedChanges && transaction.isDetachedChange(change.key, of: schema))
+    }
+
+    /// Whether a row and the version's entity differ in a column that the version knows.
+    private func isOther(_ key: EntityKey, than entity: EntityState?, _ block: EntityBlock?) throws -> Bool {
+        guard !missing.isEmpty, entity != nil else { return try state(of: key)?.hash != entity?.hash }
+        let here = EntityCopies(schema: schema, masking: missing), there = EntityCopies(schema: schema, masking: missing) { $0 == key }
+        try transaction.giveRow(key, of: schema, to: here)
+        try block?.give(to: there)
+        return here.copies[key]?.rest != there.copies[key]?.rest
     }
 
     private func isGreater(_ change: TrackedChange, than entity: EntityState) throws -> Bool {

@@ -59,7 +59,8 @@ struct DatasetImporter: Sendable {
             try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
             try limitTimestamps(in: transaction)
         case .blocks(let numbers):
-            let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger)
+            let merge = BlockMerge(
+                schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema))
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }

@@ -10,6 +10,8 @@ public struct ImportReport: Sendable, Encodable {
     public let view: String?
     /// What deserves attention, in words.
     public let warnings: [String]
+    /// How many edits lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
+    public internal(set) var conflicts = 0
 }
 
 /// One dataset that an import replaced.

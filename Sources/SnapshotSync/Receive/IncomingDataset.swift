@@ -53,10 +53,13 @@ struct IncomingDataset: Sendable {
         _ plan: DatasetImporter.Plan?, with importer: DatasetImporter?, _ rule: MergeRule, _ ledger: ImportLedger, in transaction: LocalTransaction,
         _ progress: ProgressHandler?
     ) throws -> Outcome {
+        let missing = snapshot?.index.missingColumns(of: schema) ?? []
+        let carried = try SyncError.at(.read) { try missing.isEmpty ? nil : CarriedColumns(transaction, schema, missing) }
         var unknown: Set<String> = []
         var count = countBefore
         var base: ImportedDataset?
         if let plan, let importer {
+            ledger.author = snapshot.flatMap { ledger.authors[AssetPath($0.fields.dataFile.path)?.number ?? 0] } ?? ledger.soleAuthor
             let outcome = try importer.apply(plan, ledger: ledger, in: transaction)
             unknown.formUnion(outcome.unknownFields)
             base = outcome.report
@@ -64,12 +67,13 @@ struct IncomingDataset: Sendable {
         }
         let lookup = snapshot.map { VersionLookup($0, schema) }
         ledger.lookups[schema.name] = lookup
-        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup)
+        let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup, missing: missing)
         var last = snapshot?.syncTimestamp
         for asset in changes {
             let set = try asset.read(schema)
             unknown.formUnion(set.entities.unknownFieldNames)
             lookup?.add(set)
+            ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]
             let growth = try SyncError.at(.apply) { try changeImporter.apply(set) }
             count = if let count, let growth { count + growth } else { nil }
             last = set.syncTimestamp
@@ -79,6 +83,10 @@ struct IncomingDataset: Sendable {
             throw SyncError(
                 .dataRefused, step: .apply, at: "\(schema.name), \(changes.count) change assets",
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
+        }
+        try SyncError.at(.apply) {
+            try carried?.restore(publishing: ledger.publishes)
+            if snapshot != nil { try transaction.setMissingColumns(missing.map { schema.columns[$0].name }, of: schema) }
         }
         return Outcome(
             report: ImportedDataset(

@@ -13,6 +13,8 @@ struct MergeRule: Sendable, Hashable {
     var prefersFuller = false
     /// Whether the rows that lose are kept in a file: at a first import.
     var keepsCopy = false
+    /// Whether changes that `detach` kept for this `init` are decided by last write wins, though ``cloudWins``.
+    var hasDetachedChanges = false
     /// Up to here the cloud no longer knows what was deleted: an older change of an entity that it lacks does not bring it back.
     var horizon: Instant?
 }

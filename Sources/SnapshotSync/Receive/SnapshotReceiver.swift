@@ -25,10 +25,12 @@ struct SnapshotReceiver: Sendable {
     /// - Parameter known: what the zone has, if the caller has looked already.
     func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
         let news = if let known { known } else { try await device.news() }
-        let mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        var mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
-        let isTold = discardsChanges ? false : try await MessageComposer(device: device).runIfPossible()
+        let untold = discardsChanges ? nil : try await MessageComposer(device: device).runIfPossible()
+        let isTold = !discardsChanges && untold == nil
+        mended += untold.map { [$0] } ?? []
         try await TrackingRebuild(device: device).run(news)
         var local = try localState(news)
         if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
@@ -96,6 +98,8 @@ struct SnapshotReceiver: Sendable {
         let news: ZoneNews?
         /// The datasets that others refer to and from which something was deleted here: what comes may need it.
         let deletedParents: Set<String>
+        /// Whether the applied version knows less of a dataset than this device: only whole assets say what a version describes.
+        let hasMissingColumns: Bool
     }
 
     private func localState(_ news: ZoneNews?) throws -> Local {
@@ -105,7 +109,8 @@ struct SnapshotReceiver: Sendable {
                 let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
                 return Local(
                     applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news,
-                    deletedParents: try transaction.deletedParents(among: device.settings.datasets))
+                    deletedParents: try transaction.deletedParents(among: device.settings.datasets),
+                    hasMissingColumns: try device.settings.datasets.contains { try !transaction.missingColumns(of: $0).isEmpty })
             }
         }
     }
@@ -114,7 +119,7 @@ struct SnapshotReceiver: Sendable {
     private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
         var needsWhole = false
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, news.follows, mail.answers.isComplete,
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, news.follows, mail.answers.isComplete,
             let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
@@ -179,22 +184,22 @@ struct SnapshotReceiver: Sendable {
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings mended: [String]
     ) async throws -> ImportReport {
         var warnings = mended
-        let (datasets, notices) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        let (datasets, notices, conflicts) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
         warnings += notices
         for dataset in datasets where !dataset.unknownFields.isEmpty {
             warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
-        return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings)
+        return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts)
     }
 
     private func replace(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail
-    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
+    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String], conflicts: Int) {
         try device.database.withoutRollbacks {
-            let ledger = ImportLedger(database: device.database.path, datasets: device.settings.datasets, now: device.now())
+            let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
             do {
                 let replaced = try replace(incoming, local, token: token, view: view, mail, ledger)
-                return (replaced.datasets, ledger.sentences + replaced.notices)
+                return (replaced.datasets, ledger.sentences + replaced.notices, ledger.conflicts)
             } catch {
                 ledger.discard()
                 throw error
@@ -206,6 +211,7 @@ struct SnapshotReceiver: Sendable {
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger
     ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
         let changes = local.news?.changes
+        for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.

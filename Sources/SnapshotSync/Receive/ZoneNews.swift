@@ -96,6 +96,8 @@ extension LocalTransaction {
         try setIntended(nil)
         for (schema, fields) in saved {
             try setDatasetState(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
+            // A snapshot asset of this version describes all that is described here.
+            if AssetPath(fields.dataFile.path)?.number == version.number { try setMissingColumns([], of: schema) }
         }
     }
 

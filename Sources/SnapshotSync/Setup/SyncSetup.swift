@@ -93,6 +93,10 @@ public struct SetupReport: Sendable, Encodable {
     public let isEnabled: Bool
     /// The application's triggers of the tables that travel, and what becomes of them at an import.
     public let triggers: [TriggerReport]
+    /// How many edits that waited since `detach` are tracked again.
+    public internal(set) var changesTaken = 0
+    /// What deserves attention, in words.
+    public internal(set) var warnings: [String] = []
 }
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -130,6 +134,7 @@ enum SyncSetup {
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows, container: identity.container)
             let madeZone = hasBegun
+            var taken = 0
             let journalMode = try SyncError.at(.open) {
                 try database.write {
                     try $0.endBeginning()
@@ -141,6 +146,7 @@ enum SyncSetup {
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
+                    taken = try $0.takeDetachedChanges(for: settings)
                 }
                 return try database.journalMode()
             }
@@ -148,11 +154,22 @@ enum SyncSetup {
             let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map { TriggerReport($0, datasets: datasets) }
             return SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled, triggers: triggers)
+                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
+                triggers: triggers, changesTaken: taken,
+                warnings: request.role == .peer ? try SyncError.at(.read) { try database.read { try integerKeyWarnings(datasets, in: $0) } } : [])
         } catch {
             // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
             if isNew, !hasBegun { database.remove() }
             throw error
+        }
+    }
+
+    /// What a peer has to know of tables in which SQLite makes the keys.
+    private static func integerKeyWarnings(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
+        try datasets.filter { try transaction.hasRowidKey($0) }.map { schema in
+            "\(schema.name): SQLite gives new rows the next free integer as their key\(try transaction.hasAutoincrement(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
+                + "The later row keeps the key; the other one is kept in the conflict journal, and snapsync conflicts take inserts it under a new key. "
+                + "To avoid that: use a text key that is unique everywhere, let one device insert, or give each device its own range of keys"
         }
     }
 

@@ -7,7 +7,8 @@ struct DetachCommand: AsyncParsableCommand {
         commandName: "detach",
         abstract: "Takes everything of snapsync out of a database.",
         discussion: """
-            Drops the tables named snapsync_…; your tables and the cloud stay as they are.
+            Drops the tables named snapsync_…; your tables and the cloud stay as they are. Edits that no version has yet wait in the
+            table snapsync_detached for the next init of this database with the same zone.
 
             EXAMPLE
               snapsync detach --db phone.db
@@ -20,7 +21,16 @@ struct DetachCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine(database: path).detach()
-            try output.printer.print(report, ["\(path) is no longer part of zone \(report.zone); its tables and the cloud are as they were"])
+            try output.printer.print(report, report.lines)
         }
+    }
+}
+
+extension DetachReport {
+    /// What was left as it was, and what waits.
+    fileprivate var lines: [String] {
+        ["\(database) is no longer part of zone \(zone); its tables and the cloud are as they were"]
+            + (keptChanges > 0
+                ? ["  \(Format.count(keptChanges)) edit\(keptChanges == 1 ? " that no version has waits" : "s that no version has wait") for the next init of this database with zone \(zone)"] : [])
     }
 }

@@ -100,5 +100,5 @@ extension ImportReport {
             + notes
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts) }
 }

@@ -134,6 +134,9 @@ struct InitCommand: AsyncParsableCommand {
         if report.journalMode != "wal" {
             lines.append("  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'")
         }
-        return lines + report.triggers.map { "  \($0.sentence)" }
+        if report.changesTaken > 0 {
+            lines.append("  \(Format.count(report.changesTaken)) edit\(report.changesTaken == 1 ? "" : "s") that waited since detach will be merged by the next import, and published")
+        }
+        return lines + report.triggers.map { "  \($0.sentence)" } + report.warnings.map { "  warning: \($0)" }
     }
 }

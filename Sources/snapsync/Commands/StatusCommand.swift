@@ -77,6 +77,10 @@ struct StatusCommand: AsyncParsableCommand {
             let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
             return "  \(dataset.name): \(version), \(changes)\(size)"
         }
+        if report.conflicts > 0 {
+            let one = report.conflicts == 1
+            lines.append("  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost to \(one ? "a later one" : "later ones"), and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts")
+        }
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
         if let retention = report.retention { lines.append(line(retention)) }

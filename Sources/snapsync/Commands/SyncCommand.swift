@@ -38,7 +38,7 @@ struct SyncCommand: AsyncParsableCommand {
             progress?.line.clear()
             guard isQuiet else { return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
             // Not all is well, then: what a run left undone, it would leave undone unseen.
-            try report.printWarnings()
+            try report.printNotices()
         }
     }
 }

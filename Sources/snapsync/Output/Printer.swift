@@ -126,6 +126,11 @@ enum Format {
     /// `1 entity`, `2 entities`.
     static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
 
+    /// What to say where edits lost to others; nothing if none did.
+    static func conflicts(_ count: Int) -> [String] {
+        count == 0 ? [] : ["  \(Self.count(count)) edit\(count == 1 ? "" : "s") lost to \(count == 1 ? "a later one" : "later ones"); see: snapsync conflicts"]
+    }
+
     /// What a record of a dataset names: its snapshot asset, and how many change assets since.
     static func record(_ record: HistoryReport.Version.Dataset) -> String {
         let count = record.changeFiles.count

@@ -23,6 +23,7 @@ struct WatchPrinter: Sendable {
         case .synced(let report, _, _):
             if let exported = report.exported, exported.published { try say("published version \(exported.version ?? 0): " + exported.written.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
             if let imported = report.imported, imported.applied { try say("imported version \(imported.version ?? 0): " + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
+            for line in Format.conflicts(report.conflicts) { try say(String(line.drop { $0 == " " })) }
             try report.printWarnings()
         case .failing(let error): printer.print(error)
         case .recovered: try say("all is well again")
@@ -45,6 +46,7 @@ private struct WatchLine: Encodable {
     var cause: String?
     var milliseconds: Int?
     var warnings: [String]?
+    var conflicts: Int?
     var reason: String?
     var error: ErrorDocument.Body?
 
@@ -64,12 +66,13 @@ private struct WatchLine: Encodable {
                 version = imported.version
                 datasets = imported.datasets.map(\.name)
             } else {
-                guard !report.warnings.isEmpty else { return nil }
+                guard !report.warnings.isEmpty || report.conflicts > 0 else { return nil }
                 self.event = "nothingNew"
             }
             self.cause = cause.rawValue
             milliseconds = Int(took.components.seconds * 1000 + took.components.attoseconds / 1_000_000_000_000_000)
             warnings = report.warnings
+            conflicts = report.conflicts
         case .failing(let failure):
             self.event = "failing"
             error = ErrorDocument(failure).error
@@ -82,8 +85,17 @@ private struct WatchLine: Encodable {
 }
 
 extension SyncReport {
+    /// How many edits lost to others, in either direction.
+    fileprivate var conflicts: Int { (imported?.conflicts ?? 0) + (exported?.conflicts ?? 0) }
+
     /// What deserves attention, of either direction.
     fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
+
+    /// Prints that, and what was lost, as lines of their own on standard error.
+    func printNotices() throws {
+        try printWarnings()
+        for line in Format.conflicts(conflicts) { try StandardStream.error.write("snapsync: notice:\(line.dropFirst())\n") }
+    }
 
     /// Prints that as lines of their own on standard error.
     func printWarnings() throws {

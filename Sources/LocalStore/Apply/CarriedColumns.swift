@@ -1,0 +1,77 @@
+import GRDB
+package import SnapshotModel
+
+/// The values of columns that a version knows nothing of, because it was published before its dataset had them.
+///
+/// An import puts in the version's rows, in which these columns are NULL. The rows' own values are kept and put back:
+///
+///     let carried = try CarriedColumns(transaction, schema, missing)     // before a row changes
+///     …                                                                  // the version comes in
+///     try carried?.restore(publishing: true)
+///
+/// Memory: none; a temporary table holds the values.
+package final class CarriedColumns {
+    private let transaction: LocalTransaction
+    private let schema: DatasetSchema
+    private let columns: [String]
+
+    /// Keeps the values. Nil where no row has one.
+    ///
+    /// - Parameter missing: the positions of the columns in the schema.
+    package init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, _ missing: [Int]) throws {
+        columns = missing.map { schema.columns[$0].column.sqlIdentifier }
+        self.transaction = transaction
+        self.schema = schema
+        guard !columns.isEmpty else { return nil }
+        let table = schema.table.sqlIdentifier, isSet = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
+        guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
+        let key = schema.key.column.sqlIdentifier
+        try transaction.db.execute(sql: """
+            DROP TABLE IF EXISTS temp.snapsync_carried;
+            CREATE TEMP TABLE snapsync_carried AS SELECT \(([key] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
+            CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key));
+            """)
+    }
+
+    /// Puts the values back into those rows that the version has, too. Nothing of it is left behind.
+    ///
+    /// A row whose tracked change stayed has its values already.
+    ///
+    /// A row that has such values counts as changed here.
+    ///
+    /// - Parameter publishing: whether this device publishes. Then the change is made just after the version's instant, so that it is news and
+    ///   any other edit of the row is later; else at that instant.
+    package func restore(publishing: Bool) throws {
+        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        guard let id = try transaction.trackingID(schema) else { return }
+        let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = k.\(key))"
+        let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
+        // A version that has the columns after all, in a later change, says what they are.
+        try db.execute(sql: """
+            DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE t.\(key) = k.\(key) AND \(isNull));
+            UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE k.\(key) = t.\(key))
+            WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried);
+            """)
+        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let instant = publishing ? "max(base + 1, \(Self.firstInstant))" : "base"
+        try db.execute(sql: """
+            INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
+            SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
+                SELECT t.\(key) AS key, \(stamp) AS own,
+                    coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = t.\(key)), \(stamp), \(Int64.min)) AS base
+                FROM main.\(table) t WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried));
+            DROP TABLE temp.snapsync_carried;
+            """)
+    }
+
+    /// 0001-01-01T00:00:00Z, the earliest instant that a container can say.
+    private static let firstInstant: Int64 = -62_135_596_800_000_000
+}
+
+extension LocalTransaction {
+    /// The columns of a dataset that the applied version knows nothing of; empty if it knows all, or there is none.
+    package func missingColumns(of schema: DatasetSchema) throws -> [String] { try state("missingColumns:\(schema.name)") ?? [] }
+
+    /// Records which columns the applied version knows nothing of, in the transaction that brings it.
+    package func setMissingColumns(_ names: [String], of schema: DatasetSchema) throws { try setState("missingColumns:\(schema.name)", names.isEmpty ? nil : names) }
+}

@@ -1,0 +1,69 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Writes the losing sides of contested changes to the conflict journal, in the transaction that makes them lose.
+///
+/// Call before a row changes. Memory: the contested entities that really differ.
+struct ConflictRecorder {
+    let schema: DatasetSchema
+    let transaction: LocalTransaction
+    let ledger: ImportLedger
+    /// The columns that the version knows nothing of.
+    var missing: [Int] = []
+
+    /// Records those whose sides really differ.
+    ///
+    /// - Parameter block: holds the version's entities of these keys; nil if it has none.
+    func record(_ contested: [ContestedChange], _ block: EntityBlock?) throws {
+        guard !contested.isEmpty else { return }
+        let comparison = EntityComparison(schema, ignoring: missing)
+        let wanted = Set(contested.lazy.filter(\.isInVersion).map(\.change.key))
+        let version = comparison.copies { wanted.contains($0) }
+        if !wanted.isEmpty { try block?.give(to: version) }
+        let lookup = try transaction.lookup(of: schema)
+        for one in contested {
+            let change = one.change
+            let here = comparison.copies()
+            if !change.isDeletion { _ = try lookup.give(change.key, to: here) }
+            let row = here.copies[change.key], entity = version.copies[change.key]
+            guard comparison.differ(row, entity, onlyMarked: change.isMark) else { continue }
+            let mine = ConflictSide(entity: row?.json, instant: change.instant, device: try transaction.messageSender(of: change.key, in: schema, at: change.instant) ?? ledger.device)
+            let theirs = ConflictSide(entity: entity?.json, instant: one.versionInstant, device: ledger.author)
+            let (loser, winner) = one.loser == .here ? (mine, theirs) : (theirs, mine)
+            try ledger.recordConflict(
+                Conflict(dataset: schema.name, key: change.key, reason: one.reason, loser: loser, winner: winner), in: transaction)
+        }
+    }
+}
+
+/// Tells whether two states of one entity differ in more than what each device sets by itself.
+///
+/// The timestamp column says when, not what; and two devices that mark one notification as read at different times agree.
+struct EntityComparison {
+    private let schema: DatasetSchema
+    private let readAt: Int?
+    private let ignored: [Int]
+
+    /// - Parameter ignored: the positions of further columns in which no difference counts.
+    init(_ schema: DatasetSchema, ignoring ignored: [Int] = []) {
+        self.schema = schema
+        self.ignored = ignored
+        if case .notifications(let index)? = MessageKind(schema) { readAt = index } else { readAt = nil }
+    }
+
+    /// A sink that keeps what ``differ(_:_:onlyMarked:)`` looks at, and the canonical JSON.
+    func copies(isWanted: @escaping (EntityKey) -> Bool = { _ in true }) -> EntityCopies {
+        EntityCopies(schema: schema, masking: [schema.timestampIndex, readAt].compactMap(\.self) + ignored, keepsJSON: true, isWanted: isWanted)
+    }
+
+    /// Whether two states differ; nil is a deletion.
+    ///
+    /// - Parameter onlyMarked: whether one of the sides changed nothing but the read mark, so that the rest of it is no edit.
+    func differ(_ one: EntityCopy?, _ other: EntityCopy?, onlyMarked: Bool = false) -> Bool {
+        guard let one, let other else { return one != nil || other != nil }
+        if let readAt, (one.texts[readAt] == nil) != (other.texts[readAt] == nil) { return true }
+        return !(onlyMarked && readAt != nil) && one.rest != other.rest
+    }
+}

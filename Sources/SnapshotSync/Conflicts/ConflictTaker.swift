@@ -1,0 +1,113 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Brings an edit that lost back as a new edit, noted by the triggers like an application's.
+///
+/// Works inside one write transaction; what it throws leaves everything as it was.
+struct ConflictTaker {
+    let transaction: LocalTransaction
+    let settings: SyncSettings
+    let now: Instant
+    let path: String
+
+    /// Where the losing edit goes.
+    enum Place: Sendable {
+        /// To its own key; a row that two devices inserted under one integer key gets a new key.
+        case usual
+        /// To its own key, in place of the row that is there.
+        case sameKey
+        /// To a key that the table has not used.
+        case newKey
+    }
+
+    /// Makes the edit. Returns the key that it has now.
+    func take(_ entry: ConflictEntry, to place: Place) throws -> EntityKey {
+        let conflict = entry.conflict
+        guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
+            throw refusal(entry, "the dataset \(conflict.dataset) is not described here any longer", hint: "snapsync conflicts show \(entry.id) prints the edit")
+        }
+        _ = try transaction.checkTable(of: schema)
+        guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
+        let isAlias = try transaction.hasRowidKey(schema)
+        let isTaken = try transaction.hasRow(conflict.key, of: schema)
+        let isNew: Bool
+        switch place {
+        case .sameKey: isNew = false
+        case .newKey: isNew = true
+        case .usual: isNew = conflict.reason == .sameKey && isAlias && isTaken
+        }
+        guard !isNew || isAlias else {
+            throw refusal(entry, "the keys of \(schema.name) are made by the application, not by SQLite", hint: "without --as-new the edit takes the place of the row that has its key")
+        }
+        let key: EntityKey
+        do {
+            key = try insert(entity, conflict.key, schema, asNew: isNew)
+        } catch let error as LocalStoreError where error.code == .badRow {
+            throw refusal(entry, error.reason, hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
+        }
+        guard try !transaction.isDangling(key, of: schema, among: settings.datasets) else {
+            throw refusal(entry, "it refers to a row that is not there", hint: "bring that row back first; snapsync conflicts lists it if it lost, too")
+        }
+        return key
+    }
+
+    private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws -> EntityKey {
+        let key = asNew ? try transaction.unusedKey(in: schema) : key
+        let applier = try transaction.updating(schema)
+        // A new edit has a new time; with its old one it would be earlier than what it replaces.
+        let texts = schema.timestampIndex.map { [$0: now.description] } ?? [:]
+        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: key, at: schema.keyIndex, texts: texts))
+        return key
+    }
+
+    private func delete(_ entry: ConflictEntry, _ schema: DatasetSchema, _ place: Place) throws -> EntityKey {
+        let key = entry.conflict.key
+        if case .newKey = place { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
+        guard try transaction.hasRow(key, of: schema) else {
+            throw refusal(entry, "the row is not there any longer", hint: "snapsync conflicts clear \(entry.id) takes it off the list")
+        }
+        if let table = try transaction.tablePointing(at: key, of: schema, among: settings.datasets) {
+            throw refusal(entry, "rows of \(table) point at the row that it deletes", hint: "change or delete those rows first")
+        }
+        try transaction.deleteEntities([key], of: schema)
+        return key
+    }
+
+    private func refusal(_ entry: ConflictEntry, _ reason: String, hint: String) -> SyncError {
+        SyncError(.refused, step: .apply, at: "\(path), conflict \(entry.id)", "\(reason); nothing was changed", hint: hint)
+    }
+}
+
+/// Gives an entity on with another key and other texts.
+private final class ReplacingSink: EntitySink {
+    private let sink: any EntitySink
+    private let key: EntityKey
+    private let keyIndex: Int
+    private let texts: [Int: String]
+
+    init(_ sink: any EntitySink, key: EntityKey, at keyIndex: Int, texts: [Int: String]) {
+        self.sink = sink
+        self.key = key
+        self.keyIndex = keyIndex
+        self.texts = texts
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        var replaced = Array(values)
+        try give(&replaced, Array(texts))
+    }
+
+    /// Lends one text after another, then gives the entity on while all of them are lent.
+    private func give(_ values: inout [ColumnValue], _ rest: [(key: Int, value: String)]) throws {
+        guard let (index, text) = rest.first else {
+            if case .integer(let integer) = key { values[keyIndex] = .integer(integer) }
+            return try values.withUnsafeBufferPointer { try sink.take($0) }
+        }
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            values[index] = .text(bytes)
+            try give(&values, Array(rest.dropFirst()))
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// What the conflict journal of a database holds.
+public struct ConflictsReport: Sendable, Encodable {
+    /// One side of a conflict.
+    public struct Side: Sendable, Encodable {
+        /// Whether this side deleted the entity.
+        public let isDeletion: Bool
+        /// When it was made; nil where that is not known.
+        public let at: String?
+        /// The device that made it, or published it; nil where that is not known.
+        public let device: String?
+        /// The entity as canonical JSON; nil for a deletion.
+        public let entity: String?
+    }
+
+    /// One column of both sides.
+    public struct Column: Sendable, Encodable {
+        public let name: String
+        /// The value that lost, for people; nil where that side is a deletion.
+        public let lost: String?
+        /// The value that was kept, for people; nil where that side is a deletion.
+        public let kept: String?
+    }
+
+    /// An edit that lost.
+    public struct Entry: Sendable, Encodable {
+        public let id: Int64
+        public let dataset: String
+        /// The entity's key as text.
+        public let key: String
+        /// `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `refused` or `replaced`.
+        public let reason: String
+        /// More about the reason, in words; nil where there is nothing to add.
+        public let detail: String?
+        /// In a list the columns in which the sides differ, in `conflicts show` all of them.
+        public let columns: [Column]
+        public let lost: Side
+        public let kept: Side
+        /// When this device recorded it.
+        public let recordedAt: String
+        /// `open`, `taken` or `cleared`.
+        public let state: String
+    }
+
+    public let database: String
+    /// Oldest first.
+    public let conflicts: [Entry]
+    /// How many entries are open.
+    public let open: Int
+    /// How many open entries were removed because they were too old, or because the journal was full.
+    public let removed: Int
+}
+
+extension ConflictsReport.Entry {
+    /// - Parameter isWhole: whether to give all columns, and not those alone that differ.
+    init(_ entry: ConflictEntry, _ schema: DatasetSchema?, isWhole: Bool) throws {
+        let conflict = entry.conflict
+        let lost = try Self.values(conflict.loser.entity, schema), kept = try Self.values(conflict.winner.entity, schema)
+        let names = schema?.columns.map(\.name) ?? []
+        let shown = names.indices.filter { isWhole || (lost?[$0] ?? .null) != (kept?[$0] ?? .null) }
+        func side(_ side: ConflictSide) -> ConflictsReport.Side {
+            ConflictsReport.Side(
+                isDeletion: side.entity == nil, at: side.instant == .distantPast ? nil : side.instant.description, device: side.device, entity: side.entity)
+        }
+        self.init(
+            id: entry.id, dataset: conflict.dataset, key: conflict.key.plainText, reason: conflict.reason.name, detail: conflict.detail,
+            columns: shown.map { .init(name: names[$0], lost: lost?[$0].description, kept: kept?[$0].description) },
+            lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
+    }
+
+    /// The values of an entity that the journal holds; nil for a deletion, and for an entity of a dataset that is not known any longer.
+    private static func values(_ entity: String?, _ schema: DatasetSchema?) throws -> [OwnedValue]? {
+        guard let entity, let schema else { return nil }
+        let sink = OwnedEntities(schema: schema)
+        try EntityDocument.give(entity, of: try schema.relaxed(), to: sink)
+        return sink.all.first?.values
+    }
+}

@@ -1,0 +1,109 @@
+import CloudStore
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import StrictText
+
+/// Writes to a publisher's conflict journal what a reader's message makes lose, or what is lost with a message that is refused.
+///
+/// Used within one transaction.
+final class MessageConflicts {
+    /// How many entries were written.
+    private(set) var count = 0
+    private let transaction: LocalTransaction
+    private let device: String
+    private let now: Instant
+
+    init(_ transaction: LocalTransaction, device: String, now: Instant) {
+        self.transaction = transaction
+        self.device = device
+        self.now = now
+    }
+
+    /// Records the row that a message is about to change or delete, if the message's author had not seen it as it is.
+    ///
+    /// - Parameter instant: when the row last changed.
+    func recordRow(at instant: Instant, losingTo incoming: IncomingMessage, _ subject: IncomingMessage.Subject) throws {
+        guard try !hasSeen(incoming, subject, instant) else { return }
+        let comparison = EntityComparison(subject.schema)
+        let here = comparison.copies(), there = comparison.copies()
+        try transaction.giveRow(subject.key, of: subject.schema, to: here)
+        if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
+        let row = here.copies[subject.key], new = there.copies[subject.key]
+        guard comparison.differ(row, new) else { return }
+        let isNew = incoming.message.type == .bucketCreated
+        try record(
+            Conflict(
+                dataset: subject.schema.name, key: subject.key, reason: new == nil ? .laterDeletion : isNew ? .sameKey : .laterEdit,
+                loser: ConflictSide(entity: row?.json, instant: instant, device: try maker(of: subject, at: instant)),
+                winner: ConflictSide(entity: new?.json, instant: incoming.instant, device: incoming.name.sender)))
+    }
+
+    /// Records what a message says that is refused.
+    func recordRefusal(of incoming: IncomingMessage, because reason: String) throws {
+        guard let subject = incoming.subject else { return }
+        let comparison = EntityComparison(subject.schema)
+        let here = comparison.copies(), there = comparison.copies()
+        try transaction.giveRow(subject.key, of: subject.schema, to: here)
+        let row = here.copies[subject.key]
+        switch incoming.message.type {
+        case .fullSync: return
+        case .notificationRead:
+            // A mark says nothing of an entity but this one thing; without the entity there is nothing to keep.
+            guard row != nil, case .notifications(let readAt) = subject.kind else { return }
+            try transaction.giveRow(subject.key, of: subject.schema, to: MarkingSink(there, at: readAt, incoming.message.newReadAt))
+        case .bucketCreated, .bucketUpdated:
+            if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
+        case .notificationDeleted, .bucketDeleted: break
+        }
+        let lost = there.copies[subject.key]
+        guard comparison.differ(lost, row, onlyMarked: incoming.message.type == .notificationRead) else { return }
+        let instant = try transaction.knownInstant(of: subject.key, in: subject.schema) ?? row?.state.timestamp ?? .distantPast
+        try record(
+            Conflict(
+                dataset: subject.schema.name, key: subject.key, reason: .refused,
+                loser: ConflictSide(entity: lost?.json, instant: incoming.instant, device: incoming.name.sender),
+                winner: ConflictSide(entity: row?.json, instant: instant, device: try maker(of: subject, at: instant)), detail: reason))
+    }
+
+    /// Whether the author of a message had the row before them that it changes.
+    private func hasSeen(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ instant: Instant) throws -> Bool {
+        // Of two messages of one author the second was written by somebody who knew the first.
+        if try transaction.messageSender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
+        if let replaces = incoming.message.replaces.flatMap({ try? Instant(parsing: $0) }) { return instant <= replaces }
+        if incoming.message.type == .bucketCreated { return false }
+        // A message that does not say: nobody can have seen what is not published yet.
+        return try transaction.trackedChange(of: subject.key, in: subject.schema) == nil
+    }
+
+    /// The device that made the present state of an entity, if that is known: a reader whose message did, or this one if it is not published.
+    private func maker(of subject: IncomingMessage.Subject, at instant: Instant) throws -> String? {
+        try transaction.messageSender(of: subject.key, in: subject.schema, at: instant)
+            ?? (transaction.trackedChange(of: subject.key, in: subject.schema) == nil ? nil : device)
+    }
+
+    private func record(_ conflict: Conflict) throws {
+        if try transaction.recordConflict(conflict, at: now) != nil { count += 1 }
+    }
+}
+
+/// Gives an entity on with another read mark.
+private final class MarkingSink: EntitySink {
+    private let sink: any EntitySink
+    private let readAt: Int
+    private let mark: String?
+
+    init(_ sink: any EntitySink, at readAt: Int, _ mark: String?) {
+        self.sink = sink
+        self.readAt = readAt
+        self.mark = mark
+    }
+
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        var marked = Array(values)
+        try Array((mark ?? "").utf8).withUnsafeBytes { bytes in
+            marked[readAt] = mark == nil ? .null : .text(bytes)
+            try marked.withUnsafeBufferPointer { try sink.take($0) }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import LocalStore
+import SnapshotModel
+
+/// What `conflicts take` did.
+public struct ConflictTakeReport: Sendable, Encodable {
+    public let id: Int64
+    public let dataset: String
+    /// The key that the edit has now, as text.
+    public let key: String
+    /// Whether the edit became a row under a new key.
+    public let hasNewKey: Bool
+    /// Whether the edit is a deletion.
+    public let isDeletion: Bool
+}
+
+/// What `conflicts clear` did.
+public struct ConflictClearReport: Sendable, Encodable {
+    /// How many entries are not open any longer.
+    public let cleared: Int
+}
+
+extension SyncEngine {
+    /// Where an edit that is brought back goes.
+    public enum ConflictPlace: Sendable {
+        /// To its own key; a row that two devices inserted under one integer key gets a new key.
+        case usual
+        /// To its own key, in place of the row that is there.
+        case sameKey
+        /// To a new key.
+        case newKey
+    }
+
+    /// The edits that lost to others and are kept in this database.
+    ///
+    /// - Parameter all: whether to list those, too, that were taken or cleared.
+    public func conflicts(all: Bool = false) throws -> ConflictsReport {
+        try SyncError.at(.read) {
+            try database.read { transaction in
+                let datasets = try transaction.settings().datasets
+                let entries = try transaction.conflicts(in: all ? nil : .open)
+                return ConflictsReport(
+                    database: database.path,
+                    conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
+                    open: try transaction.openConflictCount(), removed: try transaction.removedConflictCount())
+            }
+        }
+    }
+
+    /// One of them, with all columns of both sides.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if there is none with that id.
+    public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
+        try SyncError.at(.read) {
+            try database.read { transaction in
+                let datasets = try transaction.settings().datasets, entry = try entry(id, in: transaction)
+                return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
+            }
+        }
+    }
+
+    /// Brings an edit that lost back, as a new edit that the next sync publishes or sends.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the table's rules forbid it or it was taken already; nothing was changed then.
+    public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
+        try locked {
+            try SyncError.at(.apply) {
+                try database.write { transaction in
+                    let settings = try transaction.settings(), entry = try entry(id, in: transaction)
+                    guard entry.state != .taken else {
+                        throw SyncError(.refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already", hint: "look at the row; snapsync conflicts lists what is open")
+                    }
+                    if let view = try transaction.view() {
+                        throw SyncError(.refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
+                    }
+                    let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
+                    let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
+                    _ = try transaction.setConflict(id, to: .taken)
+                    return ConflictTakeReport(
+                        id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key, isDeletion: entry.conflict.loser.entity == nil)
+                }
+            }
+        }
+    }
+
+    /// Takes an entry, or every one that is open, off the list; it stays in the journal until it is too old.
+    public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
+        try locked {
+            try SyncError.at(.apply) {
+                try database.write { transaction in
+                    _ = try transaction.settings()
+                    guard let id else { return ConflictClearReport(cleared: try transaction.clearConflicts()) }
+                    guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
+                    return ConflictClearReport(cleared: try transaction.setConflict(id, to: .cleared) ? 1 : 0)
+                }
+            }
+        }
+    }
+
+    private func entry(_ id: Int64, in transaction: LocalTransaction) throws -> ConflictEntry {
+        guard let entry = try transaction.conflict(id) else {
+            throw SyncError(.nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal", hint: "snapsync conflicts --all lists them")
+        }
+        return entry
+    }
+}

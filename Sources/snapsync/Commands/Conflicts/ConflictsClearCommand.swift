@@ -1,0 +1,29 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync conflicts clear`: takes conflicts off the list.
+struct ConflictsClearCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "clear",
+        abstract: "Takes one conflict, or all of them, off the list: you have seen them, and what was kept stays.",
+        discussion: """
+            status counts them no longer. conflicts list --all shows them until they are too old.
+
+            EXAMPLES
+              snapsync conflicts clear --db phone.db
+              snapsync conflicts clear 3 --db phone.db
+            """)
+
+    @Argument(help: "The number, as conflicts lists it; all if it is left out.")
+    var id: Int64?
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine(database: path).clearConflicts(id)
+            try output.printer.print(report, ["cleared \(Format.count(report.cleared)) conflict\(report.cleared == 1 ? "" : "s")"])
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync conflicts`: the edits that lost, and what to do about them.
+struct ConflictsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conflicts",
+        abstract: "Lists edits that lost to edits of other devices, and brings them back.",
+        discussion: """
+            When two devices change one row, the later change wins everywhere. The change that lost is kept in the database for
+            90 days, up to 16 MiB of them; sync, import, watch and status say how many are new.
+
+            EXAMPLES
+              snapsync conflicts --db phone.db
+              snapsync conflicts show 3 --db phone.db
+              snapsync conflicts take 3 --db phone.db
+              snapsync conflicts clear --db phone.db
+            """,
+        subcommands: [ConflictsListCommand.self, ConflictsShowCommand.self, ConflictsTakeCommand.self, ConflictsClearCommand.self],
+        defaultSubcommand: ConflictsListCommand.self)
+}
+
+/// An entry of the conflict journal, for commands that are about one.
+struct ConflictNumber: ParsableArguments {
+    @Argument(help: "The number, as conflicts lists it.")
+    var id: Int64
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync conflicts list`: which edits lost.
+struct ConflictsListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the edits that lost, with the columns in which they differ from what was kept.",
+        discussion: """
+            The word list can be left out.
+
+            EXAMPLES
+              snapsync conflicts --db phone.db
+              snapsync conflicts list --all --json --db phone.db | jq '.conflicts[].lost.entity | fromjson'
+            """)
+
+    @Flag(name: .long, help: "List those, too, that were taken or cleared.")
+    var all = false
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try SyncEngine(database: path).conflicts(all: all)
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension ConflictsReport {
+    /// What lost, an entry each, and what is missing from the list.
+    var lines: [String] {
+        let count = "\(Format.count(open)) edit\(open == 1 ? "" : "s") lost to other edits"
+        return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
+            + (removed > 0 ? ["  \(Format.count(removed)) older \(removed == 1 ? "entry was" : "entries were") removed: the journal keeps 90 days and 16 MiB"] : [])
+    }
+}
+
+extension ConflictsReport.Entry {
+    /// The entity, who lost to whom, and the columns.
+    var lines: [String] {
+        let why = detail.map { "\(reason): \($0)" } ?? reason
+        return ["  \(id)  \(dataset) \(key) (\(why))" + (state == "open" ? "" : ", \(state)"), "     lost: \(lost.sentence)", "     kept: \(kept.sentence)"]
+            + columns.map { "     \($0.name): " + [$0.lost.map { "\($0) lost" }, $0.kept.map { "\($0) was kept" }].compactMap(\.self).joined(separator: ", ") }
+    }
+}
+
+extension ConflictsReport.Side {
+    /// What was done, where and when.
+    fileprivate var sentence: String {
+        "\(isDeletion ? "a deletion" : "an edit")" + (device.map { " of \($0)" } ?? "") + (at.map { ", \($0)" } ?? "")
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync conflicts show`: both sides of one conflict, whole.
+struct ConflictsShowCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Shows an edit that lost with all columns, beside what was kept.",
+        discussion: """
+            EXAMPLES
+              snapsync conflicts show 3 --db phone.db
+              snapsync conflicts show 3 --db phone.db --json | jq '.lost.entity | fromjson'
+            """)
+
+    @OptionGroup var number: ConflictNumber
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let entry = try SyncEngine(database: path).conflict(number.id)
+            try output.printer.print(entry, entry.lines)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// An edit that loses is in the conflict journal, and can be brought back.
+@Suite struct ConflictTests {
+    private static let datasets = """
+        {"formatVersion":1,"datasets":[
+          {"name":"task","key":"id","timestamp":"changed","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},
+            {"name":"slot","type":"integer","optional":true},{"name":"changed","type":"text","optional":true}]},
+          {"name":"step","key":"id","columns":[{"name":"id","type":"text"},{"name":"task","type":"text","optional":true}]}]}
+        """
+    private static let tables = """
+        CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, slot INTEGER UNIQUE, changed TEXT);
+        CREATE TABLE step(id TEXT PRIMARY KEY NOT NULL, task TEXT REFERENCES task(id));
+        """
+
+    /// Two peers, `a.db` and `b.db`, that have version 1 with the tasks t1 and t2.
+    private func peers() throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(Self.datasets, to: "tasks.json")
+        for name in ["a", "b"] { try scene.database("\(name).db").run(Self.tables) }
+        try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', 1, '2026-01-01T00:00:00Z'), ('t2', 'two', 2, '2026-01-01T00:00:00Z')")
+        for name in ["a", "b"] {
+            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets tasks.json")
+            try scene.succeed("sync --db \(name).db")
+        }
+        return scene
+    }
+
+    /// Lets all peers sync until nothing can be new, and sees that they are equal.
+    private func settle(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for table in ["task", "step"] {
+            let columns = table == "task" ? "id, title, slot, changed" : "id, task"
+            let rows = try ["a", "b"].map { try scene.database("\($0).db").query("SELECT \(columns) FROM \(table) ORDER BY id") }
+            #expect(rows[0] == rows[1], sourceLocation: location)
+        }
+    }
+
+    private func entries(_ scene: Scene, _ name: String, _ flags: String = "") throws -> [[String: Any]] {
+        try #require(try scene.json("conflicts list \(flags) --db \(name).db")["conflicts"] as? [[String: Any]])
+    }
+
+    private func side(_ entry: [String: Any], _ name: String) throws -> [String: Any] { try #require(entry[name] as? [String: Any]) }
+
+    @Test func theEarlierOfTwoEditsIsKeptWhoeverSyncsFirst() throws {
+        for order in [["a", "b"], ["b", "a"]] {
+            let scene = try peers()
+            try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
+            try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z' WHERE id = 't1'")
+            try scene.succeed("sync --db \(order[0]).db")
+            let report = try scene.json("sync --db \(order[1]).db")
+            #expect((report["imported"] as? [String: Any])?["conflicts"] as? Int == 1)
+            #expect(try scene.succeed("status --db \(order[1]).db").contains("1 edit lost to a later one, and nobody has looked at it; see: snapsync conflicts"))
+            try settle(scene)
+            #expect(try scene.database("a.db").query("SELECT title FROM task WHERE id = 't1'") == "by b")
+            #expect(try entries(scene, order[0]).isEmpty)
+            let entry = try #require(try entries(scene, order[1]).first)
+            #expect(entry["reason"] as? String == "laterEdit")
+            #expect(entry["key"] as? String == "t1")
+            #expect(try side(entry, "lost")["entity"] as? String == #"{"id":"t1","title":"by a","slot":1,"changed":"2026-02-01T00:00:00Z"}"#)
+            #expect(try side(entry, "lost")["device"] as? String == "a")
+            #expect(try side(entry, "kept")["device"] as? String == "b")
+            #expect((entry["columns"] as? [[String: Any]])?.compactMap { $0["name"] as? String } == ["title", "changed"])
+
+            #expect(try scene.succeed("conflicts take 1 --db \(order[1]).db").contains("task t1 is the edit that had lost"))
+            #expect(try scene.database("\(order[1]).db").query("SELECT title FROM task WHERE id = 't1'") == "by a")
+            try settle(scene)
+            #expect(try scene.database("\(order[0]).db").query("SELECT title FROM task WHERE id = 't1'") == "by a")
+            #expect(try entries(scene, order[1]).isEmpty)
+            #expect(try entries(scene, order[1], "--all").first?["state"] as? String == "taken")
+            let again = try scene.run("conflicts take 1 --db \(order[1]).db")
+            #expect(again.status == 78)
+            #expect(again.errorText.contains("it was taken already"))
+        }
+    }
+
+    @Test func deletionsAndEditsThatLoseToEachOtherAreKept() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("DELETE FROM task WHERE id = 't1'; UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't2'")
+        try scene.succeed("sync --db a.db")
+        // A clock's millisecond is what the deletion of a and the edit of b are told apart by.
+        try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2099-01-01T00:00:00Z' WHERE id = 't1'; DELETE FROM task WHERE id = 't2'")
+        try settle(scene)
+        let kept = try entries(scene, "b")
+        #expect(kept.map { $0["key"] as? String } == ["t1", "t2"])
+        #expect(try kept.map { try side($0, "lost")["isDeletion"] as? Bool } == [true, false])
+        #expect(kept.map { $0["reason"] as? String } == ["laterEdit", "laterDeletion"])
+        // The deletion is made again, and the edit comes back.
+        try scene.succeed("conflicts take 1 --db b.db")
+        try scene.succeed("conflicts take 2 --db b.db")
+        try settle(scene)
+        #expect(try scene.database("a.db").query("SELECT id, title FROM task") == "t2|by a")
+    }
+
+    @Test func nothingIsRecordedWhereNothingIsLost() throws {
+        let scene = try peers()
+        // An edit on top of what the other device has made, one after another.
+        for (name, title) in [("a", "first"), ("b", "second"), ("a", "third")] {
+            try scene.succeed("sync --db \(name).db")
+            try scene.database("\(name).db").run("UPDATE task SET title = '\(title)' WHERE id = 't1'")
+            try scene.succeed("sync --db \(name).db")
+        }
+        // The same edit at both; different rows; a timestamp alone.
+        for name in ["a", "b"] {
+            try scene.succeed("sync --db \(name).db")
+        }
+        try scene.database("a.db").run("UPDATE task SET title = 'same', changed = '2026-03-01T00:00:00Z'; INSERT INTO task VALUES('new-a', 'x', 10, NULL)")
+        try scene.database("b.db").run("UPDATE task SET title = 'same', changed = '2026-03-02T00:00:00Z'; INSERT INTO task VALUES('new-b', 'y', 11, NULL)")
+        try settle(scene)
+        for name in ["a", "b"] { #expect(try entries(scene, name, "--all").isEmpty) }
+        #expect(try scene.database("a.db").query("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_conflicts'") == "0")
+    }
+
+    /// All rows are compared where what was noted is not known to be complete: what the other device has not touched is no conflict.
+    @Test func aComparisonOfAllRowsFindsTheSameConflicts() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET title = title || ' of b', changed = '2026-02-02T00:00:00Z'; UPDATE snapsync_tracking SET isComplete = 0")
+        try settle(scene)
+        #expect(try entries(scene, "b").map { $0["key"] as? String } == ["t1"])
+    }
+
+    @Test func twoRowsWithOneIntegerKeyAreBothKept() throws {
+        let scene = try Scene()
+        try scene.scratch.write(
+            #"{"formatVersion":1,"datasets":[{"name":"todo","key":"id","columns":[{"name":"id","type":"integer"},{"name":"text","type":"text","optional":true}]}]}"#, to: "todo.json")
+        for name in ["a", "b"] {
+            try scene.database("\(name).db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT)")
+            if name == "a" { try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')") }
+            let report = try scene.json("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets todo.json")
+            let warning = try #require((report["warnings"] as? [String])?.first)
+            #expect(warning.contains("todo: SQLite gives new rows the next free integer as their key (AUTOINCREMENT)"))
+            try scene.succeed("sync --db \(name).db")
+        }
+        try scene.database("a.db").run("INSERT INTO todo(text) VALUES('a: buy milk')")
+        try scene.database("b.db").run("INSERT INTO todo(text) VALUES('b: call mum')")
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.succeed("sync --db b.db").contains("1 edit lost to a later one; see: snapsync conflicts"))
+        let entry = try #require(try entries(scene, "b").first)
+        #expect(entry["reason"] as? String == "sameKey")
+        #expect(try side(entry, "lost")["entity"] as? String == #"{"id":2,"text":"a: buy milk"}"#)
+        #expect(try scene.succeed("conflicts take 1 --db b.db").contains("todo 3 is the edit that had lost, under a new key"))
+        for name in ["b", "a"] {
+            try scene.succeed("sync --db \(name).db")
+            #expect(try scene.database("\(name).db").query("SELECT * FROM todo") == "1|one\n2|b: call mum\n3|a: buy milk")
+        }
+        // The application's next row gets a key of its own.
+        try scene.database("b.db").run("INSERT INTO todo(text) VALUES('next')")
+        #expect(try scene.database("b.db").query("SELECT max(id) FROM todo") == "4")
+    }
+
+    @Test func whatTheTableForbidsIsNotTaken() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET slot = 7, changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET slot = 8, changed = '2026-02-02T00:00:00Z' WHERE id = 't1'; INSERT INTO step VALUES('s1', 't2')")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run("UPDATE task SET slot = 7 WHERE id = 't2'")
+        let before = try scene.database("b.db").query("SELECT * FROM task")
+        let taken = try scene.run("conflicts take 1 --db b.db")
+        #expect(taken.status == 78)
+        #expect(taken.errorText.contains("UNIQUE constraint failed") && taken.errorText.contains("nothing was changed"))
+        #expect(try scene.database("b.db").query("SELECT * FROM task") == before)
+        #expect(try scene.run("conflicts take 1 --as-new --db b.db").status == 78)
+        #expect(try scene.run("conflicts take 9 --db b.db").status == 66)
+        #expect(try scene.run("conflicts take 1 --as-new --in-place --db b.db").status == 64)
+        #expect(try scene.succeed("conflicts clear --db b.db") == "cleared 1 conflict\n")
+        #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 0)
+        #expect(try entries(scene, "b", "--all").first?["state"] as? String == "cleared")
+    }
+
+    @Test func aChildWhoseParentIsGoneIsNotTaken() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("INSERT INTO step VALUES('s1', NULL)")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try scene.database("a.db").run("UPDATE step SET task = 't2' WHERE id = 's1'")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE step SET task = 't1' WHERE id = 's1'")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run("DELETE FROM task WHERE id = 't2'")
+        let taken = try scene.run("conflicts take 1 --db b.db")
+        #expect(taken.status == 78)
+        #expect(taken.errorText.contains("it refers to a row that is not there; nothing was changed"))
+        #expect(try scene.database("b.db").query("SELECT task FROM step") == "t1")
+    }
+
+    @Test func aWatchAMonitorAndAQuietSyncTellOfConflicts() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z'")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
+        let run = try scene.run("sync --quiet --db b.db")
+        #expect(run.status == 0)
+        #expect(run.text == "")
+        #expect(run.errorText == "snapsync: notice: 2 edits lost to later ones; see: snapsync conflicts\n")
+        try scene.succeed("status --db b.db --prometheus b.prom")
+        let metrics = String(decoding: try scene.scratch.read("b.prom"), as: UTF8.self)
+        #expect(metrics.split(separator: "\n").contains { $0.hasPrefix("snapsync_open_conflicts") && $0.hasSuffix(" 2") })
+    }
+
+    @Test func detachKeepsWhatIsOpen() throws {
+        let scene = try peers()
+        try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z'")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("UPDATE task SET title = 'by b', changed = '2026-02-02T00:00:00Z'")
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("conflicts clear 2 --db b.db")
+        try scene.succeed("detach --db b.db")
+        #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
+        let text = try Python.run("""
+            import glob, gzip, json
+            for name in glob.glob('b.db.snapsync-kept/*-task.json.gz'): print(json.dumps(json.load(gzip.open(name))['task'], sort_keys=True))
+            """, in: scene.scratch.path)
+        #expect(text == #"[{"changed": "2026-02-01T00:00:00Z", "id": "t1", "slot": 1, "title": "by a"}]"# + "\n")
+    }
+}
+
+extension SQLiteShell {
+    /// What a query prints, without the line's end.
+    fileprivate func query(_ sql: String) throws -> String { String(try run(sql).drop(while: \.isNewline).reversed().drop(while: \.isNewline).reversed()) }
+}

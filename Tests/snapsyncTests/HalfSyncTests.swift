@@ -1,0 +1,56 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A reader's sync that imports and cannot send says so until it can.
+@Suite struct HalfSyncTests {
+    @Test func aFailureToSendIsNotedAndEndsTheLastSuccess() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("sync --db watch.db")
+        let mailbox = "\(Scene.zone)/messages/watch"
+        // A file stands where the folder has to be: as for any folder that cannot be written, also for the superuser.
+        try? FileManager.default.removeItem(atPath: scene.scratch.path(mailbox))
+        try scene.scratch.write("", to: mailbox)
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'news'")
+        try scene.succeed("sync --db phone.db")
+        let half = try scene.run("sync --db watch.db")
+        #expect(half.status != 0)
+        #expect(try scene.contents("watch.db").contains("'news'"))
+        let status = try scene.json("status --db watch.db")
+        #expect((status["lastError"] as? [String: Any])?["step"] as? String == "announce")
+
+        // Imports go on well; the last success is not later than the first failure to send.
+        #expect(try scene.run("sync --db watch.db").status == half.status)
+        let first = try #require(try scene.json("status --db watch.db")["lastSuccess"] as? String)
+        for _ in 0..<2 { #expect(try scene.run("sync --db watch.db").status == half.status) }
+        #expect(try scene.json("status --db watch.db")["lastSuccess"] as? String == first)
+        let strict = try scene.run("status --db watch.db --strict --max-age 1s")
+        if strict.status == 0 {
+            // Less than a second has passed; wait for it rather than for a duration.
+            while try scene.run("status --db watch.db --strict --max-age 1s").status == 0 {}
+        }
+        #expect(try scene.run("status --db watch.db --strict --max-age 1s").status == 75)
+
+        try FileManager.default.removeItem(atPath: scene.scratch.path(mailbox))
+        #expect(try scene.succeed("sync --db watch.db").contains("sent 1 message to the publisher"))
+        let healed = try scene.json("status --db watch.db")
+        #expect(healed["lastError"] == nil)
+        #expect(try #require(healed["lastSuccess"] as? String) > first)
+    }
+
+    @Test func aVersionThatCannotBeComparedWithIsTold() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT max(id) FROM buckets)")
+        let old = try scene.asset("buckets")
+        try scene.database("phone.db").run("UPDATE notifications SET title = 'new'; UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
+        try scene.succeed("sync --db phone.db")
+        try FileManager.default.removeItem(atPath: scene.scratch.path(old))
+        let report = try scene.json("import --db watch.db")
+        #expect(report["applied"] as? Bool == true)
+        let warnings = try #require(report["warnings"] as? [String])
+        #expect(warnings.contains { $0.contains("could not be compared with the version that was applied last") })
+        // The edit is told by comparing with the new version.
+        #expect(try scene.succeed("sync --db watch.db").contains("sent 1 message to the publisher"))
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A column that is added to a synced table keeps its values, and no edit is lost on the way.
+@Suite(.timeLimit(.minutes(5))) struct SchemaChangeTests {
+    private static func datasets(_ columns: String) -> String {
+        #"{"formatVersion":1,"datasets":[{"name":"task","key":"id","timestamp":"changed","columns":[{"name":"id","type":"text"},{"name":"title","type":"text"},{"name":"changed","type":"text","optional":true}\#(columns)]}]}"#
+    }
+
+    private static let rows = "SELECT id || ' ' || title || ' ' || coalesce(due, '-') || ' ' || coalesce(rank, '-') FROM task ORDER BY id"
+
+    /// A writer or peer `a.db` and another device `b.db` that have version 1.
+    private func scene(_ roles: (String, String)) throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(Self.datasets(""), to: "old.json")
+        try scene.scratch.write(Self.datasets(#",{"name":"due","type":"text","optional":true},{"name":"rank","type":"integer","optional":true}"#), to: "new.json")
+        for (name, role) in [("a", roles.0), ("b", roles.1)] {
+            try scene.database("\(name).db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)")
+            if name == "a" { try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)") }
+            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets old.json")
+            try scene.succeed("sync --db \(name).db")
+        }
+        return scene
+    }
+
+    private func addColumns(_ scene: Scene, _ name: String, _ sql: String) throws {
+        try scene.database("\(name).db").run("ALTER TABLE task ADD COLUMN due TEXT; ALTER TABLE task ADD COLUMN rank INTEGER; \(sql)")
+    }
+
+    private func attach(_ scene: Scene, _ name: String, _ role: String) throws -> [String: Any] {
+        try scene.json("init --db \(name).db --cloud cloud --role \(role) --device \(name) --take-over --datasets new.json")
+    }
+
+    private func lines(_ scene: Scene, _ name: String) throws -> [String] { try scene.database("\(name).db").run(Self.rows).split(separator: "\n").map(String.init) }
+
+    @Test func aWritersNewColumnsAndItsEditsReachTheReader() throws {
+        let scene = try scene(("writer", "reader"))
+        try addColumns(scene, "a", "UPDATE task SET due = 'friday', rank = 7 WHERE id = 't1'; UPDATE task SET title = 'not yet synced' WHERE id = 't2'; DELETE FROM task WHERE id = 't3'")
+        #expect(try scene.json("detach --db a.db")["keptChanges"] as? Int == 2)
+        #expect(try scene.database("a.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%' AND type = 'table'") == "snapsync_detached\n")
+        #expect(try attach(scene, "a", "writer")["changesTaken"] as? Int == 2)
+        let early = try scene.run("sync --db a.db")
+        #expect(early.status == 78)
+        try scene.succeed("import --db a.db")
+        let expected = ["t1 one friday 7", "t2 not yet synced - -"]
+        #expect(try lines(scene, "a") == expected)
+        #expect(!scene.scratch.exists("a.db.snapsync-kept"))
+        #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_detached'") == "0\n")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("import --db a.db")
+        #expect(try lines(scene, "a") == expected)
+        try scene.succeed("verify --local --db a.db")
+
+        // The reader knows the old columns, imports those, and then takes the new ones over.
+        #expect(try scene.succeed("sync --db b.db").contains("does not know the fields due, rank"))
+        #expect(try scene.database("b.db").run("SELECT id, title FROM task ORDER BY id") == "t1|one\nt2|not yet synced\n")
+        try addColumns(scene, "b", "")
+        try scene.succeed("detach --db b.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
+        try scene.succeed("sync --db b.db")
+        #expect(try lines(scene, "b") == expected)
+        try scene.succeed("verify --local --db b.db")
+    }
+
+    @Test func aReaderThatIsFirstKeepsItsValues() throws {
+        let scene = try scene(("writer", "reader"))
+        try addColumns(scene, "b", "UPDATE task SET due = 'mine' WHERE id = 't2'")
+        try scene.succeed("detach --db b.db")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --take-over --adopt --datasets new.json")
+        try scene.succeed("sync --db b.db")
+        for title in ["edited", "edited again"] {
+            try scene.database("a.db").run("UPDATE task SET title = '\(title)' WHERE id IN ('t1', 't2')")
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("sync --db b.db")
+            #expect(try lines(scene, "b") == ["t1 \(title) - -", "t2 \(title) mine -", "t3 three - -"])
+        }
+        try scene.succeed("verify --local --db b.db")
+        #expect(try scene.json("status --db b.db")["conflicts"] as? Int == 0)
+
+        // The writer describes the column and says otherwise: the reader's value gives way, is kept and told.
+        try addColumns(scene, "a", "UPDATE task SET due = 'theirs' WHERE id = 't2'")
+        try scene.succeed("detach --db a.db")
+        _ = try attach(scene, "a", "writer")
+        for line in ["import --db a.db", "sync --db a.db", "sync --db b.db"] { try scene.succeed(line) }
+        #expect(try lines(scene, "b") == lines(scene, "a"))
+        let entries = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        #expect(entries.map { $0["key"] as? String } == ["t2"])
+        #expect(((entries.first?["lost"] as? [String: Any])?["entity"] as? String)?.contains(#""due":"mine""#) == true)
+    }
+
+    @Test func peersTakeTheColumnsOverInTurnAndLoseNothing() throws {
+        let scene = try scene(("peer", "peer"))
+        try addColumns(scene, "a", "UPDATE task SET due = 'by a' WHERE id IN ('t1', 't2')")
+        try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")
+        try scene.succeed("detach --db a.db")
+        _ = try attach(scene, "a", "peer")
+        try scene.succeed("sync --db a.db")
+        // b knows too little to publish; its edits wait.
+        let refused = try scene.run("sync --db b.db")
+        #expect(refused.status == 78)
+        #expect(refused.errorText.contains("publishing would lose them"))
+        // The row that a has published, and that b has edited without seeing it, is told.
+        let entries = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        #expect(entries.map { $0["key"] as? String } == ["t1"])
+        try addColumns(scene, "b", "UPDATE task SET rank = 3 WHERE id = 't3'")
+        #expect(try scene.json("detach --db b.db")["keptChanges"] as? Int == 2)
+        #expect(try attach(scene, "b", "peer")["changesTaken"] as? Int == 2)
+        for name in ["b", "a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try lines(scene, "a") == lines(scene, "b"))
+        // The row that b edited later stands whole.
+        #expect(try lines(scene, "a") == ["t1 by b - -", "t2 two by a -", "t3 by b - 3"])
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+    }
+
+    @Test func editsThatWaitBelongToTheirZoneAndMayBeDropped() throws {
+        let scene = try scene(("writer", "reader"))
+        try scene.database("a.db").run("UPDATE task SET title = 'unsynced' WHERE id = 't1'")
+        #expect(try scene.succeed("detach --db a.db").contains("1 edit that no version has waits for the next init of this database with zone ZentikSyncZone"))
+        let other = try scene.json("init --db a.db --cloud cloud --role writer --device a --zone Other --datasets old.json")
+        #expect(other["changesTaken"] as? Int == 0)
+        try scene.succeed("detach --db a.db")
+        let replacing = try scene.json("init --db a.db --cloud cloud --role writer --device a --take-over --replace --datasets old.json")
+        #expect(replacing["changesTaken"] as? Int == 0)
+        #expect(try scene.database("a.db").run("SELECT count(*) FROM sqlite_schema WHERE name = 'snapsync_detached'") == "0\n")
+    }
+}
