@@ -207,6 +207,8 @@ import Testing
         try contested.database("phone.db").run("UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
         for name in ["phone", "watch", "phone"] { try contested.succeed("sync --db \(name).db") }
         for name in ["phone", "watch"] { check(try contested.json("conflicts --db \(name).db"), "conflicts --json") }
+        try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
+        check(try contested.json("verify --db phone.db --local"), "verify --json")
         check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
         check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")
         check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")

@@ -30,6 +30,8 @@ import Testing
         var history = RandomHistory(seed: seed, isLarge: false)
         let rule = rule(&history.random)
         let scene = try await SyncScene(history.table, datasets: [history.schema], writerWAL: history.writerWAL, readerWAL: history.readerWAL)
+        // The triggers note the machine's time, which must not overtake the engines' clock, however slow the machine is.
+        scene.clock.move(bySeconds: 3600)
         let readers = ["reader.db", "blocks.db"]
         let blocks = SQLiteShell("blocks.db", in: scene.scratch.path), whole = SQLiteShell("whole.db", in: scene.scratch.path)
         for (shell, device) in [(blocks, "tablet"), (whole, "watch")] {
