@@ -49,8 +49,9 @@ class Follower:
 
     def difference(self, what, worlds):
         lines = ["%s: the rows are not what the rules say" % what]
+        worlds = sorted(worlds, key=self.distance)
         for name in sorted(self.seen):
-            if any(self.shown(world, name) for world in worlds):
+            if self.shown(worlds[0], name):
                 continue
             wanted, seen = worlds[0].devices[name].rows(self.schema), self.seen[name]
             for table in self.schema.tables:
@@ -64,6 +65,14 @@ class Follower:
         if len(worlds) > 1:
             lines.append("  (%d readings of the documents, of which this is one)" % len(worlds))
         return "\n".join(lines)
+
+    def distance(self, world):
+        """How many rows are otherwise than a world has them."""
+        count = 0
+        for name, seen in self.seen.items():
+            wanted = world.devices[name].rows(self.schema)
+            count += sum(wanted[table].get(key) != seen[table].get(key) for table in seen for key in set(wanted[table]) | set(seen[table]))
+        return count
 
     def readable(self, entry):
         if entry is None:

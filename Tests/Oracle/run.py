@@ -200,11 +200,21 @@ class Run(UserCommands, Follower):
         self.follow(lambda world: self.raced(world, going, sure, step), describe(step))
 
     def raced(self, world, going, sure, step):
-        """Peers that race end as if they had synced one after the other."""
+        """Peers that race end as if they had synced one after the other; who loses a race has imported before."""
         def one(name):
             now = self.devices.now(name, step["at"])
             return self.synced(name, now) if name in sure else self.perhaps(name, now)
-        return model.distinct([after for order in orders_of(going) for after in composed([world], [one(name) for name in order])])
+
+        def perhaps_first(name):
+            now = self.devices.now(name, step["at"])
+            return lambda world: [world] + model.bring(world, name, now)
+        result = []
+        for order in orders_of(going):
+            actions = []
+            for place, name in enumerate(order):
+                actions += [perhaps_first(later) for later in order[place + 1:]] + [one(name)]
+            result += composed([world], actions)
+        return model.distinct(result)
 
     # MARK: what the end is judged by
 
