@@ -3,7 +3,7 @@
 set -euo pipefail
 
 if ! command -v swift >/dev/null; then
-    echo "setup: Swift 6.1 or newer is needed and is not installed; see https://www.swift.org/install/linux/" >&2
+    echo "setup: Swift 6.2 or newer is needed and is not installed; see https://www.swift.org/install/linux/" >&2
     exit 1
 fi
 
