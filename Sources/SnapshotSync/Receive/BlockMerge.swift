@@ -96,7 +96,10 @@ struct BlockMerge {
     }
 
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
+    ///
+    /// Where the cloud wins over every row there is none: a row that equals the cloud's is the cloud's, whatever its timestamp says.
     func keepLater(in range: KeyRange) throws {
+        guard !rule.cloudWins else { return }
         for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
             let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
             if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
