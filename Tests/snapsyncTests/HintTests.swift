@@ -46,6 +46,7 @@ import Testing
         try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE notes RENAME TO memos")
         // A trigger that fails stops no import; the sync names it and what it lacks.
         #expect(try scene.succeed("sync --db reader.db").contains("warning: things: the trigger x failed (no such table: main.notes)"))
+        try scene.database("reader.db").run("PRAGMA legacy_alter_table = 1; ALTER TABLE memos RENAME TO notes")
         try scene.database("reader.db").run("ALTER TABLE things RENAME TO items")
         let run = try scene.run("status --db reader.db")
         #expect(run.status == 78 && run.errorText.contains("the table was renamed or dropped; name it as before"), "\(run.errorText)")
