@@ -43,7 +43,7 @@ extension LocalTransaction {
             guard let future = try FutureChanges(self, schema, now: now) else { continue }
             if try hasMailbox() { try takeBackMessages(about: future) }
             let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
-            let at = "max(:now, ifnull(\(FutureChanges.seen) + 1, :now))"
+            let at = "max(:now, ifnull(\(future.seen) + 1, :now))"
             try db.execute(
                 sql: """
                     UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = 2 THEN 2
@@ -132,19 +132,41 @@ extension LocalTransaction {
 private struct FutureChanges {
     let condition: String
     let arguments: StatementArguments
+    /// The published instant that a change `c` replaces; NULL if there is none.
+    let seen: String
 
-    /// The published instant that a change `c` replaces; NULL if there is none. Where that was not noted it is no later than the version.
-    static let seen = """
-        coalesce(nullif(c.base, \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
-            (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key), CASE c.isNew WHEN 2 THEN NULL ELSE :version END)
-        """
+    /// Where the published instant was not noted it is no later than the version. A change that a rule made has its own instant as its base: it
+    /// replaces what the version has. What a message told that may be in the mailbox counts as published.
+    private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
+        let stamp = schema.timestampIndex.map {
+            "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)"
+        } ?? "NULL"
+        let known = """
+            coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
+                (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
+                CASE WHEN c.isNew = 2 THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
+            """
+        guard hasMailbox else { return known }
+        return """
+            nullif(max(ifnull(\(known), \(Int64.min)), ifnull((SELECT max(snapsync_instant(json_extract(m.body, '$.timestamp'))) FROM snapsync_outbox m
+                WHERE m.dataset = c.dataset AND m.key = c.key AND m.seq < c.seq AND m.filed = 1 AND m.state IN ('stored', 'sent', 'doubtful', 'applied')), \(Int64.min))), \(Int64.min))
+            """
+    }
 
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
         guard let id = try transaction.trackingID(schema) else { return nil }
         // Clocks are noted in whole milliseconds, and several changes in one are told apart by microseconds.
-        var values: [String: Int64?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": try transaction.versionTime(of: schema)?.microseconds]
-        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(Self.seen) + 1, :now)"
-        if try transaction.hasMailbox() {
+        let version = try transaction.versionTime(of: schema)?.microseconds
+        var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
+        let hasMailbox = try transaction.hasMailbox()
+        seen = Self.seen(schema, hasMailbox: hasMailbox)
+        // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given.
+        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"
+        if try transaction.hasSetAside() {
+            values["name"] = schema.name
+            condition += " AND NOT (c.state = 2 AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
+        }
+        if hasMailbox {
             values["day"] = now.microseconds + 86_400_000_000
             condition += """
                  AND NOT EXISTS (SELECT 1 FROM snapsync_outbox s WHERE s.dataset = c.dataset AND s.key = c.key AND s.seq = c.seq AND s.id IS NOT NULL

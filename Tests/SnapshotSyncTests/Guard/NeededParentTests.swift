@@ -1,6 +1,7 @@
 import CloudStore
 import SnapshotModel
 @testable import SnapshotSync
+import StrictText
 import TestSupport
 import Testing
 
@@ -48,6 +49,30 @@ import Testing
         try await scene.export("two")
         try await scene.importNewest("one")
         #expect(try scene.run("one", "SELECT id FROM buckets ORDER BY id; SELECT id FROM notifications") == "b\nc\nnew\n")
+    }
+
+    /// What a peer brings back after a deletion that its clock noted while it ran ahead is no later than the clock once that is right, so that an edit
+    /// made after that wins.
+    @Test(arguments: [false, true]) func aParentThatCameBackAheadOfTheClockIsCorrected(changesOnly: Bool) async throws {
+        let scene = try await pair(changesOnly: changesOnly)
+        try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'; UPDATE snapsync_log SET clock = clock + 36000000 WHERE dataset > 0")
+        try scene.run("one", DeviceScene.notification("new", in: "b"))
+        try await scene.export("one")
+        scene.clock.move(bySeconds: 36_000)
+        #expect(try await scene.importNewest("two").warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
+        scene.clock.move(bySeconds: -36_000)
+        try await scene.importNewest("two")
+        let now = scene.clock.now().microseconds
+        let at = try #require(Int64(scene.run("two", "SELECT at FROM snapsync_changes WHERE key = 'b'").replacing("\n", with: "")))
+        #expect(at <= now)
+        scene.clock.move(bySeconds: 2)
+        try scene.run("one", "UPDATE buckets SET name = 'later' WHERE id = 'b'; UPDATE snapsync_log SET clock = \(now / 1000 + 1000) WHERE dataset > 0")
+        try await scene.export("one")
+        for name in ["two", "one", "two"] { _ = try await scene.engine(name).sync() }
+        for name in ["one", "two"] {
+            #expect(try scene.run(name, "SELECT name, isOrphan FROM buckets WHERE id = 'b'; SELECT id FROM notifications") == "later|\nnew\n")
+            #expect(try await scene.verify(name).isEmpty)
+        }
     }
 
     @Test func whatDangledBeforeDanglesOnAndStopsNoImport() async throws {

@@ -83,4 +83,21 @@ import Testing
         for database in [mail.scene.writer, mail.scene.reader] { #expect(try database.run("SELECT group_concat(id) FROM notifications") == "n2,n3\n") }
         #expect(try await mail.problems() == [])
     }
+
+    /// The first edit's message lies in the mailbox when the clock goes back, and the second edit has not been told yet.
+    @Test(arguments: [false, true]) func anEditThatIsCorrectedStaysLaterThanWhatWasSentBeforeIt(isSentSeparately: Bool) async throws {
+        let mail = try await MailScene()
+        try mail.scene.reader.run("UPDATE buckets SET name = 'first'")
+        try await mail.syncReader()
+        if isSentSeparately { try await mail.syncWriter() }
+        try mail.scene.reader.run("UPDATE buckets SET name = 'second'")
+        mail.scene.clock.move(bySeconds: -3600)
+        try await mail.syncReader()
+        mail.scene.clock.move(bySeconds: 3600)
+        try await mail.syncWriter()
+        try await mail.syncReader()
+        for database in [mail.scene.writer, mail.scene.reader] { #expect(try name(database) == "second\n") }
+        #expect(try await mail.waiting().isEmpty)
+        #expect(try await mail.problems() == [])
+    }
 }

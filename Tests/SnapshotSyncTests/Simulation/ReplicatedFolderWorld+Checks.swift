@@ -69,7 +69,7 @@ extension ReplicatedFolderWorld {
     /// unless that one may have missed an answer, when last write wins decides between the mark and an edit of the text.
     private func checkNothingIsLost(_ rows: [String: SimulatedEntity]) throws {
         for key in Set(given.values.flatMap(\.keys)).subtracting(deleted).sorted() {
-            let states = given.values.flatMap { $0[key] ?? [] }
+            let states = given.values.flatMap { $0[key] ?? [] }.filter { overruled[key]?.contains($0) != true }
             if isExact(key) {
                 var winner = states[0]
                 for state in states where state.wins(over: winner) { winner = state }

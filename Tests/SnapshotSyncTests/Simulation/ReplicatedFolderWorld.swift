@@ -32,6 +32,8 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
     var messages: [String: (key: String, state: LastWriteModel.State)] = [:]
     /// Those of them that the writer has heard.
     var heard: Set<String> = []
+    /// What messages said with instants that the writer has corrected since; what they are now is in ``given`` as of no device.
+    var overruled: [String: [LastWriteModel.State]] = [:]
     /// What the writer applied and no version has yet, of which entity.
     private var unnamed: [(key: String, state: LastWriteModel.State)] = []
     /// What the writer applied, and the version that has it or something later.
@@ -291,11 +293,21 @@ extension ReplicatedFolderWorld {
             // Another instant is that of a bucket that came back: 1 us after its deletion, which was corrected unless it was sent.
             if let found = tracked[key], found == nil || found == change.from.at { continue }
             if isTold(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
-            model.devices[device][key] = change.to
+            // What was sent before it counts as published.
+            let found = tracked[key].flatMap { $0 }, sent = found.flatMap { at in messages.values.first { $0.key == key && $0.state.at + 1 == at }.map { _ in at } }
+            let corrected = LastWriteModel.State(at: max(change.to.at, sent ?? change.to.at), entity: change.to.entity)
+            model.devices[device][key] = corrected
+            let isOwn = given[device]?[key]?.contains(change.from) == true
             // What it replaced was neither published nor sent: nobody else has seen it, and it is later than nothing.
-            given[device]?[key]?.removeAll { $0.at > change.to.at && !isTold($0, of: key) }
-            given[device, default: [:]][key, default: []].append(change.to)
-            zone.note("\(devices[device].name): \(key) is of \(change.to.at), not of \(change.from.at)")
+            given[device]?[key]?.removeAll { $0.at > corrected.at && (found == corrected.at || !isTold($0, of: key)) }
+            if isOwn {
+                given[device, default: [:]][key, default: []].append(corrected)
+            } else {
+                // A message said it.
+                overruled[key, default: []].append(change.from)
+                given[-1, default: [:]][key, default: []].append(corrected)
+            }
+            zone.note("\(devices[device].name): \(key) is of \(corrected.at), not of \(change.from.at)")
         }
     }
 

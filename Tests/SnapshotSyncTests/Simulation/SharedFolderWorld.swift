@@ -290,8 +290,14 @@ extension SharedFolderWorld {
             var content = entity
             content.isOrphan = false
             guard let deleted = model.devices[device][key], rows.values.contains(where: { $0.bucket == entity.id }), contents[key]?.contains(content) == true,
-                let instant = try devices[device].instant(of: entity), instant == deleted.at + 1
+                let instant = try devices[device].instant(of: entity)
             else { continue }
+            // Of a deletion that was not published, what came back may be corrected by the publishing step of the same run.
+            model.devices[device][key] = .init(at: deleted.at + 1, entity: entity)
+            guard instant == deleted.at + 1 || instant == model.corrections(device, clock: zone.clock(device) * 1000)[key]?.to.at else {
+                model.devices[device][key] = deleted
+                continue
+            }
             model.devices[device][key] = .init(at: instant, entity: entity)
             zone.note("\(devices[device].name): \(key) came back at \(instant)")
         }
