@@ -2,16 +2,6 @@ import Foundation
 import LocalStore
 
 extension SyncEngine {
-    /// Sets how large an asset may be, in bytes, from now on.
-    public func setAssetLimit(_ byteCount: Int) throws {
-        try SyncError.at(.open) {
-            try database.write { transaction in
-                _ = try transaction.settings()
-                try transaction.setAssetLimit(byteCount)
-            }
-        }
-    }
-
     /// Writes what is known here as a Prometheus text file, replaced whole.
     ///
     /// The file is written even if the cloud cannot be read, or is not to be, and says so (`snapsync_cloud_up 0`).

@@ -153,19 +153,6 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// What this database has, and what the zone has.
-    public func status() async throws -> StatusReport {
-        let gate = try await gate.report()
-        return try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run()
-    }
-
-    /// Looks into the zone.
-    public func inspector() async throws -> SnapshotInspector {
-        try await gate.enter()
-        let device = try device()
-        return SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.applied() } }, device: device)
-    }
-
     /// The database, its settings and the cloud that they name.
     ///
     /// - Parameter asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.

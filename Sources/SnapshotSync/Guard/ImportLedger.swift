@@ -54,6 +54,19 @@ final class ImportLedger {
         return true
     }
 
+    /// Puts displaced rows back among the version's, and inserts the version's entities in place of those that lose to another row.
+    func restore(_ rows: KeptRows, of lookup: VersionLookup, in transaction: LocalTransaction) throws {
+        try SyncError.at(.apply) {
+            var lost = try rows.putBack { try setAside($0, in: transaction) }
+            while !lost.isEmpty {
+                var next: [EntityKey] = []
+                try lookup.forEachEntity(of: lost) { key, give in next += try rows.offer(key, give) { try setAside($0, in: transaction) } }
+                lost = next
+            }
+            try rows.end()
+        }
+    }
+
     /// Says that an entity was set aside.
     func noteSetAside(_ key: EntityKey, _ schema: DatasetSchema, _ reason: SetAsideReason) {
         // One that went and came and went again, or went for two reasons, is told once.

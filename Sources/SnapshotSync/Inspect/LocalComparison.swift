@@ -7,7 +7,7 @@ import StrictText
 ///
 /// Rows are hashed block by block; only a block in whose range something was touched is read, to compare the rest of it.
 struct LocalComparison: Sendable {
-    let device: Device
+    let database: LocalDatabase
     let schema: DatasetSchema
     let asset: SnapshotAsset
     /// The change assets since the snapshot asset, oldest first.
@@ -15,7 +15,7 @@ struct LocalComparison: Sendable {
 
     /// Returns what differs first, in a sentence; nil if nothing does.
     func firstDifference() throws -> String? {
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
+        let session = try SyncError.at(.read) { try ReadSession(database, readers: WorkerThreads.count) }
         defer { session.end() }
         let difference: String? = try SyncError.at(.read) {
             let hasNullKeys = try session.withReader(0) { reader in
@@ -31,12 +31,12 @@ struct LocalComparison: Sendable {
             }
             return found
         }
-        return difference.map { "\(device.database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
+        return difference.map { "\(database.path), table \(schema.table): \($0) (compared with \(asset.place))" }
     }
 
     /// The entities that differ and were not tracked, in key order, each with the timestamp that it has in the version.
     func untrackedChanges() throws -> [(key: EntityKey, seen: Instant?)] {
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count) }
+        let session = try SyncError.at(.read) { try ReadSession(database, readers: WorkerThreads.count) }
         defer { session.end() }
         var found: [(key: EntityKey, seen: Instant?)] = []
         try SyncError.at(.read) { try compare(session) { _, keys, _, version in found += keys.map { ($0, version[$0]?.timestamp) } } }

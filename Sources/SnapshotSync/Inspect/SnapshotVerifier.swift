@@ -187,7 +187,7 @@ struct SnapshotVerifier: Sendable {
             guard let record = state.record(schema.recordName) else { continue }
             let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
             let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
-            let difference = try await WorkerThreads.run { try LocalComparison(device: device, schema: schema, asset: asset, changes: changes).firstDifference() }
+            let difference = try await WorkerThreads.run { try LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes).firstDifference() }
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.

@@ -5,17 +5,18 @@ import SnapshotModel
 
 /// What the version that was applied last says of some entities, read from its blocks by their keys.
 struct AppliedEntities: Sendable {
-    let device: Device
+    let cloud: any CloudDatabase
+    let zone: ZoneID
     let version: AppliedVersion
 
     /// The entities of that version that have these keys; the others are not in it.
     ///
     /// Reads the change assets and the blocks that hold the keys, and no other blocks.
     func copies(of keys: Set<EntityKey>, in schema: DatasetSchema, masking masked: [Int]) async throws -> [EntityKey: EntityCopy] {
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: version.number, notBefore: version.token) }
+        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version.number, notBefore: version.token) }
         guard !keys.isEmpty, let record = state.record(schema.recordName) else { return [:] }
-        let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)
-        let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
+        let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: cloud, zone: zone)
+        let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: cloud, zone: zone)
         return try await WorkerThreads.run {
             // What a change asset says of an entity counts, and the block's word of it no longer.
             let overlay = try ChangeOverlay(reading: changes, schema)

@@ -99,7 +99,7 @@ struct MessageComposer: Sendable {
         while true {
             let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
             guard let final = changes.last else { return }
-            let base = try await AppliedEntities(device: device, version: version)
+            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version)
                 .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
             try SyncError.at(.read) {
                 try device.database.withoutRollbacks { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
@@ -113,7 +113,7 @@ struct MessageComposer: Sendable {
         while true {
             let changes = try SyncError.at(.read) { try device.database.read { try $0.deletionsInDoubt(of: schema, limit: Self.batch) } }
             guard !changes.isEmpty else { return }
-            let base = try await AppliedEntities(device: device, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
+            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
             let isCurrent = try SyncError.at(.read) {
                 try device.database.write { transaction in
                     guard try transaction.applied() == version, try transaction.view() == nil else { return false }

@@ -1,3 +1,5 @@
+import LocalStore
+
 /// What is said of an asset that comes close to its limit, or passes it.
 enum AssetLimits {
     /// A warning for an asset that has 80 % of its limit or more.
@@ -15,4 +17,16 @@ enum AssetLimits {
     }
 
     private static let advice = "delete what is no longer needed, or spread the table over several datasets"
+}
+
+extension SyncEngine {
+    /// Sets how large an asset may be, in bytes, from now on.
+    public func setAssetLimit(_ byteCount: Int) throws {
+        try SyncError.at(.open) {
+            try database.write { transaction in
+                _ = try transaction.settings()
+                try transaction.setAssetLimit(byteCount)
+            }
+        }
+    }
 }

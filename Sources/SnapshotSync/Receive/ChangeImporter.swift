@@ -72,7 +72,7 @@ struct ChangeImporter {
         }
         try rows.stash(all: true)
         try give()
-        try lookup.putBack(rows, ledger, transaction)
+        try ledger.restore(rows, of: lookup, in: transaction)
         return (count, true)
     }
 }

@@ -72,7 +72,7 @@ struct DatasetImporter: Sendable {
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
             try limitTimestamps(in: transaction)
-            if let kept { try VersionLookup(asset, schema).putBack(kept, ledger, transaction) }
+            if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
             if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
         }

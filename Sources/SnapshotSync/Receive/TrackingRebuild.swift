@@ -29,7 +29,7 @@ struct TrackingRebuild: Sendable {
             guard let record = state.record(schema.recordName) else { continue }
             let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)
             let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
-            try await WorkerThreads.run { try track(LocalComparison(device: device, schema: schema, asset: asset, changes: changes)) }
+            try await WorkerThreads.run { try track(LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes)) }
         }
     }
 

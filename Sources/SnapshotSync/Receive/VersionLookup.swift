@@ -5,7 +5,7 @@ import StrictText
 
 /// Finds single entities of a version that is being applied: in the change assets, or else in the snapshot asset.
 ///
-/// Used where a change that was kept had to give way, and the version's entity takes its place. On one thread.
+/// Used where a row that was kept has to make room for the version's entity. Use it on one thread.
 final class VersionLookup {
     let schema: DatasetSchema
     private let asset: SnapshotAsset
@@ -20,19 +20,6 @@ final class VersionLookup {
 
     /// Lays the next commit's changes over the version.
     func add(_ changes: ChangeSet) { overlay.add(changes) }
-
-    /// Puts kept rows back among the version's, and the version's entities in for those that gave way.
-    func putBack(_ kept: KeptRows, _ ledger: ImportLedger, _ transaction: LocalTransaction) throws {
-        try SyncError.at(.apply) {
-            var lost = try kept.putBack { try ledger.setAside($0, in: transaction) }
-            while !lost.isEmpty {
-                var next: [EntityKey] = []
-                try forEachEntity(of: lost) { key, give in next += try kept.offer(key, give) { try ledger.setAside($0, in: transaction) } }
-                lost = next
-            }
-            try kept.end()
-        }
-    }
 
     /// Puts the version's entities of these keys in, where it has them. One whose UNIQUE value is held by a row by now is taken out of the
     /// version, with its own instant; what was set aside of its key stands for both.
@@ -53,7 +40,7 @@ final class VersionLookup {
     }
 
     /// Calls `body` with each of these keys that the version has, and with what gives its entity.
-    private func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
+    func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
         for key in keys {
             if case .present = overlay.change(of: key) { try body(key) { [overlay] in try overlay.give(key, to: $0) } }
         }

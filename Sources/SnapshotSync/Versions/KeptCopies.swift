@@ -139,3 +139,12 @@ struct KeptCopies: Sendable {
     private static let recordType = "SnapshotCopy"
     private static let recordName = "copy"
 }
+
+extension SyncEngine {
+    /// Removes old copies of this database's own data, which `replace`, `restore` and `undo` have kept beside it.
+    ///
+    /// A policy that keeps the last 0 removes them all.
+    public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
+        try await locked { try await KeptCopies(device: device()).prune(policy, dryRun: dryRun) }
+    }
+}
