@@ -109,9 +109,9 @@ FAULTS = [
     Fault("replace-trigger-missing", "ChangeTrackingTests",
           (LOCAL + "Track/ChangeTriggers.swift", 'statements.append(trigger("replace\\(number)", "BEFORE INSERT", noting: seen, where: row))', "if !ON { OLD }")),
     Fault("revived-parent-wins", "SimulatedFindsTests",
-          (LOCAL + "Apply/ParentKeeper.swift", "at: deleted?.advanced(byMicroseconds: 1) ?? now)", "at: ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now)")),
+          (LOCAL + "Apply/OrphanResolver.swift", "at: deleted?.advanced(byMicroseconds: 1) ?? now)", "at: ON ? now : deleted?.advanced(byMicroseconds: 1) ?? now)")),
     Fault("parents-not-revived", "NeededParentTests",
-          (LOCAL + "Apply/ParentKeeper.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
+          (LOCAL + "Apply/OrphanResolver.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
     # All or nothing, and once.
     Fault("token-in-another-transaction", "SnapshotReceiverTests",
           (SYNC + "Receive/SnapshotReceiver.swift", "guard try transaction.applied() == local.applied, try transaction.view() == local.view else {",

@@ -28,10 +28,10 @@ extension Device {
 
     /// Records that a run of this kind had nothing to do, without writing anything where that is possible.
     func noteIdleSuccess(_ kind: RunKind) throws {
-        let idle = try database.read { transaction -> IdleStamp? in
+        let idle = try database.read { transaction -> NoOpRunMarker? in
             // A first success, and one after a failure, change what the database says.
             guard kind == RunKind(of: settings.role), try transaction.lastFailure() == nil, try transaction.lastRun(kind) != nil else { return nil }
-            return try transaction.applied().map { IdleStamp(database: database.path, version: $0, kind: kind) }
+            return try transaction.applied().map { NoOpRunMarker(database: database.path, version: $0, kind: kind) }
         }
         if let idle, idle.write(runUpToHere()) { return }
         try database.write { try noteSuccess(kind, in: $0) }

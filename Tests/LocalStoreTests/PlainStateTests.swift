@@ -24,7 +24,7 @@ import Testing
         try expectAgreement(KnownRecord.self, #"{"document":"{\"a\":1}","version":\#(version)}"#)
         try expectAgreement(RunRecord.self, #"{"at":"2026-11-21T08:32:00.250Z","microseconds":12345}"#)
         try expectAgreement(ReportNonces.self, #"{"next":"n","seen":"s"}"#)
-        try expectAgreement(MailboxLook.self, #"{"mark":"{}","since":"2026-11-21T08:32:00.250Z"}"#)
+        try expectAgreement(MailboxListingCache.self, #"{"mark":"{}","since":"2026-11-21T08:32:00.250Z"}"#)
         try expectAgreement(Int.self, "17")
         try expectAgreement(String.self, #""version 3""#)
         try expectAgreement([String].self, #"["a","b"]"#)

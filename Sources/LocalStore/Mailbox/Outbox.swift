@@ -31,7 +31,7 @@ extension LocalTransaction {
     /// Up to `limit` tracked changes that no message was made of, or none could be when they were compared with another version.
     ///
     /// A change whose message was applied and that no version has ended since is among them.
-    package func untoldChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
+    package func untoldChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let isTold = try !hasMailbox() ? "" : """
             AND NOT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
@@ -41,10 +41,10 @@ extension LocalTransaction {
             SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
             ORDER BY key LIMIT ?4
             """).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
-        var changes: [UntoldChange] = []
+        var changes: [UnsentChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
-            changes.append(UntoldChange(
+            changes.append(UnsentChange(
                 key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
                 isMark: statement.integer(4) == 1, base: statement.isNull(5) ? nil : statement.instant(5)))
         }
@@ -52,29 +52,29 @@ extension LocalTransaction {
     }
 
     /// Up to `limit` tracked deletions of which it is not certain that the applied version has their entities.
-    package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UntoldChange] {
+    package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
             SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = 2 AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
             """).bind(.integer(id), .integer(Int64(limit)))
-        var changes: [UntoldChange] = []
+        var changes: [UnsentChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
-            changes.append(UntoldChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
+            changes.append(UnsentChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
                 base: statement.isNull(3) ? nil : statement.instant(3)))
         }
         return changes
     }
 
     /// Whether a change is still tracked under the same sequence number.
-    package func isTracked(_ change: UntoldChange, of schema: DatasetSchema) throws -> Bool {
+    package func isTracked(_ change: UnsentChange, of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?)")
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).integer() == 1
     }
 
     /// The messages about an entity that were or may have been sent, oldest first: they wait for their answers, or may have missed them.
-    package func unansweredMessages(about change: UntoldChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
+    package func unansweredMessages(about change: UnsentChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
             SELECT body, state = 'doubtful' FROM snapsync_outbox
@@ -86,7 +86,7 @@ extension LocalTransaction {
     }
 
     /// Forgets a tracked change that has left its row as the applied version has it.
-    package func forget(_ change: UntoldChange, of schema: DatasetSchema) throws {
+    package func forget(_ change: UnsentChange, of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ? AND seq = ?")
             .bind(.integer(id), .key(change.key), .integer(change.sequence)).run()
@@ -94,7 +94,7 @@ extension LocalTransaction {
 
     /// Writes down what became of a change: a message with an id and a body, or that there is none.
     package func addToOutbox(
-        _ change: UntoldChange, of schema: DatasetSchema, _ state: OutboxEntry.State, id: String? = nil, body: Data? = nil, coversAll: Bool,
+        _ change: UnsentChange, of schema: DatasetSchema, _ state: OutboxEntry.State, id: String? = nil, body: Data? = nil, coversAll: Bool,
         comparedWith version: Int, reason: String? = nil
     ) throws {
         guard let dataset = try trackingID(schema) else { return }

@@ -40,7 +40,7 @@ package struct OutboxEntry: Sendable, Hashable {
 }
 
 /// A tracked change that no message was made of yet.
-package struct UntoldChange: Sendable, Hashable {
+package struct UnsentChange: Sendable, Hashable {
     package let key: EntityKey
     package let sequence: Int64
     package let instant: Instant
@@ -52,7 +52,7 @@ package struct UntoldChange: Sendable, Hashable {
 }
 
 /// An entry about an entity that has a tracked change: a message without an answer, or the entry of the very change.
-package struct ToldChange: Sendable, Hashable {
+package struct SentChange: Sendable, Hashable {
     package let key: EntityKey
     /// Whether the entry is of the tracked change itself, not of one before it.
     package let isCurrent: Bool

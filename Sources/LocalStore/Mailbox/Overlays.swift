@@ -23,16 +23,16 @@ extension LocalTransaction {
     }
 
     /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer or are in doubt.
-    package func toldChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [ToldChange] {
+    package func toldChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [SentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
             SELECT o.seq = c.seq, o.state, o.covers, o.body FROM snapsync_changes c JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key
             WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent', 'doubtful')) ORDER BY o.number
             """).bind(.integer(id), .key(key))
-        var told: [ToldChange] = []
+        var told: [SentChange] = []
         while try statement.step() {
             guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
-            told.append(ToldChange(
+            told.append(SentChange(
                 key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }))
         }
         return told

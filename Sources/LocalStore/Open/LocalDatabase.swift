@@ -8,7 +8,7 @@ import Glibc
 ///     try database.write { try $0.setApplied(version) }
 ///
 /// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
-/// (see ``ForeignKeyKeeper``), for SQLite would cascade a delete-then-insert into tables that are not ours.
+/// (see ``ForeignKeyEnforcer``), for SQLite would cascade a delete-then-insert into tables that are not ours.
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String

@@ -21,7 +21,7 @@ extension LocalTransaction {
     /// - Parameter all: all datasets of the database.
     /// - Returns: how many entities went.
     package func eraseApplied(of schemas: [DatasetSchema], among all: [DatasetSchema]) throws -> Int {
-        let keeper = try ForeignKeyKeeper(self, datasets: schemas)
+        let keeper = try ForeignKeyEnforcer(self, datasets: schemas)
         let count = try importing(all, then: keeper.settle) {
             var count = 0
             for schema in schemas {

@@ -65,7 +65,7 @@ extension LocalTransaction {
             """)
         try notes.bind(.integer(id))
         var replaced: (key: EntityKey?, text: [UInt8])?
-        var overwritten = OverwrittenKeys(isNoted: schema.timestampIndex != nil)
+        var overwritten = InsertOriginClassifier(isNoted: schema.timestampIndex != nil)
         while try notes.step() {
             let key = notes.key(1), kind = notes.integer(5)
             if kind == 3 {

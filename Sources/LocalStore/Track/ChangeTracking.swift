@@ -15,7 +15,7 @@ extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
         guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes"), try db.hasColumn("limited", in: "snapsync_tracking"),
-            try ImportMark.isInstalled(db) else { return false }
+            try ImportFlag.isInstalled(db) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -49,8 +49,8 @@ extension LocalTransaction {
             for schema in schemas { try limitKnownInstants(of: schema) }
         }
         try createSetAsideTable()
-        let isMarked = try ImportMark.isInstalled(db)
-        if !isMarked { try ImportMark.install(db) }
+        let isMarked = try ImportFlag.isInstalled(db)
+        if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = []
         for schema in schemas {
             try db.execute(sql: "INSERT OR IGNORE INTO snapsync_tracking(dataset, isComplete) VALUES(?, 0)", arguments: [schema.name])

@@ -28,7 +28,7 @@ struct ChangeTriggers {
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
-            let conditions = form == .earlier ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportMark.isAbsent]
+            let conditions = form == .earlier ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportFlag.isAbsent]
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.compactMap { $0 }.joined(separator: " AND ")) BEGIN \(body) END")
         }
         // A note of a row that is there; that it is not is the rule, and found out before anything is opened for writing.

@@ -21,7 +21,7 @@ final class ImportLedger {
     private let database: String
     private let datasets: [DatasetSchema]
     /// What keeps parents for the children that stay; nil until the import begins.
-    var parents: ParentKeeper?
+    var parents: OrphanResolver?
     /// What finds single entities of the versions that are being applied, by the dataset's name.
     var lookups: [String: VersionLookup] = [:]
     private var copies: [String: [KeptCopy]] = [:]
@@ -55,7 +55,7 @@ final class ImportLedger {
     }
 
     /// Puts displaced rows back among the version's, and inserts the version's entities in place of those that lose to another row.
-    func restore(_ rows: KeptRows, of lookup: VersionLookup, in transaction: LocalTransaction) throws {
+    func restore(_ rows: UniqueConflictResolver, of lookup: VersionLookup, in transaction: LocalTransaction) throws {
         try SyncError.at(.apply) {
             var lost = try rows.putBack { try setAside($0, in: transaction) }
             while !lost.isEmpty {

@@ -18,7 +18,7 @@ struct RowSettlement {
     /// Each round does all that the one before made possible; what is left after so many is for the next run.
     private static let roundLimit = 64
 
-    /// Runs inside ``LocalTransaction/importing(_:)``, after the last insertion and before ``ForeignKeyKeeper/settle()``.
+    /// Runs inside ``LocalTransaction/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/settle()``.
     ///
     /// - Throws: ``SyncError`` with `.needsWholeVersion` where an entity of the version is needed that this import does not read.
     func run() throws {

@@ -201,8 +201,8 @@ extension Device {
                 let ledger = ImportLedger(database: database.path, settings: settings, now: now())
                 let notices = try database.write { transaction in
                     try transaction.foldNotes(of: settings.datasets)
-                    ledger.parents = try ParentKeeper(transaction, datasets: settings.datasets, publishes: true)
-                    let keeper = try ForeignKeyKeeper(transaction, datasets: settings.datasets)
+                    ledger.parents = try OrphanResolver(transaction, datasets: settings.datasets, publishes: true)
+                    let keeper = try ForeignKeyEnforcer(transaction, datasets: settings.datasets)
                     try transaction.importing(settings.datasets, then: keeper.settle) {
                         try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
                     }

@@ -42,7 +42,7 @@ struct MailboxRound: Sendable {
     ///
     /// Such a run either listed, or rested on one that had; the first one cannot but have listed. Should a file system's times say
     /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
-    private func isAsBefore(_ look: MailboxLook) async throws -> Bool {
+    private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
         let last = try SyncError.at(.read) { try device.database.read { (idle: try $0.lastIdleRun(of: device.settings.role), noted: try $0.lastRun(.export)) } }
         guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
@@ -53,7 +53,7 @@ struct MailboxRound: Sendable {
         return try await SyncError.at(.fetch) { try await device.cloud.isMailboxUnchanged(since: mark, in: device.zone) }
     }
 
-    private func listAndApply(_ look: MailboxLook?) async throws -> Outcome {
+    private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
         let heard = try SyncError.at(.read) { try device.database.read { Set(try $0.inbox().map(\.id)) } }
         let mailbox = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard), in: device.zone) }
         let now = device.now()
@@ -80,10 +80,10 @@ struct MailboxRound: Sendable {
         return outcome
     }
 
-    private func remember(_ mark: MailboxMark?, _ look: MailboxLook?, _ now: Instant) throws {
+    private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?, _ now: Instant) throws {
         let text = try mark.map { try StrictJSON.text($0) }
         guard text != look?.mark else { return }
-        try SyncError.at(.apply) { try device.database.write { try $0.setMailboxLook(text.map { MailboxLook(mark: $0, since: now) }) } }
+        try SyncError.at(.apply) { try device.database.write { try $0.setMailboxLook(text.map { MailboxListingCache(mark: $0, since: now) }) } }
     }
 
     /// By instant; but a bucket goes last, for what pointed at it may be about to go, too.
@@ -129,7 +129,7 @@ struct MailboxRound: Sendable {
         let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
         let deletes = messages.contains { $0.message.type.isDeletion }
-        let keeper = deletes ? try ForeignKeyKeeper(transaction, datasets: device.settings.datasets) : nil
+        let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
         try transaction.importing(device.settings.datasets, then: { try keeper?.settle() }) {
             for message in messages where try !transaction.hasHeard(message.name.id) {
                 let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false

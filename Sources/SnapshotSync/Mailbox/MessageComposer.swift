@@ -127,12 +127,12 @@ struct MessageComposer: Sendable {
         }
     }
 
-    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UntoldChange] {
+    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
         try transaction.untoldChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
     }
 
     private func compose(
-        _ changes: [UntoldChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
+        _ changes: [UnsentChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
         in transaction: LocalTransaction
     ) throws {
         guard try transaction.applied() == version, try transaction.view() == nil else { return }
@@ -170,7 +170,7 @@ struct MessageComposer: Sendable {
 
     /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the marks: they are told again where this
     /// change builds on them.
-    private func told(about change: UntoldChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
+    private func told(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
         try transaction.unansweredMessages(about: change, of: schema).compactMap { told in
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: told.body)
             return told.isInDoubt && message.type != .notificationRead ? nil : message
@@ -179,7 +179,7 @@ struct MessageComposer: Sendable {
 
     /// Writes down what a change says, and the message that says it.
     private func write(
-        _ difference: Expected.Difference, of change: UntoldChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
+        _ difference: Expected.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
     ) throws {
         switch difference {
         case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
@@ -252,7 +252,7 @@ private struct Expected {
 
     /// A bucket or a read mark that was changed and is as the version has it again: told where that was later than the version's, for the
     /// publisher may have changed it in between. Nil where it is no such change.
-    func putBack(_ row: EntityCopy?, _ change: UntoldChange) -> Difference? {
+    func putBack(_ row: EntityCopy?, _ change: UnsentChange) -> Difference? {
         guard let row, isThere, !change.isDeletion, change.instant > instant else { return nil }
         switch kind {
         case .buckets: return row.state.hash == hash ? row.json.map { .message(.bucketUpdated, entity: $0) } : nil

@@ -54,7 +54,7 @@ struct ReadMarks {
         return try Self.group(keys.flatMap { try transaction.toldChanges(of: $0, in: schema) })
     }
 
-    private static func group(_ entries: [ToldChange]) throws -> [EntityKey: Told] {
+    private static func group(_ entries: [SentChange]) throws -> [EntityKey: Told] {
         var told: [EntityKey: Told] = [:]
         for entry in entries {
             var one = told[entry.key] ?? Told()

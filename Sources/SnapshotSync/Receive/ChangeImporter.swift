@@ -62,7 +62,7 @@ struct ChangeImporter {
             try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
             count = applier.count
         }
-        guard try transaction.hasTrackedChanges(of: schema), let rows = try KeptRows(transaction, schema, versionStays: rule.versionStays) else {
+        guard try transaction.hasTrackedChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) else {
             try give()
             return (count, false)
         }

@@ -64,7 +64,7 @@ struct DatasetImporter: Sendable {
             let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }
-            let kept = try SyncError.at(.apply) { try hasChanges ? KeptRows(transaction, schema, versionStays: rule.versionStays) : nil }
+            let kept = try SyncError.at(.apply) { try hasChanges ? UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) : nil }
             try SyncError.at(.apply) { try kept?.stash() }
             try clear(numbers, sparingKept: hasChanges, transaction)
             let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }

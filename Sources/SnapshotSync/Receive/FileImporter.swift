@@ -40,7 +40,7 @@ struct FileImporter: Sendable {
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
         // At a writer the file's rows are a change of its own, noted and published like any other.
         let (dataset, notices) = try database.write { transaction in
-            var keeper: ForeignKeyKeeper?
+            var keeper: ForeignKeyEnforcer?
             func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
             func replace() throws -> DatasetState { try apply(container, from: path, view: view, &keeper, in: transaction) }
             let dataset = try role == .reader ? transaction.importing(schemas, then: settle, replace) : transaction.changing(schemas, then: settle, replace)
@@ -52,12 +52,12 @@ struct FileImporter: Sendable {
             view: view, warnings: (dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
     }
 
-    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyKeeper?, in transaction: LocalTransaction) throws -> DatasetState {
+    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws -> DatasetState {
         var applier: EntityApplier?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
             try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: database.path)
-            keeper = try ForeignKeyKeeper(transaction, datasets: schemas)
+            keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
             return try transaction.replaceAll(of: schema)
         }
         let block = EntityBlock()

@@ -20,7 +20,7 @@ struct MergingImport {
         self.ledger = ledger
         try transaction.foldNotes(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
-        ledger.parents = try ParentKeeper(transaction, datasets: device.settings.datasets, publishes: device.settings.role.publishes)
+        ledger.parents = try OrphanResolver(transaction, datasets: device.settings.datasets, publishes: device.settings.role.publishes)
     }
 
     /// How a dataset is merged.

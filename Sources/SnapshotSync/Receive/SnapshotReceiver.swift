@@ -245,7 +245,7 @@ struct SnapshotReceiver: Sendable {
             }
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
-            let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
+            let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.importing(device.settings.datasets, then: keeper.settle) {
                 try merging.begin(incoming)
                 let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }

@@ -69,7 +69,7 @@ struct StateRestorer: Sendable {
                             datasets: zip(found, differences).map { .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count) },
                             keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                         guard report.hasChanged else { return report }
-                        let keeper = try ForeignKeyKeeper(transaction, datasets: device.settings.datasets)
+                        let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
                         try transaction.changing(device.settings.datasets, then: keeper.settle) {
                             for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
                         }

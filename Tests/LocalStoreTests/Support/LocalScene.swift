@@ -28,7 +28,7 @@ struct LocalScene {
     /// Replaces a dataset's rows as an import does, foreign keys and all.
     func replace(_ schema: DatasetSchema, by rows: [[Cell]], datasets: [DatasetSchema]? = nil) throws {
         try database.write { transaction in
-            let keeper = try ForeignKeyKeeper(transaction, datasets: datasets ?? [schema])
+            let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets ?? [schema])
             try rows.give(to: transaction.replaceAll(of: schema))
             try transaction.checkCount(of: schema, is: rows.count)
             try keeper.settle()

@@ -4,12 +4,12 @@ package import StrictText
 
 /// Sees that a version does not take the parents away from children that stay because they were changed here.
 ///
-/// Keys between two datasets are meant; ``ForeignKeyKeeper`` sees to those of an application's own tables. A parent that is
+/// Keys between two datasets are meant; ``ForeignKeyEnforcer`` sees to those of an application's own tables. A parent that is
 /// gone is revived: its last known row comes back, its `isOrphan` true where it has such a column, as a tracked change. A
 /// child whose parent cannot come back is set aside: the parent is not known, or it lost a UNIQUE value. What dangled before
 /// dangles on, and what dangles in the version itself is the version's own matter. The rule is the table in docs/sync.md,
 /// "Needed parents". Costs nothing where nothing is tracked or set aside.
-package struct ParentKeeper {
+package struct OrphanResolver {
     /// What was done.
     package struct Outcome {
         /// The parents that came back.
@@ -93,7 +93,7 @@ package struct ParentKeeper {
         }
     }
 
-    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyKeeper/settle()``, and again
+    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyEnforcer/settle()``, and again
     /// after other rows have gone or come.
     package func settle(now: Instant, setAside: (DisplacedRow) throws -> Void) throws -> Outcome {
         var outcome = Outcome()

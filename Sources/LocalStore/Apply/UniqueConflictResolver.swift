@@ -4,7 +4,7 @@ import StrictText
 
 /// The rows that were changed here and stay, while a version's rows come in, where a table has further UNIQUE values to fight about.
 ///
-///     let kept = try KeptRows(transaction, schema)      // nil where nothing can clash
+///     let kept = try UniqueConflictResolver(transaction, schema)      // nil where nothing can clash
 ///     try kept?.stash()
 ///     …                                                 // the version's rows go in
 ///     let lost = try kept?.putBack { try setAside($0) }
@@ -12,7 +12,7 @@ import StrictText
 /// The rule is the table in docs/sync.md, "Who keeps a UNIQUE value": of two rows the one of the higher ``RowRank`` stays, and the other is
 /// set aside. A version's row that loses is deleted by a tracked change with its own instant. A kept row that loses is no longer tracked, and
 /// the version's entity of its key, if there is one, takes part in its place.
-package final class KeptRows {
+package final class UniqueConflictResolver {
     private let transaction: LocalTransaction
     private let schema: DatasetSchema
     private let rows: StashedRows

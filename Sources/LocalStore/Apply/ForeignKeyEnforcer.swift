@@ -7,7 +7,7 @@ package import SnapshotModel
 /// off while an import runs, and this does afterwards what the keys declare, for those parents alone that are gone for
 /// good: an application's own rows are deleted with CASCADE, cleared with SET NULL or SET DEFAULT, and with RESTRICT or
 /// NO ACTION the import fails. What dangled before dangles on. Keys between two datasets are the version's own matter.
-package struct ForeignKeyKeeper {
+package struct ForeignKeyEnforcer {
     private let transaction: LocalTransaction
     private let keys: [ForeignKey]
     private let datasets: Set<String>

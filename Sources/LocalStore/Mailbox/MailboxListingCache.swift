@@ -1,7 +1,7 @@
 package import StrictText
 
 /// What a publisher's last listing of the mailbox saw, so that it need not be listed again as long as it is the same.
-package struct MailboxLook: Hashable, Sendable, Codable {
+package struct MailboxListingCache: Hashable, Sendable, Codable {
     /// The mailbox's mark, as a document whose form is its owner's.
     package let mark: String
     /// When that mark was seen first, by this device's clock.
@@ -15,13 +15,13 @@ package struct MailboxLook: Hashable, Sendable, Codable {
 
 extension LocalTransaction {
     /// What the last listing of the mailbox saw; nil if it is to be listed.
-    package func mailboxLook() throws -> MailboxLook? { try plainState("mailboxLook") }
+    package func mailboxLook() throws -> MailboxListingCache? { try plainState("mailboxLook") }
 
     /// Records what a listing saw, or that the mailbox is to be listed again.
-    package func setMailboxLook(_ look: MailboxLook?) throws { try setPlainState("mailboxLook", look) }
+    package func setMailboxLook(_ look: MailboxListingCache?) throws { try setPlainState("mailboxLook", look) }
 }
 
-extension MailboxLook: PlainReadable, PlainWritable {
+extension MailboxListingCache: PlainReadable, PlainWritable {
     package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The times of the lock file tell of a run that had nothing to do, and of nothing else.
-@Suite struct IdleStampTests {
+@Suite struct NoOpRunMarkerTests {
     private let scratch: ScratchDirectory
     private let database: String
     private let run = RunRecord(at: Instant(microseconds: 1_790_000_000_123_456), microseconds: 7890)
@@ -15,8 +15,8 @@ import Testing
         database = scratch.path("idle.db")
     }
 
-    private func stamp(_ hash: String = "ab", _ kind: RunKind = .export) -> IdleStamp {
-        IdleStamp(database: database, version: AppliedVersion(number: 3, hash: hash), kind: kind)
+    private func stamp(_ hash: String = "ab", _ kind: RunKind = .export) -> NoOpRunMarker {
+        NoOpRunMarker(database: database, version: AppliedVersion(number: 3, hash: hash), kind: kind)
     }
 
     /// Sets the lock file's times, in nanoseconds.

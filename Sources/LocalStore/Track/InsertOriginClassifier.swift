@@ -4,7 +4,7 @@ import SnapshotModel
 ///
 /// A statement that puts a key in notes first what it finds under it (kind 3); a statement that is ignored leaves that note
 /// behind. Memory: the last few such notes; where more were left behind, nothing is certain any longer.
-struct OverwrittenKeys {
+struct InsertOriginClassifier {
     private static let limit = 64
 
     /// Whether the dataset's triggers note what is found under a key: they do where it has a timestamp.

@@ -5,7 +5,7 @@ import GRDB
 /// Who imports puts a row into `snapsync_importing` and takes it out again, in one transaction; two triggers turn it into that note.
 /// The application's triggers look for it in the table that they write anyway: a page of another table, of which nothing is
 /// written, made a bulk insert a third slower, and had SQLite's journal of a statement go to a file earlier.
-enum ImportMark {
+enum ImportFlag {
     /// The condition that no import is under way.
     static let isAbsent = "NOT EXISTS (SELECT 1 FROM snapsync_log WHERE seq = 0)"
 

@@ -3,7 +3,7 @@ import SnapshotModel
 import TestSupport
 import Testing
 
-@Suite struct ForeignKeyKeeperTests {
+@Suite struct ForeignKeyEnforcerTests {
     private let items = "CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', '1'), ('b', '2'), ('c', '3');"
     /// What the version holds: `a` as it was, `b` changed, `c` gone, `d` new.
     private let version: [[Cell]] = [[.text("a"), .text("1")], [.text("b"), .text("new")], [.text("d"), .text("4")]]

@@ -12,7 +12,7 @@ package import StrictText
 /// times nanoseconds: the last three digits say which version and direction the note is of. A lock file that was made, copied or
 /// touched by anything else has other digits, and where a file system keeps coarser times the note is not found and not used.
 /// Nothing rests on it but what people are told, and when a mailbox is listed again.
-package struct IdleStamp: Sendable {
+package struct NoOpRunMarker: Sendable {
     private let path: String
     private let digits: Int
 
@@ -55,7 +55,7 @@ extension LocalTransaction {
     /// The last run of the role's own work that had nothing to do and left its note on the lock file; nil if one noted here came later.
     package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
         let kind = RunKind(of: role)
-        guard let version = try applied(), let idle = IdleStamp(database: path, version: version, kind: kind).read() else { return nil }
+        guard let version = try applied(), let idle = NoOpRunMarker(database: path, version: version, kind: kind).read() else { return nil }
         if let noted = try lastRun(kind), noted.at >= idle.at { return nil }
         return idle
     }
