@@ -78,7 +78,7 @@ public final class SyncEngine: Sendable {
             try SyncError.at(.open) {
                 let (settings, kept) = try database.write { transaction in
                     let settings = try transaction.settings()
-                    let kept = try transaction.keepDetachedChanges(of: settings)
+                    let kept = try transaction.detachedChanges.keep(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
                     try transaction.detach()
                     return (settings, kept)

@@ -48,7 +48,7 @@ package struct OrphanResolver {
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], publishes: Bool) throws {
         self.transaction = transaction
         self.publishes = publishes
-        guard try transaction.hasSetAside() || schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
+        guard try transaction.setAside.hasReturnable() || schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
             links = []
             return
         }
@@ -180,7 +180,7 @@ package struct OrphanResolver {
             """).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }
         // It may be there with another value than the one that the child refers to, or wait for its return.
-        guard try !transaction.hasRow(parent, of: link.parent), try !transaction.isSetAsideToReturn(parent, of: link.parent) else { return nil }
+        guard try !transaction.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
         let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstone(of: parent, in: link.parent)]
         let deleted = before.compactMap { $0 }.max()
         guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {

@@ -2,27 +2,29 @@ import GRDB
 import SnapshotModel
 package import StrictText
 
-// The conflict journal: the table `snapsync_conflicts`, which keeps every edit that lost.
-//
-//     try transaction.recordConflict(Conflict(dataset: schema.name, key: key, reason: .laterEdit, loser: mine, winner: theirs), at: now)
-//
-// Record an edit in the transaction that makes it lose. The table is created with the first entry.
-extension LocalTransaction {
-    static let conflictTable = "snapsync_conflicts"
-    /// Entries older than this are removed.
-    package static let conflictRetention: Int64 = 90 * 86_400_000_000
+/// The conflict journal: the table `snapsync_conflicts`, which keeps every edit that lost.
+///
+///     try transaction.conflictJournal.record(Conflict(dataset: schema.name, key: key, reason: .laterEdit, loser: mine, winner: theirs), at: now)
+///
+/// Record an edit in the transaction that makes it lose. The table is created with the first entry.
+package struct ConflictJournal: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let table = "snapsync_conflicts"
+    /// Entries older than this are removed. In microseconds.
+    package static let retention: Int64 = 90 * 86_400_000_000
     /// How many bytes of entities the journal holds; the oldest entries go first.
-    package static let conflictByteLimit: Int64 = 16 * 1_048_576
+    package static let byteLimit: Int64 = 16 * 1_048_576
 
     /// Adds an entry. Returns its id.
     ///
     /// Does nothing, and returns nil, where both sides are the same entity or both are deletions: nothing is lost then.
     @discardableResult
-    package func recordConflict(_ conflict: Conflict, at now: Instant) throws -> Int64? {
+    package func record(_ conflict: Conflict, at now: Instant) throws -> Int64? {
         guard conflict.loser.entity != conflict.winner.entity else { return nil }
-        try createConflictTable()
-        if conflictBytes == nil { try removeOldConflicts(now) }
-        let id = try lastConflict() + 1
+        try createTable()
+        if transaction.conflictBytes == nil { try removeOld(now) }
+        let id = try lastID() + 1
         let bytes = Int64(conflict.loser.entity?.utf8.count ?? 0) + Int64(conflict.winner.entity?.utf8.count ?? 0)
         try KeyedStatement(db, """
             INSERT INTO snapsync_conflicts(id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state, bytes)
@@ -32,60 +34,60 @@ extension LocalTransaction {
                 .optional(conflict.loser.entity), .instant(conflict.loser.instant), .optional(conflict.loser.device),
                 .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes)
             ).run()
-        conflictBytes = (conflictBytes ?? 0) + bytes
-        try removeConflictsBeyondLimit(keeping: id)
+        transaction.conflictBytes = (transaction.conflictBytes ?? 0) + bytes
+        try removeBeyondLimit(keeping: id)
         return id
     }
 
     /// The entries in the order of their ids, oldest first.
     ///
     /// - Parameter state: only entries in that state; nil for all.
-    package func conflicts(in state: ConflictEntry.State? = nil) throws -> [ConflictEntry] {
-        try conflicts(where: state == nil ? "?1 IS NULL" : "state = ?1", .optional(state?.rawValue))
+    package func entries(in state: ConflictEntry.State? = nil) throws -> [ConflictEntry] {
+        try entries(where: state == nil ? "?1 IS NULL" : "state = ?1", .optional(state?.rawValue))
     }
 
     /// The entry with that id; nil if there is none.
-    package func conflict(_ id: Int64) throws -> ConflictEntry? { try conflicts(where: "id = ?1", .integer(id)).first }
+    package func entry(_ id: Int64) throws -> ConflictEntry? { try entries(where: "id = ?1", .integer(id)).first }
 
     /// How many entries wait for the user. Cheap.
-    package func openConflictCount() throws -> Int {
-        guard try db.hasTable(Self.conflictTable) else { return 0 }
+    package func openCount() throws -> Int {
+        guard try db.hasTable(Self.table) else { return 0 }
         return Int(try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open'").bind().integer() ?? 0)
     }
 
     /// How many entries wait for the user that were recorded after the entry with that id.
-    package func openConflictCount(after id: Int64) throws -> Int {
-        guard try db.hasTable(Self.conflictTable) else { return 0 }
+    package func openCount(after id: Int64) throws -> Int {
+        guard try db.hasTable(Self.table) else { return 0 }
         return Int(try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open' AND id > ?").bind(.integer(id)).integer() ?? 0)
     }
 
     /// The id of the last entry that was recorded; 0 before the first.
-    package func lastConflict() throws -> Int64 {
-        guard try db.hasTable(Self.conflictTable) else { return 0 }
+    package func lastID() throws -> Int64 {
+        guard try db.hasTable(Self.table) else { return 0 }
         let last = try KeyedStatement(db, "SELECT max(id) FROM snapsync_conflicts").bind().integer() ?? 0
-        return max(last, try removedConflicts().lastID)
+        return max(last, try removed().lastID)
     }
 
     /// Says what the user did about an entry. Returns whether there is one with that id.
-    package func setConflict(_ id: Int64, to state: ConflictEntry.State) throws -> Bool {
-        guard try db.hasTable(Self.conflictTable) else { return false }
+    package func set(_ id: Int64, to state: ConflictEntry.State) throws -> Bool {
+        guard try db.hasTable(Self.table) else { return false }
         try KeyedStatement(db, "UPDATE snapsync_conflicts SET state = ? WHERE id = ?").bind(.text(state.rawValue), .integer(id)).run()
         return db.changesCount > 0
     }
 
     /// Says that the user has seen every entry that is still open. Returns how many there were.
-    package func clearConflicts() throws -> Int {
-        guard try db.hasTable(Self.conflictTable) else { return 0 }
+    package func clear() throws -> Int {
+        guard try db.hasTable(Self.table) else { return 0 }
         try db.execute(sql: "UPDATE snapsync_conflicts SET state = 'cleared' WHERE state = 'open'")
         return db.changesCount
     }
 
     /// How many open entries were removed because they were too old or too many.
-    package func removedConflictCount() throws -> Int { try removedConflicts().count }
+    package func removedCount() throws -> Int { try removed().count }
 
-    private func removedConflicts() throws -> RemovedConflicts { try plainState("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
+    private func removed() throws -> RemovedConflicts { try transaction.plainState("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
 
-    private func createConflictTable() throws {
+    private func createTable() throws {
         try db.execute(sql: """
             CREATE TABLE IF NOT EXISTS snapsync_conflicts(
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, key NOT NULL, reason TEXT NOT NULL, detail TEXT,
@@ -94,15 +96,15 @@ extension LocalTransaction {
             """)
     }
 
-    private func removeOldConflicts(_ now: Instant) throws {
-        try removeConflicts(where: "recordedAt < ?1", .integer(now.advanced(byMicroseconds: -Self.conflictRetention).microseconds))
-        conflictBytes = try KeyedStatement(db, "SELECT sum(bytes) FROM snapsync_conflicts").bind().integer() ?? 0
+    private func removeOld(_ now: Instant) throws {
+        try remove(where: "recordedAt < ?1", .integer(now.advanced(byMicroseconds: -Self.retention).microseconds))
+        transaction.conflictBytes = try KeyedStatement(db, "SELECT sum(bytes) FROM snapsync_conflicts").bind().integer() ?? 0
     }
 
-    private func removeConflictsBeyondLimit(keeping newest: Int64) throws {
-        guard let total = conflictBytes, total > Self.conflictByteLimit else { return }
+    private func removeBeyondLimit(keeping newest: Int64) throws {
+        guard let total = transaction.conflictBytes, total > Self.byteLimit else { return }
         // Remove a sixteenth more than needed, so that the next entries do not each remove one.
-        var excess = total - Self.conflictByteLimit + Self.conflictByteLimit / 16
+        var excess = total - Self.byteLimit + Self.byteLimit / 16
         var last: Int64 = 0
         let oldest = try KeyedStatement(db, "SELECT id, bytes FROM snapsync_conflicts WHERE id < ? ORDER BY id").bind(.integer(newest))
         while excess > 0, try oldest.step() {
@@ -110,20 +112,20 @@ extension LocalTransaction {
             excess -= oldest.integer(1)
         }
         oldest.end()
-        try removeConflicts(where: "id <= ?1", .integer(last))
-        conflictBytes = try KeyedStatement(db, "SELECT sum(bytes) FROM snapsync_conflicts").bind().integer() ?? 0
+        try remove(where: "id <= ?1", .integer(last))
+        transaction.conflictBytes = try KeyedStatement(db, "SELECT sum(bytes) FROM snapsync_conflicts").bind().integer() ?? 0
     }
 
-    private func removeConflicts(where condition: String, _ parameter: KeyedStatement.Parameter) throws {
+    private func remove(where condition: String, _ parameter: KeyedStatement.Parameter) throws {
         guard let last = try KeyedStatement(db, "SELECT max(id) FROM snapsync_conflicts WHERE \(condition)").bind(parameter).integer() else { return }
         let open = try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open' AND \(condition)").bind(parameter).integer() ?? 0
-        let removed = try removedConflicts()
-        try setPlainState("removedConflicts", RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
+        let removed = try removed()
+        try transaction.setPlainState("removedConflicts", RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
         try KeyedStatement(db, "DELETE FROM snapsync_conflicts WHERE \(condition)").bind(parameter).run()
     }
 
-    private func conflicts(where condition: String, _ parameter: KeyedStatement.Parameter) throws -> [ConflictEntry] {
-        guard try db.hasTable(Self.conflictTable) else { return [] }
+    private func entries(where condition: String, _ parameter: KeyedStatement.Parameter) throws -> [ConflictEntry] {
+        guard try db.hasTable(Self.table) else { return [] }
         let rows = try KeyedStatement(db, """
             SELECT id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state
             FROM snapsync_conflicts WHERE \(condition) ORDER BY id
@@ -133,7 +135,7 @@ extension LocalTransaction {
         var found: [ConflictEntry] = []
         while try rows.step() {
             guard let dataset = text(1), let key = rows.key(2), let reason = text(3), let state = text(12).flatMap(ConflictEntry.State.init) else {
-                throw damaged(Self.conflictTable, "the entry \(rows.integer(0)) cannot be read")
+                throw transaction.damaged(Self.table, "the entry \(rows.integer(0)) cannot be read")
             }
             found.append(
                 ConflictEntry(

@@ -75,13 +75,13 @@ extension LocalTransaction {
     ///
     /// What this device applied and published is tracked again with the changes it published, so its next commit answers it. Whatever another
     /// device had answered is not known here any longer: its message is looked at anew if its file is still in the mailbox. Call before
-    /// ``trackPublishedAgain(of:after:)``.
+    /// ``PublishedChanges/trackAgain(of:after:)``.
     package func forgetAnswers(after number: Int) throws {
         guard try hasMailbox() else { return }
-        if try db.hasTable(Self.publishedTable) {
+        if try db.hasTable(PublishedChanges.table) {
             try db.execute(sql: """
                 UPDATE snapsync_inbox SET named = NULL WHERE named > ?1 AND outcome = 'applied' AND sender <> ''
-                    AND named <= (SELECT max(version) FROM \(Self.publishedTable))
+                    AND named <= (SELECT max(version) FROM \(PublishedChanges.table))
                 """, arguments: [number])
         }
         try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number])

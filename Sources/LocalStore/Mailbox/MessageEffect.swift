@@ -47,19 +47,6 @@ extension LocalTransaction {
         return nil
     }
 
-    /// Runs `body`; if it throws, what it changed is undone and the transaction goes on.
-    package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
-        var result: T?
-        try LocalStoreError.translating(at: path) {
-            try db.inSavepoint {
-                result = try body()
-                return .commit
-            }
-        }
-        guard let result else { throw LocalStoreError(.inputOutput, at: path, "the savepoint did not run") }
-        return result
-    }
-
     /// How many messages of this device may wait in the mailbox, as set here; nil if it was not set.
     package func messageLimit() throws -> Int? {
         try value(of: "messageLimit", in: .state).flatMap(Int.init)

@@ -126,27 +126,6 @@ package final class LocalDatabase: Sendable {
     }
 }
 
-/// The database as one transaction sees it. Valid only inside the closure that it was lent to.
-package final class LocalTransaction {
-    let db: Database
-    let path: String
-    /// The numbers of the tracked datasets, as far as they were looked up.
-    var trackingIDs: [String: Int64] = [:]
-    /// The foreign keys of all tables, once they were looked up.
-    var knownForeignKeys: [ForeignKey]?
-    /// How many bytes the conflict journal holds, once an entry was recorded.
-    var conflictBytes: Int64?
-    let silenced: SilencedTables
-    /// What an application's triggers did not do in this transaction, a sentence each.
-    package internal(set) var triggerNotices: [String] = []
-
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables()) {
-        self.db = db
-        self.path = path
-        self.silenced = silenced
-    }
-}
-
 extension LocalDatabase {
     /// The journal mode, in lower case: `wal`, `delete`, …
     package func journalMode() throws -> String {

@@ -108,7 +108,7 @@ extension LocalTransaction {
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
     package func detach() throws {
         try untrack()
-        for table in ["snapsync_settings", "snapsync_state", "snapsync_datasets", Self.publishedTable, Self.lineageTable, Self.conflictTable] {
+        for table in ["snapsync_settings", "snapsync_state", "snapsync_datasets", PublishedChanges.table, LineageTable.table, ConflictJournal.table] {
             try db.execute(sql: "DROP TABLE IF EXISTS \(table)")
         }
     }

@@ -63,7 +63,7 @@ extension LocalTransaction {
     /// Records the version that is now in the database, in the transaction that brought it.
     package func setApplied(_ version: AppliedVersion) throws {
         try setPlainState("applied", version)
-        try noteLineage(version)
+        try lineage.record(version)
     }
 
     /// The commit that a publisher was about to put in place; nil if none is under way.

@@ -25,7 +25,7 @@ extension LocalTransaction {
     ///
     /// - Parameter limit: at most so many rows of each foreign key are named.
     package func danglingRows(of schemas: [DatasetSchema], limit: Int) throws -> [DanglingRows] {
-        let isAnySetAside = try hasSetAside()
+        let isAnySetAside = try setAside.hasReturnable()
         var found: [DanglingRows] = []
         for link in try foreignKeys() {
             guard let schema = schemas.first(where: { $0.table.asciiLowercased == link.child.asciiLowercased }) else { continue }
@@ -38,7 +38,7 @@ extension LocalTransaction {
                 count += 1
                 let key = rows.key(0)
                 let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
-                let isSetAside = try isAnySetAside && key.map { try !setAsideParents(of: $0, in: schema, among: schemas).isEmpty } == true
+                let isSetAside = try isAnySetAside && key.map { try !setAside.parents(of: $0, in: schema, among: schemas).isEmpty } == true
                 let row = DanglingRows.Row(key: key?.description ?? "NULL", parentKey: parentKey, isSetAside: isSetAside)
                 if isSetAside, ours.count < limit { ours.append(row) } else if !isSetAside, others.count < limit { others.append(row) }
             }

@@ -9,8 +9,8 @@ extension LocalTransaction {
     package func forgetVersions(after number: Int) throws {
         try setIntended(nil)
         try setPendingPins(pendingPins().filter { $0.version <= number })
-        try forgetLineage(after: number)
-        if try db.hasTable(Self.publishedTable) { try db.execute(sql: "DELETE FROM \(Self.publishedTable) WHERE version > ?", arguments: [number]) }
+        try lineage.forget(after: number)
+        if try db.hasTable(PublishedChanges.table) { try db.execute(sql: "DELETE FROM \(PublishedChanges.table) WHERE version > ?", arguments: [number]) }
         try setMailboxLook(nil)
         if try hasMailbox() { try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number]) }
     }

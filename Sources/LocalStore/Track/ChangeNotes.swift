@@ -33,4 +33,15 @@ extension LocalTransaction {
     package func setComplete(_ schema: DatasetSchema) throws {
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE dataset = ?", arguments: [schema.name])
     }
+
+    /// Whether a tracked edit has another instant than the applied version says of its entity, so that the tail alone is news.
+    package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        return try Bool.fetchOne(
+            db, sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
+                    WHERE c.dataset = ?1 AND c.state < 2 AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                """, arguments: [id]) ?? false
+    }
 }

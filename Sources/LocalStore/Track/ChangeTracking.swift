@@ -48,7 +48,7 @@ extension LocalTransaction {
             try db.execute(sql: "ALTER TABLE snapsync_tracking ADD COLUMN limited INTEGER NOT NULL DEFAULT 1")
             for schema in schemas { try limitKnownInstants(of: schema) }
         }
-        try createSetAsideTable()
+        try setAside.createTable()
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = []
@@ -82,7 +82,7 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in Self.trackingTables + [Self.setAsideTable] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in Self.trackingTables + [SetAsideTable.table] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
         try removeMailbox()
     }
 

@@ -1,46 +1,50 @@
 import GRDB
 package import SnapshotModel
 
-// Edits that were not published when a database was detached. They wait in `snapsync_detached` for the next `init` of the same database with
-// the same zone, and are marked there until the first import after it, so that they are merged by last write wins.
-extension LocalTransaction {
-    private static let detachedTable = "snapsync_detached"
+/// The edits that were not published when a database was detached: the table `snapsync_detached`.
+///
+/// They wait there for the next `init` of the same database with the same zone. The first import after it merges them by last write wins and
+/// then forgets them.
+package struct DetachedChanges: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let table = "snapsync_detached"
 
     /// Keeps the tracked changes, before the tables that hold them go.
     ///
     /// Without a version in common with the zone nothing is kept: all rows are the database's own, and the next `init` treats them as that.
     ///
     /// - Returns: how many changes are kept.
-    package func keepDetachedChanges(of settings: SyncSettings) throws -> Int {
-        guard try hasTrackingTables() else { return 0 }
-        try foldNotes(of: settings.datasets)
-        let hasVersion = try applied() != nil
-        guard try hasVersion || db.hasTable(Self.detachedTable) else { return 0 }
-        let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : trackedChanges(of: $1).count) }
-        if hasVersion { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.detachedTable)") }
+    package func keep(of settings: SyncSettings) throws -> Int {
+        guard try transaction.hasTrackingTables() else { return 0 }
+        try transaction.foldNotes(of: settings.datasets)
+        let hasVersion = try transaction.applied() != nil
+        guard try hasVersion || db.hasTable(Self.table) else { return 0 }
+        let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : transaction.trackedChanges(of: $1).count) }
+        if hasVersion { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.table)") }
         guard count > 0 else { return 0 }
         try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.detachedTable)(
+            CREATE TABLE IF NOT EXISTS \(Self.table)(
                 cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
         for schema in settings.datasets {
             guard let id = try trackingID(schema) else { continue }
             // Before the first import only those that were kept the last time have anything to do with a version.
-            let those = hasVersion ? "" : "AND EXISTS (SELECT 1 FROM \(Self.detachedTable) d WHERE d.dataset = ?3 AND d.key = c.key)"
+            let those = hasVersion ? "" : "AND EXISTS (SELECT 1 FROM \(Self.table) d WHERE d.dataset = ?3 AND d.key = c.key)"
             try db.execute(
-                sql: "INSERT OR REPLACE INTO \(Self.detachedTable) SELECT ?1, ?2, ?3, key, at, base FROM snapsync_changes c WHERE dataset = ?4 \(those)",
+                sql: "INSERT OR REPLACE INTO \(Self.table) SELECT ?1, ?2, ?3, key, at, base FROM snapsync_changes c WHERE dataset = ?4 \(those)",
                 arguments: [settings.cloudUUID, settings.zone, schema.name, id])
         }
-        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.detachedTable)") ?? 0
+        return try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.table)") ?? 0
     }
 
     /// Tracks kept changes again, if they belong to the zone of the settings; drops them where the database's rows are to be replaced.
     ///
     /// - Returns: how many changes are tracked again.
-    package func takeDetachedChanges(for settings: SyncSettings) throws -> Int {
-        guard try db.hasTable(Self.detachedTable) else { return 0 }
+    package func restore(for settings: SyncSettings) throws -> Int {
+        guard try db.hasTable(Self.table) else { return 0 }
         guard !settings.replacesOwnRows else {
-            try db.execute(sql: "DROP TABLE \(Self.detachedTable)")
+            try db.execute(sql: "DROP TABLE \(Self.table)")
             return 0
         }
         var count = 0
@@ -53,7 +57,7 @@ extension LocalTransaction {
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
                     SELECT ?1, key, at, 0, coalesce(
                         (SELECT CASE WHEN \(stamp) IS d.at OR d.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = d.key), 2), base
-                    FROM \(Self.detachedTable) d WHERE cloud = ?2 AND zone = ?3 AND dataset = ?4
+                    FROM \(Self.table) d WHERE cloud = ?2 AND zone = ?3 AND dataset = ?4
                     """, arguments: [id, settings.cloudUUID, settings.zone, schema.name])
             count += db.changesCount
         }
@@ -61,20 +65,20 @@ extension LocalTransaction {
     }
 
     /// Whether changes of a dataset were kept by `detach` and no version has been imported since.
-    package func hasDetachedChanges(of schema: DatasetSchema) throws -> Bool {
-        guard try db.hasTable(Self.detachedTable) else { return false }
-        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(Self.detachedTable) WHERE dataset = ?)").bind(.text(schema.name)).integer() == 1
+    package func hasAny(of schema: DatasetSchema) throws -> Bool {
+        guard try db.hasTable(Self.table) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(Self.table) WHERE dataset = ?)").bind(.text(schema.name)).integer() == 1
     }
 
     /// Whether a change of an entity was kept by `detach`.
-    package func isDetachedChange(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(Self.detachedTable) WHERE dataset = ? AND key = ?)").bind(.text(schema.name), .key(key)).integer() == 1
+    package func contains(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
+        try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(Self.table) WHERE dataset = ? AND key = ?)").bind(.text(schema.name), .key(key)).integer() == 1
     }
 
     /// Forgets which changes `detach` kept: a version has been merged with them.
-    package func forgetDetachedChanges(of schema: DatasetSchema) throws {
-        guard try db.hasTable(Self.detachedTable) else { return }
-        try KeyedStatement(db, "DELETE FROM \(Self.detachedTable) WHERE dataset = ?").bind(.text(schema.name)).run()
-        if try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.detachedTable)") == 0 { try db.execute(sql: "DROP TABLE \(Self.detachedTable)") }
+    package func forget(of schema: DatasetSchema) throws {
+        guard try db.hasTable(Self.table) else { return }
+        try KeyedStatement(db, "DELETE FROM \(Self.table) WHERE dataset = ?").bind(.text(schema.name)).run()
+        if try Int.fetchOne(db, sql: "SELECT count(*) FROM \(Self.table)") == 0 { try db.execute(sql: "DROP TABLE \(Self.table)") }
     }
 }

@@ -162,7 +162,7 @@ private struct FutureChanges {
         seen = Self.seen(schema, hasMailbox: hasMailbox)
         // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given.
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"
-        if try transaction.hasSetAside() {
+        if try transaction.setAside.hasReturnable() {
             values["name"] = schema.name
             condition += " AND NOT (c.state = 2 AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
         }

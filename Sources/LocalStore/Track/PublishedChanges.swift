@@ -2,15 +2,20 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-// What this device published and nobody has built on yet: should its commit turn out to have lost its number to another
-// device's, these changes are tracked again, with the instants that they had.
-extension LocalTransaction {
+/// What this device published and no other device has built on yet: the table `snapsync_published`.
+///
+/// If the commit turns out to have lost its number to another device's commit, these changes are tracked again, with the instants that they had.
+package struct PublishedChanges: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let table = "snapsync_published"
+
     /// Keeps the tracked changes up to `sequence`, which version `version` is about to settle.
     ///
     /// Call before ``settleChanges(of:upTo:)``, in its transaction. Memory on disk: a key and three numbers for each.
-    package func keepPublished(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
+    package func keep(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        try makePublishedTable()
+        try createTable()
         try db.execute(
             sql: """
                 INSERT OR REPLACE INTO snapsync_published(dataset, key, at, state, version, clock, base)
@@ -24,13 +29,13 @@ extension LocalTransaction {
     /// state of an entity is. What was changed since is tracked anyway and stays as it is.
     ///
     /// - Returns: how many changes are tracked again.
-    package func trackPublishedAgain(of schemas: [DatasetSchema], after version: Int) throws -> Int {
-        guard try db.hasTable(Self.publishedTable) else { return 0 }
+    package func trackAgain(of schemas: [DatasetSchema], after version: Int) throws -> Int {
+        guard try db.hasTable(Self.table) else { return 0 }
         var count = 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-            try makePublishedTable()
+            try createTable()
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
@@ -47,37 +52,24 @@ extension LocalTransaction {
 
     /// Forgets what need not be kept: changes of versions before `version`, which another device has built on, and what was
     /// published before `instant`.
-    package func forgetPublished(before version: Int?, orAt instant: Instant) throws {
-        guard try db.hasTable(Self.publishedTable) else { return }
+    package func forget(before version: Int?, orAt instant: Instant) throws {
+        guard try db.hasTable(Self.table) else { return }
         try db.execute(sql: "DELETE FROM snapsync_published WHERE version < ? OR clock < ?", arguments: [version ?? 0, instant.microseconds])
     }
 
-    /// Whether a tracked edit has another instant than the applied version says of its entity, so that the tail alone is news.
-    package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema) else { return false }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        return try Bool.fetchOne(
-            db, sql: """
-                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
-                    WHERE c.dataset = ?1 AND c.state < 2 AND c.at IS NOT \(Self.instant(of: schema)))
-                """, arguments: [id]) ?? false
-    }
-
     /// The instant that the applied version gives the entity of row `t`, in SQL; `?1` is the dataset's number.
-    private static func instant(of schema: DatasetSchema) -> String {
+    static func instant(of schema: DatasetSchema) -> String {
         let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
         return "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = t.\(schema.key.column.sqlIdentifier)), \(stamp))"
     }
 
-    private func makePublishedTable() throws {
+    private func createTable() throws {
         try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.publishedTable)(
+            CREATE TABLE IF NOT EXISTS \(Self.table)(
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
                 base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
         // An earlier snapsync had one column less.
-        if try !db.hasColumn("base", in: Self.publishedTable) { try db.execute(sql: "ALTER TABLE \(Self.publishedTable) ADD COLUMN base INTEGER") }
+        if try !db.hasColumn("base", in: Self.table) { try db.execute(sql: "ALTER TABLE \(Self.table) ADD COLUMN base INTEGER") }
     }
-
-    static let publishedTable = "snapsync_published"
 }

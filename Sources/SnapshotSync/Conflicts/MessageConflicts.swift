@@ -83,7 +83,7 @@ final class MessageConflicts {
     }
 
     private func record(_ conflict: Conflict) throws {
-        if try transaction.recordConflict(conflict, at: now) != nil { count += 1 }
+        if try transaction.conflictJournal.record(conflict, at: now) != nil { count += 1 }
     }
 }
 

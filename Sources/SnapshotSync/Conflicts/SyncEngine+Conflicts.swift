@@ -37,11 +37,11 @@ extension SyncEngine {
         try SyncError.at(.read) {
             try database.read { transaction in
                 let datasets = try transaction.settings().datasets
-                let entries = try transaction.conflicts(in: all ? nil : .open)
+                let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
                 return ConflictsReport(
                     database: database.path,
                     conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
-                    open: try transaction.openConflictCount(), removed: try transaction.removedConflictCount())
+                    open: try transaction.conflictJournal.openCount(), removed: try transaction.conflictJournal.removedCount())
             }
         }
     }
@@ -74,7 +74,7 @@ extension SyncEngine {
                     }
                     let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
                     let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
-                    _ = try transaction.setConflict(id, to: .taken)
+                    _ = try transaction.conflictJournal.set(id, to: .taken)
                     return ConflictTakeReport(
                         id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key, isDeletion: entry.conflict.loser.entity == nil)
                 }
@@ -88,16 +88,16 @@ extension SyncEngine {
             try SyncError.at(.apply) {
                 try database.write { transaction in
                     _ = try transaction.settings()
-                    guard let id else { return ConflictClearReport(cleared: try transaction.clearConflicts()) }
+                    guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
                     guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
-                    return ConflictClearReport(cleared: try transaction.setConflict(id, to: .cleared) ? 1 : 0)
+                    return ConflictClearReport(cleared: try transaction.conflictJournal.set(id, to: .cleared) ? 1 : 0)
                 }
             }
         }
     }
 
     private func entry(_ id: Int64, in transaction: LocalTransaction) throws -> ConflictEntry {
-        guard let entry = try transaction.conflict(id) else {
+        guard let entry = try transaction.conflictJournal.entry(id) else {
             throw SyncError(.nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal", hint: "snapsync conflicts --all lists them")
         }
         return entry

@@ -28,7 +28,7 @@ struct FirstImport {
             }
             rules[schema.name] = MergeRule(
                 cloudWins: schema.merge == .replace, prefersFuller: schema.merge == .single, keepsCopy: true,
-                hasDetachedChanges: try transaction.hasDetachedChanges(of: schema))
+                hasDetachedChanges: try transaction.detachedChanges.hasAny(of: schema))
         }
         self.rules = rules
     }

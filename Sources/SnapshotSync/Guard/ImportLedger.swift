@@ -49,7 +49,7 @@ final class ImportLedger {
     @discardableResult
     func keep(_ row: DisplacedRow, in transaction: LocalTransaction) throws -> Bool {
         guard let text = try EntityDocument.make(row.schema, row.give) else { return false }
-        try transaction.addSetAside(
+        try transaction.setAside.add(
             SetAsideEntity(key: row.key, entity: text, reason: row.reason, instant: row.instant, displacedAt: row.displacedAt), of: row.schema)
         return true
     }
@@ -86,7 +86,7 @@ final class ImportLedger {
         let isNews = !withdraw(one.key, schema)
         // A version's row that this import took out and put in again in a later state lost nothing; a change made here did.
         guard entity != one.entity, isNews || one.displacedAt == nil else { return }
-        try transaction.recordConflict(
+        try transaction.conflictJournal.record(
             Conflict(
                 dataset: schema.name, key: one.key, reason: entity == nil ? .laterDeletion : .laterEdit,
                 loser: ConflictSide(entity: one.entity, instant: one.instant, device: nil), winner: ConflictSide(entity: entity, instant: instant, device: nil)),
@@ -119,7 +119,7 @@ final class ImportLedger {
 
     /// Writes an edit that loses to the conflict journal.
     func recordConflict(_ conflict: Conflict, in transaction: LocalTransaction) throws {
-        if try transaction.recordConflict(conflict, at: now) != nil { conflicts += 1 }
+        if try transaction.conflictJournal.record(conflict, at: now) != nil { conflicts += 1 }
     }
 
     /// Notes something that deserves attention about an entity.

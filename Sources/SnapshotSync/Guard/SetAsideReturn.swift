@@ -41,20 +41,20 @@ struct SetAsideReturn {
     ///
     /// - Returns: whether any row came or went.
     func run() throws -> Bool {
-        guard try transaction.hasSetAside() else { return false }
+        guard try transaction.setAside.hasReturnable() else { return false }
         var hasChanged = false, again = true
         while again {
             again = false
             // Made before the first attempt: what is made within one goes with it.
             for schema in datasets { _ = try rows(of: schema) }
-            for (schema, one) in try waiting() where try transaction.setAsideEntity(one.key, of: schema) == one {
+            for (schema, one) in try waiting() where try transaction.setAside.entity(one.key, of: schema) == one {
                 if try settle(one, schema) { again = true }
             }
             hasChanged = hasChanged || again
         }
         for schema in datasets {
-            for one in try transaction.setAsideEntities(of: schema) where one.reason == .parentNeeded {
-                if try transaction.hasRow(one.key, of: schema) || !transaction.hasWaitingChildren(of: schema, among: datasets) { try transaction.dropSetAside(one.key, of: schema) }
+            for one in try transaction.setAside.entities(of: schema) where one.reason == .parentNeeded {
+                if try transaction.hasRow(one.key, of: schema) || !transaction.setAside.hasWaitingChildren(of: schema, among: datasets) { try transaction.setAside.remove(one.key, of: schema) }
             }
         }
         for rows in stashes.rows.values { try rows.drop() }
@@ -74,14 +74,14 @@ struct SetAsideReturn {
     /// What may return by itself, the highest rank first.
     private func waiting() throws -> [(schema: DatasetSchema, one: SetAsideEntity)] {
         try datasets.flatMap { schema in
-            try transaction.setAsideEntities(of: schema).filter { $0.reason == .valueTaken || $0.reason == .parentMissing }.map { (schema, $0) }
+            try transaction.setAside.entities(of: schema).filter { $0.reason == .valueTaken || $0.reason == .parentMissing }.map { (schema, $0) }
         }.sorted { $0.one.rank > $1.one.rank }
     }
 
     /// Lets one entity return if it can, or drops it if it was overtaken. Returns whether any row came or went.
     private func settle(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Bool {
         if case .overtaken(let entity, let instant) = try standing(one, schema) {
-            try transaction.dropSetAside(one.key, of: schema)
+            try transaction.setAside.remove(one.key, of: schema)
             try ledger.overtake(one, schema, by: entity, at: instant, in: transaction)
             return false
         }
@@ -129,10 +129,10 @@ struct SetAsideReturn {
         } else {
             try transaction.forgetChange(of: one.key, in: schema)
         }
-        try transaction.dropSetAside(one.key, of: schema)
+        try transaction.setAside.remove(one.key, of: schema)
         group.returned.append((schema, one.key))
-        for (schema, key) in try transaction.setAsideParents(of: one.key, in: schema, among: datasets) {
-            guard let parent = try transaction.setAsideEntity(key, of: schema) else { continue }
+        for (schema, key) in try transaction.setAside.parents(of: one.key, in: schema, among: datasets) {
+            guard let parent = try transaction.setAside.entity(key, of: schema) else { continue }
             // Another one may have been what was missing.
             guard try group.returned.contains(where: { try transaction.isDangling($0.key, of: $0.schema, among: datasets) }) else { break }
             guard parent.reason != .tooOld, try put(parent, schema, group) else { return false }
@@ -176,9 +176,9 @@ extension SetAsideReturn {
     /// Writes what was set aside, and edits that lost and that nobody has looked at, into files beside the database: the tables that hold
     /// them are about to go.
     static func keepCopies(of datasets: [DatasetSchema], in transaction: LocalTransaction, database: String, now: Instant) throws {
-        let conflicts = Dictionary(grouping: try transaction.conflicts(in: .open).map(\.conflict), by: \.dataset)
+        let conflicts = Dictionary(grouping: try transaction.conflictJournal.entries(in: .open).map(\.conflict), by: \.dataset)
         for schema in datasets {
-            var entities = try transaction.setAsideEntities(of: schema).map { (key: $0.key, text: $0.entity) }
+            var entities = try transaction.setAside.entities(of: schema).map { (key: $0.key, text: $0.entity) }
             // A deletion that lost leaves nothing to keep. Sorting is stable: of one key, the edit that lost first comes first.
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
             var copies: [KeptCopy] = []
@@ -195,7 +195,7 @@ extension SetAsideReturn {
 extension Device {
     /// Lets entities come back at a publisher, where no import does it. Returns what there is to say.
     func returnSetAside() throws -> [String] {
-        guard try database.read({ try $0.hasSetAside() }) else { return [] }
+        guard try database.read({ try $0.setAside.hasReturnable() }) else { return [] }
         do {
             return try database.withoutRollbacks {
                 let ledger = ImportLedger(database: database.path, settings: settings, now: now())

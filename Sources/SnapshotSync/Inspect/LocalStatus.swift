@@ -46,7 +46,7 @@ struct LocalStatus: Sendable {
                 settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(),
                 (try transaction.lastSuccess(), try transaction.unsentSince(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
                 try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint(),
-                try transaction.lastRetention(), try transaction.openConflictCount()
+                try transaction.lastRetention(), try transaction.conflictJournal.openCount()
             )
         }
         // A run with nothing to do leaves its note beside the database.

@@ -150,7 +150,7 @@ struct BlockMerge {
 
     /// Whether the version wins whatever the instants say. An edit that waited for `init` since `detach` was made on a version of this zone.
     private func cloudWins(over change: TrackedChange) throws -> Bool {
-        try rule.cloudWins && !(rule.hasDetachedChanges && transaction.isDetachedChange(change.key, of: schema))
+        try rule.cloudWins && !(rule.hasDetachedChanges && transaction.detachedChanges.contains(change.key, of: schema))
     }
 
     /// Whether a row and the version's entity differ in a column that the version knows.

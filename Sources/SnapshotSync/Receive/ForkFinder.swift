@@ -33,7 +33,7 @@ struct ForkFinder: Sendable {
 
     /// The newest version that was here and that the zone goes on from; nil if there is none.
     private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
-        let lineage = try SyncError.at(.read) { try device.database.read { try $0.lineage() } }
+        let lineage = try SyncError.at(.read) { try device.database.read { try $0.lineage.versions() } }
         for version in lineage where version.number < applied.number {
             do {
                 return (version, try await device.cloud.changes(since: version.token, in: device.zone))

@@ -46,7 +46,7 @@ struct MergingImport {
         // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
         for one in incoming where one.snapshot == nil { for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) } }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
-        for one in incoming { try transaction.forgetDetachedChanges(of: one.schema) }
+        for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
         try RowSettlement(
             datasets: device.settings.datasets, transaction: transaction, ledger: ledger, publishes: device.settings.role.publishes, isImport: true
         ).run()

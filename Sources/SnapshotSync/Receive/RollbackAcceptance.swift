@@ -82,7 +82,7 @@ struct RollbackAcceptance: Sendable {
     /// The newest version that was here and that the zone still has; 0 if there is none.
     private func lastInCommon() async throws -> Int {
         let kept = Set(try await SyncError.at(.fetch) { try await device.cloud.history(in: device.zone) }.map(\.token))
-        return try SyncError.at(.read) { try device.database.read { try $0.lineage() } }.first { kept.contains($0.token) }?.number ?? 0
+        return try SyncError.at(.read) { try device.database.read { try $0.lineage.versions() } }.first { kept.contains($0.token) }?.number ?? 0
     }
 
     private func isHealable() async throws -> Bool {

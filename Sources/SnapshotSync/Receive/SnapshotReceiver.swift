@@ -269,10 +269,10 @@ struct SnapshotReceiver: Sendable {
     /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
     private func trackAgain(after news: ZoneNews, in transaction: LocalTransaction) throws {
         if let fork = news.fork {
-            _ = try transaction.trackPublishedAgain(of: device.settings.datasets, after: fork.number)
-            try transaction.forgetLineage(after: fork.number)
+            _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+            try transaction.lineage.forget(after: fork.number)
         } else {
-            try transaction.forgetPublished(
+            try transaction.publishedChanges.forget(
                 before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -ZoneNews.retention))
         }
     }

@@ -103,7 +103,7 @@ extension LocalTransaction {
 
     /// Makes tracked changes part of the version that has them, and keeps them for the case of a fork.
     func settle(_ schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
-        try keepPublished(of: schema, upTo: sequence, version: version, at: clock)
+        try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
         try settleChanges(of: schema, upTo: sequence)
     }
 }

@@ -124,7 +124,7 @@ enum SyncSetup {
                 try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
             } catch {
                 // Where no zone was made, the database is left as it was.
-                if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.endBeginning() })) != nil { hasBegun = false }
+                if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
                 throw error
             }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
@@ -137,7 +137,7 @@ enum SyncSetup {
             var taken = 0
             let journalMode = try SyncError.at(.open) {
                 try database.write {
-                    try $0.endBeginning()
+                    try $0.zoneBeginning.clear()
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
                     if request.isReplicated { try $0.setReplicated() }
@@ -146,7 +146,7 @@ enum SyncSetup {
                     try $0.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
-                    taken = try $0.takeDetachedChanges(for: settings)
+                    taken = try $0.detachedChanges.restore(for: settings)
                 }
                 return try database.journalMode()
             }
@@ -188,7 +188,7 @@ enum SyncSetup {
             try SyncError.at(.open) {
                 try database.write {
                     try $0.detach()
-                    if let beginning { try $0.begin(beginning) }
+                    if let beginning { try $0.zoneBeginning.record(beginning) }
                 }
             }
             throw error
@@ -269,10 +269,10 @@ enum SyncSetup {
         guard request.role.publishes else { return false }
         if try await isThere(zone, in: cloud) {
             // With a version in it, it is to be imported first, whoever made it.
-            guard try database.read({ try $0.hasBegun(beginning) }) else { return false }
+            guard try database.read({ try $0.zoneBeginning.contains(beginning) }) else { return false }
             return try await cloud.records(in: zone).token == nil
         }
-        try database.write { try $0.begin(beginning) }
+        try database.write { try $0.zoneBeginning.record(beginning) }
         return true
     }
 

@@ -21,57 +21,57 @@ import Testing
 
     @Test func anEntryIsReadAsItWasRecorded() throws {
         let one = conflict("nul\0inside", winner: nil)
-        let id = try #require(try database.write { try $0.recordConflict(one, at: now) })
-        let found = try #require(try database.read { try $0.conflict(id) })
+        let id = try #require(try database.write { try $0.conflictJournal.record(one, at: now) })
+        let found = try #require(try database.read { try $0.conflictJournal.entry(id) })
         #expect(found.conflict == one)
         #expect(found.recordedAt == now)
         #expect(found.state == .open)
-        #expect(try database.read { try $0.openConflictCount() } == 1)
+        #expect(try database.read { try $0.conflictJournal.openCount() } == 1)
     }
 
     @Test func equalSidesAreNoConflict() throws {
-        #expect(try database.write { try $0.recordConflict(conflict("a", loser: nil, winner: nil), at: now) } == nil)
-        #expect(try database.write { try $0.recordConflict(conflict("a", loser: "{}", winner: "{}"), at: now) } == nil)
-        #expect(try database.read { try $0.conflicts() }.isEmpty)
+        #expect(try database.write { try $0.conflictJournal.record(conflict("a", loser: nil, winner: nil), at: now) } == nil)
+        #expect(try database.write { try $0.conflictJournal.record(conflict("a", loser: "{}", winner: "{}"), at: now) } == nil)
+        #expect(try database.read { try $0.conflictJournal.entries() }.isEmpty)
     }
 
     @Test func anEntryOfATransactionThatFailsIsGone() throws {
         struct Stop: Error {}
         #expect(throws: (any Error).self) {
             try database.write { transaction in
-                try transaction.recordConflict(conflict("a"), at: now)
+                try transaction.conflictJournal.record(conflict("a"), at: now)
                 throw Stop()
             }
         }
-        #expect(try database.read { try $0.openConflictCount() } == 0)
+        #expect(try database.read { try $0.conflictJournal.openCount() } == 0)
     }
 
     @Test func whatTheUserDidIsKept() throws {
-        let ids = try database.write { transaction in try ["a", "b", "c"].compactMap { try transaction.recordConflict(conflict($0), at: now) } }
+        let ids = try database.write { transaction in try ["a", "b", "c"].compactMap { try transaction.conflictJournal.record(conflict($0), at: now) } }
         try #require(ids == [1, 2, 3])
-        #expect(try database.write { try $0.setConflict(ids[0], to: .taken) })
-        #expect(try database.write { try $0.setConflict(99, to: .taken) } == false)
-        #expect(try database.read { try $0.openConflictCount(after: ids[1]) } == 1)
-        #expect(try database.write { try $0.clearConflicts() } == 2)
-        #expect(try database.read { try $0.conflicts().map(\.state) } == [.taken, .cleared, .cleared])
-        #expect(try database.read { try $0.openConflictCount() } == 0)
+        #expect(try database.write { try $0.conflictJournal.set(ids[0], to: .taken) })
+        #expect(try database.write { try $0.conflictJournal.set(99, to: .taken) } == false)
+        #expect(try database.read { try $0.conflictJournal.openCount(after: ids[1]) } == 1)
+        #expect(try database.write { try $0.conflictJournal.clear() } == 2)
+        #expect(try database.read { try $0.conflictJournal.entries().map(\.state) } == [.taken, .cleared, .cleared])
+        #expect(try database.read { try $0.conflictJournal.openCount() } == 0)
     }
 
     @Test func oldEntriesGoAndTheirIdsAreNotGivenAgain() throws {
-        try database.write { transaction in for key in ["a", "b"] { try transaction.recordConflict(conflict(key), at: now) } }
-        let later = now.advanced(byMicroseconds: LocalTransaction.conflictRetention + 1)
-        let id = try database.write { try $0.recordConflict(conflict("c"), at: later) }
+        try database.write { transaction in for key in ["a", "b"] { try transaction.conflictJournal.record(conflict(key), at: now) } }
+        let later = now.advanced(byMicroseconds: ConflictJournal.retention + 1)
+        let id = try database.write { try $0.conflictJournal.record(conflict("c"), at: later) }
         #expect(id == 3)
-        #expect(try database.read { try $0.conflicts().map(\.conflict.key) } == [EntityKey("c")])
-        #expect(try database.read { try $0.removedConflictCount() } == 2)
+        #expect(try database.read { try $0.conflictJournal.entries().map(\.conflict.key) } == [EntityKey("c")])
+        #expect(try database.read { try $0.conflictJournal.removedCount() } == 2)
     }
 
     @Test func theOldestGoWhereTheJournalIsFull() throws {
         let large = "{\"id\":\"a\",\"text\":\"" + String(repeating: "x", count: 1_048_576) + "\"}"
-        try database.write { transaction in for number in 0..<40 { try transaction.recordConflict(conflict("\(number)", loser: large), at: now) } }
-        let entries = try database.read { try $0.conflicts() }
+        try database.write { transaction in for number in 0..<40 { try transaction.conflictJournal.record(conflict("\(number)", loser: large), at: now) } }
+        let entries = try database.read { try $0.conflictJournal.entries() }
         #expect(entries.last?.conflict.key == EntityKey("39"))
         #expect((10...16).contains(entries.count))
-        #expect(try database.read { try $0.removedConflictCount() } == 40 - entries.count)
+        #expect(try database.read { try $0.conflictJournal.removedCount() } == 40 - entries.count)
     }
 }

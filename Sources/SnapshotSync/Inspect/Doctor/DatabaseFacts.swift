@@ -47,7 +47,7 @@ struct DatabaseFacts: Sendable {
         datasets = settings.datasets.map { schema in
             Dataset(
                 schema: schema, shape: look { try database.read { try $0.checkTable(of: schema) } }, isTracking: look { try database.read { try $0.isTracking([schema]) } },
-                setAside: look { try database.read { Dictionary(grouping: try $0.setAsideEntities(of: schema), by: \.reason.name).mapValues(\.count) } },
+                setAside: look { try database.read { Dictionary(grouping: try $0.setAside.entities(of: schema), by: \.reason.name).mapValues(\.count) } },
                 unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
                 applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },
                 unwritable: (try? survey.get())?.unwritable[schema.name])

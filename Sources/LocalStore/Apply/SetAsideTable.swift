@@ -1,0 +1,69 @@
+import GRDB
+package import SnapshotModel
+import StrictText
+
+/// The entities that were taken out of their tables and kept: the table `snapsync_set_aside`.
+package struct SetAsideTable: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let table = "snapsync_set_aside"
+
+    /// Makes the table of what was set aside where it is missing: in databases that an earlier snapsync has set up.
+    func createTable() throws {
+        try db.execute(sql: """
+            CREATE TABLE IF NOT EXISTS snapsync_set_aside(
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    }
+
+    /// Whether anything is set aside that can come back by itself, of any dataset.
+    package func hasReturnable() throws -> Bool {
+        guard try db.hasTable(Self.table) else { return false }
+        return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_set_aside WHERE reason <> 'tooOld')").bind().integer() == 1
+    }
+
+    /// The entities of a dataset that were set aside, in key order.
+    package func entities(of schema: DatasetSchema) throws -> [SetAsideEntity] { try entities(of: schema, nil) }
+
+    /// The entity of a key that was set aside; nil if there is none.
+    package func entity(_ key: EntityKey, of schema: DatasetSchema) throws -> SetAsideEntity? { try entities(of: schema, key).first }
+
+    /// Whether the entity of a key is set aside and comes back by itself when it can.
+    func isReturnable(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
+        try entity(key, of: schema).map { $0.reason != .tooOld } ?? false
+    }
+
+    private func entities(of schema: DatasetSchema, _ key: EntityKey?) throws -> [SetAsideEntity] {
+        guard try db.hasTable(Self.table) else { return [] }
+        let rows = try KeyedStatement(db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? \(key == nil ? "" : "AND key = ?") ORDER BY key")
+        if let key { try rows.bind(.text(schema.name), .key(key)) } else { try rows.bind(.text(schema.name)) }
+        defer { rows.end() }
+        var found: [SetAsideEntity] = []
+        while try rows.step() {
+            guard let key = rows.key(0), let entity = rows.text(1), let reason = rows.text(2) else { continue }
+            found.append(
+                SetAsideEntity(
+                    key: key, entity: String(decoding: entity, as: UTF8.self), reason: SetAsideReason(name: String(decoding: reason, as: UTF8.self)),
+                    instant: rows.instant(3), displacedAt: rows.isNull(4) ? nil : rows.instant(4)))
+        }
+        return found
+    }
+
+    /// Keeps an entity that is taken out of its table; of two with one key the later.
+    package func add(_ one: SetAsideEntity, of schema: DatasetSchema) throws {
+        try createTable()
+        try KeyedStatement(db, """
+            INSERT INTO snapsync_set_aside(dataset, key, entity, reason, at, displacedAt) VALUES(?, ?, ?, ?, ?, ?)
+            ON CONFLICT(dataset, key) DO UPDATE SET entity = excluded.entity, reason = excluded.reason, at = excluded.at, displacedAt = excluded.displacedAt
+            WHERE excluded.at >= at
+            """).bind(
+                .text(schema.name), .key(one.key), .text(one.entity), .text(one.reason.name), .instant(one.instant), one.displacedAt.map { .instant($0) } ?? .null
+            ).run()
+    }
+
+    /// Forgets an entity that was set aside: it is back, or something later took its place.
+    package func remove(_ key: EntityKey, of schema: DatasetSchema) throws {
+        try KeyedStatement(db, "DELETE FROM snapsync_set_aside WHERE dataset = ? AND key = ?").bind(.text(schema.name), .key(key)).run()
+    }
+}

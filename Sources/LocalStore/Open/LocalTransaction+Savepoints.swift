@@ -1,0 +1,32 @@
+import GRDB
+
+extension LocalTransaction {
+    /// Runs `body`; if it returns false or a constraint refuses what it does, nothing of it is kept. Returns whether it was kept.
+    package func attempting(_ body: () throws -> Bool) throws -> Bool {
+        var isKept = false
+        do {
+            try db.inSavepoint {
+                isKept = try body()
+                return isKept ? .commit : .rollback
+            }
+        } catch let error as LocalStoreError where error.code == .badRow {
+            return false
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
+            return false
+        }
+        return isKept
+    }
+
+    /// Runs `body`; if it throws, what it changed is undone and the transaction goes on.
+    package func undoingOnError<T>(_ body: () throws -> T) throws -> T {
+        var result: T?
+        try LocalStoreError.translating(at: path) {
+            try db.inSavepoint {
+                result = try body()
+                return .commit
+            }
+        }
+        guard let result else { throw LocalStoreError(.inputOutput, at: path, "the savepoint did not run") }
+        return result
+    }
+}

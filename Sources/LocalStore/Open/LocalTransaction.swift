@@ -1,0 +1,56 @@
+import GRDB
+import SnapshotModel
+
+/// The database as one transaction sees it. Valid only inside the closure that it was lent to.
+///
+/// Each property is one concern: a table of the toolkit, or one side of the user's tables.
+///
+///     try transaction.conflictJournal.record(conflict, at: now)
+///
+/// Source: docs/local-tables.md for every table of the toolkit.
+package final class LocalTransaction {
+    let db: Database
+    let path: String
+    /// The numbers of the tracked datasets, as far as they were looked up.
+    var trackingIDs: [String: Int64] = [:]
+    /// The foreign keys of all tables, once they were looked up.
+    var knownForeignKeys: [ForeignKey]?
+    /// How many bytes the conflict journal holds, once an entry was recorded.
+    var conflictBytes: Int64?
+    let silenced: SilencedTables
+    /// What an application's triggers did not do in this transaction, a sentence each.
+    package internal(set) var triggerNotices: [String] = []
+
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables()) {
+        self.db = db
+        self.path = path
+        self.silenced = silenced
+    }
+
+    /// The edits that lost to edits of other devices.
+    package var conflictJournal: ConflictJournal { ConflictJournal(transaction: self) }
+    /// The entities that were taken out of their tables and wait to return.
+    package var setAside: SetAsideTable { SetAsideTable(transaction: self) }
+    /// The changes that `detach` kept for the next `init`.
+    package var detachedChanges: DetachedChanges { DetachedChanges(transaction: self) }
+    /// What this device published and no other device has built on yet.
+    package var publishedChanges: PublishedChanges { PublishedChanges(transaction: self) }
+    /// The versions that were in this database, one after another.
+    package var lineage: LineageTable { LineageTable(transaction: self) }
+    /// The zone that `init` is about to create.
+    package var zoneBeginning: ZoneBeginningTable { ZoneBeginningTable(transaction: self) }
+}
+
+/// One concern of a transaction: the functions for one table, or for a few that belong together.
+protocol TransactionPart {
+    var transaction: LocalTransaction { get }
+}
+
+extension TransactionPart {
+    var db: Database { transaction.db }
+    /// The path of the database's file, for errors.
+    var path: String { transaction.path }
+
+    /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
+    func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.trackingID(schema) }
+}
