@@ -12,7 +12,7 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "SnapshotSync",
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
@@ -61,22 +61,29 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
-        // Zones, records, assets, change tokens; knows no snapshots.
+        // Zones, records, queries, subscriptions, limits, errors, and the protocols of a backend; knows no snapshots and no files.
         .target(
             name: "CloudStore",
-            dependencies: [
-                "StrictText", "CLinux",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["StrictText", .product(name: "Crypto", package: "swift-crypto")],
+            swiftSettings: house),
+        // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
+        .target(name: "CommitLog", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
+        // The system calls that LocalStore and DirectoryCloud need; imports the C library, so that other modules need not.
+        .target(
+            name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))], swiftSettings: house),
+        // A cloud that is a shared directory: files, fsync, links, file system events.
+        .target(
+            name: "DirectoryCloud",
+            dependencies: ["CloudStore", "CommitLog", "Platform", "StrictText", .target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
             swiftSettings: house),
         // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
-        .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
+        .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
         // The engine: the only room that sees both sides.
         .target(
             name: "SnapshotSync",
             dependencies: [
-                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -96,7 +103,7 @@ let package = Package(
         // What `make bench` drives a cloud directory with; no product.
         .executableTarget(
             name: "cloudbench",
-            dependencies: ["CloudStore", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: ["CloudStore", "DirectoryCloud", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Benchmarks/cloudbench", swiftSettings: house),
 
         .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
@@ -109,15 +116,15 @@ let package = Package(
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
-            name: "CloudStoreTests", dependencies: ["CloudStore", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+            name: "CloudStoreTests", dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "StrictText", "TestSupport",
+                "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
     ]
 )

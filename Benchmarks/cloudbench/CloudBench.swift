@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudStore
+import DirectoryCloud
 import Foundation
 
 /// Drives a `DirectoryCloud` for `Benchmarks/cloud_bench.py`, which measures it beside SQLite. Not part of any product.

@@ -1,4 +1,5 @@
 package import CloudStore
+import DirectoryCloud
 package import LocalStore
 public import Logging
 import SnapshotFormat

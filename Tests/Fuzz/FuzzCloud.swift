@@ -1,3 +1,4 @@
+@testable import CommitLog
 import Dispatch
 @testable import CloudStore
 

@@ -1,3 +1,4 @@
+@testable import CommitLog
 import Foundation
 @testable import CloudStore
 
@@ -5,11 +6,11 @@ import Foundation
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
     let sealed = SealedDocument.seal(Data(bytes), named: CheckpointDocument.sealName)
     let reference = CheckpointReference(number: FuzzHistory.number(in: bytes), sha256: ContentHash.of(sealed))
-    guard let log = try? CommitLog(checkpoint: sealed, named: reference, of: FuzzHistory.id) else { return }
+    guard let log = try? ReplayedHistory(checkpoint: sealed, named: reference, of: FuzzHistory.id) else { return }
     expect(log.records.allSatisfy { CloudNames.isName($0.name) }, "names of records are names")
     let written = try? log.checkpointBytes()
     expect(written != nil, "a checkpoint that is taken can be written")
     guard let written else { return }
     let again = CheckpointReference(number: reference.number, sha256: ContentHash.of(written))
-    expect((try? CommitLog(checkpoint: written, named: again, of: FuzzHistory.id))?.records == log.records, "a checkpoint that is written is read as the same")
+    expect((try? ReplayedHistory(checkpoint: written, named: again, of: FuzzHistory.id))?.records == log.records, "a checkpoint that is written is read as the same")
 }

@@ -1,3 +1,4 @@
+@testable import CommitLog
 import Foundation
 @testable import CloudStore
 
@@ -9,7 +10,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
         expect(commit.saved.allSatisfy { CloudNames.isName($0.name) }, "names of records are names")
         expect(commit.saved.flatMap(\.assets).allSatisfy { AssetPath($0.path) != nil }, "paths of assets are paths")
         // Whatever it says, the next one has a number, and what it saved makes a checkpoint that reads as the same.
-        var log = CommitLog(after: verified, of: FuzzHistory.id)
+        var log = ReplayedHistory(after: verified, of: FuzzHistory.id)
         expect((try? log.append(sealed)) == nil, "no commit follows itself")
         expect(log.nextNumber == commit.token.number + 1, "a refused commit changes nothing")
     }

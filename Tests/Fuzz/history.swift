@@ -1,3 +1,5 @@
+@testable import CommitLog
+@testable import DirectoryCloud
 import Foundation
 @testable import CloudStore
 

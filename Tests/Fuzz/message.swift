@@ -1,3 +1,4 @@
+@testable import CommitLog
 import Foundation
 import SnapshotModel
 import StrictText

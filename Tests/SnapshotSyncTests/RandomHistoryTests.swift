@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import SnapshotModel
 @testable import SnapshotSync
 import TestSupport

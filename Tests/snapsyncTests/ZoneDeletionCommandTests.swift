@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import TestSupport
 import Testing
 

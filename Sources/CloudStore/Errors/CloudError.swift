@@ -91,9 +91,9 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// Under `userDeletedZone`: why the zone was deleted.
     public let zoneDeletion: ZoneDeletion?
     /// Under `damaged`, for a commit that does not follow the one before it: the commit that it was made after.
-    package internal(set) var missingParent: ChangeToken?
+    package var missingParent: ChangeToken?
     /// Under `pending`: whether a beginning of the file is there, rather than nothing.
-    package internal(set) var isArriving = false
+    package var isArriving = false
 
     /// Makes an error.
     ///

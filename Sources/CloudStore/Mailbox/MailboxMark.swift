@@ -6,7 +6,9 @@ package import StrictText
 /// some milliseconds, or for two seconds on FAT. Whoever rests on a mark has listed once more when it was older than that.
 public struct MailboxMark: Hashable, Sendable, Codable {
     /// What each sender's folder is like, by its name; the mailbox itself has the name "".
-    let folders: [String: FolderStamp]
+    package let folders: [String: FolderStamp]
+
+    package init(folders: [String: FolderStamp]) { self.folders = folders }
 }
 
 /// What changes in a folder's status whenever a name in it is made, removed or changed.
@@ -15,12 +17,6 @@ package struct FolderStamp: Hashable, Sendable, Codable {
     let text: String
 
     package init(_ text: String) { self.text = text }
-}
-
-extension FileSystemCalls {
-    /// The stamp of an open directory; nil where its times tell nothing of what other machines do, as of a file system that is
-    /// only made up.
-    package func stamp(ofDirectory descriptor: Int32) throws(SystemFault) -> FolderStamp? { nil }
 }
 
 extension MailboxMark: PlainReadable, PlainWritable {

@@ -54,7 +54,7 @@ package enum CloudNames {
     /// Whether `text` may be a message's id: 32 hexadecimal digits in lower case.
     package static func isMessageID(_ text: String) -> Bool { text.utf8.count == 32 && isHex(text.utf8) }
 
-    static func isHex(_ text: some Sequence<UInt8>) -> Bool {
+    package static func isHex(_ text: some Sequence<UInt8>) -> Bool {
         text.allSatisfy { isDigit($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
     }
 

@@ -99,7 +99,7 @@ extension CloudRecord {
     }
 
     /// The record with the creation of the one that it follows.
-    func following(_ previous: CloudRecord?) -> CloudRecord {
+    package func following(_ previous: CloudRecord?) -> CloudRecord {
         guard let previous else {
             var record = self
             record.creation = record.modification

@@ -72,7 +72,7 @@ extension CloudZone {
             offset += count
         }
         guard offset == asset.byteCount, hash.hex == asset.sha256 else {
-            throw CloudError(.damaged, at: "\(id)/\(asset.path)", "the asset does not match its hash", hint: SealedDocument.damageHint)
+            throw CloudError(.damaged, at: "\(id)/\(asset.path)", "the asset does not match its hash", hint: CloudError.damageHint)
         }
     }
 }

@@ -1,4 +1,5 @@
 public import CloudStore
+import DirectoryCloud
 import SnapshotModel
 public import StrictText
 

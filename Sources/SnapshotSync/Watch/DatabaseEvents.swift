@@ -1,5 +1,7 @@
 import CloudStore
+import DirectoryCloud
 import Foundation
+import Platform
 import Synchronization
 
 /// Wakes when a SQLite database's files are written: the file itself, its write-ahead log, its rollback journal.

@@ -1,5 +1,6 @@
 import CloudStore
 import CloudStoreConformance
+import CommitLog
 import Testing
 
 /// The public suite finds every fault that is built in on purpose, and says so in the check that is there for it.

@@ -1,4 +1,6 @@
 import CloudStore
+import CommitLog
+import DirectoryCloud
 import Foundation
 import Glibc
 import StrictText

@@ -1,4 +1,5 @@
 @testable import CloudStore
+@testable import DirectoryCloud
 import Foundation
 import Glibc
 import StrictText

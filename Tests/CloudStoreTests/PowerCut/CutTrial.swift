@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import SnapshotModel
 
 /// Cuts the power after each operation of a script, in each way, and looks at what is left: with an independent checker, as a

@@ -1,5 +1,7 @@
 import CloudStore
+import DirectoryCloud
 import Glibc
+import Platform
 import StrictText
 import Synchronization
 

@@ -1,4 +1,6 @@
 @testable import CloudStore
+@testable import CommitLog
+@testable import DirectoryCloud
 import Foundation
 import StrictText
 import TestSupport

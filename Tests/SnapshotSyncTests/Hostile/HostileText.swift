@@ -1,3 +1,4 @@
+@testable import CommitLog
 import Foundation
 import SnapshotFormat
 import SnapshotModel
@@ -21,7 +22,7 @@ enum HostileText {
         let hash = String(repeating: "0", count: 64)
         let body = join(#"{"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","commit":"\#(hash)","number":1,"records":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#, text, "}")
         let bytes = SealedDocument.seal(body, named: CheckpointDocument.sealName)
-        _ = try CommitLog(checkpoint: bytes, named: CheckpointReference(number: 1, sha256: CloudStore.ContentHash.of(bytes)), of: history)
+        _ = try ReplayedHistory(checkpoint: bytes, named: CheckpointReference(number: 1, sha256: CloudStore.ContentHash.of(bytes)), of: history)
     }
 
     static func message(_ text: [UInt8]) throws {

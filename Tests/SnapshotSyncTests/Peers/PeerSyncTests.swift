@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 @testable import SnapshotSync
 import Synchronization
 import Testing

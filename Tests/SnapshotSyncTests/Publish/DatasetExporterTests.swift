@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import Foundation
 import LocalStore
 import SnapshotFormat

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import LocalStore
 import SnapshotFormat
 import SnapshotModel

@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import LocalStore
 import SnapshotModel
 @testable import SnapshotSync

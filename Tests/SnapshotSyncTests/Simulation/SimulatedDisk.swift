@@ -1,5 +1,7 @@
 import CloudStore
+import DirectoryCloud
 import Foundation
+import Platform
 import StrictText
 
 /// A file system in memory below a directory cloud, with a clock of its own: each root is one device's copy of a folder.

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import SnapshotModel
 @testable import SnapshotSync
 import StrictText

@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import StrictText
 
 /// What the directory's facts mean: its file system, its clock, its room, its strangers.

@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 
 /// What a cloud's directory is like.
 struct DirectoryFacts: Sendable {

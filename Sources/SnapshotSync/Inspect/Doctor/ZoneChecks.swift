@@ -1,4 +1,5 @@
 import CloudStore
+import DirectoryCloud
 import StrictText
 
 /// What a zone's facts mean: its commits, forks, assets, leftovers and devices.

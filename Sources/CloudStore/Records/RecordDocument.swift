@@ -1,0 +1,88 @@
+/// A record as JSON: `{"fields":{…},"name":"…","type":"…"}`, in a checkpoint with its `changeTag`, `created` and `modified` besides.
+package struct RecordDocument: Codable {
+    package let changeTag: String?
+    /// In a checkpoint; absent in those that were written before records had it.
+    package let created: RecordEvent?
+    package let modified: RecordEvent?
+    package let fields: [String: ValueDocument]
+    package let name: String
+    package let type: String
+
+    /// A record to be saved, or, with its tag, one that is there.
+    package init(_ record: CloudRecord, tagged: Bool) {
+        changeTag = tagged ? record.changeTag : nil
+        created = tagged ? record.creation : nil
+        modified = tagged ? record.modification : nil
+        fields = record.fields.mapValues(ValueDocument.init)
+        name = record.name
+        type = record.type
+    }
+
+    /// The record, tagged with the number of the commit that saved it.
+    ///
+    /// - Parameter commit: the device and timestamp of the commit that the document stands in; nil for one of a checkpoint,
+    ///   which alone speaks of such things itself.
+    package func record(tag: String, savedBy commit: RecordEvent? = nil) -> CloudRecord {
+        CloudRecord(
+            type: type, name: name, fields: fields.mapValues(\.value), changeTag: tag, creation: commit == nil ? created : nil,
+            modification: commit ?? modified)
+    }
+}
+
+extension CloudRecord {
+    /// The largest commit, checkpoint and index, in bytes: a control document is read whole.
+    package static let indexByteLimit = 64 << 20
+    private static let listDepthLimit = 4
+
+    /// Says what is wrong with a record that commit `number` saves, or nil. Names in the text are safe to print.
+    package func fault(at number: Int) -> String? {
+        guard CloudNames.isName(name) else { return "a record's name is not allowed" }
+        guard CloudNames.isIdentifier(type) else { return "the type of record \(name) is not allowed" }
+        for (field, value) in fields {
+            guard CloudNames.isIdentifier(field) else { return "a field's name in record \(name) is not allowed" }
+            if let fault = CloudRecord.fault(in: value, depth: 0) { return "field \(field) of record \(name): \(fault)" }
+        }
+        for reference in fields.values.flatMap(\.references) where !CloudNames.isName(reference.record) {
+            return "record \(name) refers to a name that is not allowed"
+        }
+        for event in [creation, modification].compactMap(\.self) {
+            guard CloudNames.isName(event.device), CommitClock.representable.contains(event.at) else {
+                return "record \(name) was made by a device or at a time that is not possible"
+            }
+        }
+        for asset in assets {
+            guard let path = AssetPath(asset.path), path.record == name, path.number <= number else {
+                return "record \(name) names an asset at a path that is not one of its own"
+            }
+            guard asset.isPlausible else { return "record \(name) names an asset with an impossible size or hash" }
+        }
+        return nil
+    }
+
+    private static func fault(in value: CloudValue, depth: Int) -> String? {
+        switch value {
+        case .double(let number) where !number.isFinite: return "not a finite number"
+        case .date(let instant) where !CommitClock.representable.contains(instant): return "a date outside the years 1 to 9999"
+        case .list(let values):
+            guard depth < listDepthLimit else { return "lists are nested too deep" }
+            for value in values {
+                if let fault = fault(in: value, depth: depth + 1) { return fault }
+            }
+            return nil
+        default: return nil
+        }
+    }
+}
+
+extension CloudAsset {
+    /// The most bytes that an asset may say it has, compressed or not: 4 TiB. Sizes are added up, those of all assets that the
+    /// largest control document can name too, and no commit may make such a sum too large for a number.
+    private static let sizeLimit = 1 << 42
+
+    fileprivate var isPlausible: Bool {
+        let sizes = 0...Self.sizeLimit
+        guard sizes.contains(byteCount), sizes.contains(rawByteCount), ContentHash.isHash(sha256) else { return false }
+        guard let index else { return true }
+        return (0...CloudRecord.indexByteLimit).contains(index.byteCount) && ContentHash.isHash(index.sha256)
+    }
+}

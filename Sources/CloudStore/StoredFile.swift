@@ -1,0 +1,64 @@
+public import StrictText
+
+/// A file of a zone as a listing shows it: what pruning looks at.
+///
+///     let files = try await cloud.storedFiles(in: zone)
+///     let bytes = files.reduce(0) { $0 + $1.byteCount }
+///
+/// Only files that this format names are listed; whatever else lies in a directory is nobody's to remove.
+public struct StoredFile: Hashable, Sendable {
+    /// What a file is.
+    public enum Kind: Hashable, Sendable {
+        /// The commit of that number.
+        case commit(Int)
+        /// The checkpoint at that commit.
+        case checkpoint(Int)
+        /// An asset, whether a commit names it or not.
+        case asset
+        /// The block index of the asset at that path.
+        case index(of: String)
+        /// What a run that was killed has left where files need a temporary name.
+        case temporary
+    }
+
+    /// What the file is.
+    public let kind: Kind
+    /// Beneath the zone's directory.
+    public let path: String
+    /// The file's size in bytes.
+    public let byteCount: Int
+    /// When it was written, by the store's own clock.
+    public let modified: Instant
+
+    /// A file that a backend lists.
+    public init(kind: Kind, path: String, byteCount: Int, modified: Instant) {
+        self.kind = kind
+        self.path = path
+        self.byteCount = byteCount
+        self.modified = modified
+    }
+
+    /// The path of the asset that this file is or belongs to; nil for a file of another kind.
+    public var assetPath: String? {
+        switch kind {
+        case .asset: path
+        case .index(let asset): asset
+        default: nil
+        }
+    }
+}
+
+extension StoredFile.Kind {
+    /// The kind of a file in the directory of a record's assets; nil for a name that this format does not know.
+    package init?(nameInAssets name: String, of record: String) {
+        let path = "\(CloudNames.assets)/\(record)/\(name)"
+        let indexEnding = ".index.json", assetEnding = ".json.gz"
+        if AssetPath(path) != nil {
+            self = .asset
+        } else if name.hasSuffix(indexEnding), AssetPath(path.dropLast(indexEnding.count) + assetEnding) != nil {
+            self = .index(of: path.dropLast(indexEnding.count) + assetEnding)
+        } else {
+            return nil
+        }
+    }
+}

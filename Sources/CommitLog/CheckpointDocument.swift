@@ -1,0 +1,62 @@
+package import CloudStore
+import StrictText
+
+/// A checkpoint's JSON: all live records at one commit. Its bytes follow from the commits alone.
+package struct CheckpointDocument: Codable {
+    let cloud: String
+    /// The SHA-256 of the file of commit `number`.
+    let commit: String
+    let number: Int
+    /// In the byte order of their names, each with its change tag.
+    let records: [RecordDocument]
+    /// That of commit `number`.
+    let timestamp: Instant
+    let zone: String
+    /// If the zone was deleted and not made anew since.
+    let zoneDeletion: ZoneDeletionDocument?
+
+    static let sealName = "checkpoint"
+    /// The largest checkpoint file, in bytes.
+    package static let byteLimit = 256 << 20
+    /// A checkpoint is due when so many commits have passed since the last one.
+    static let interval = 16
+}
+
+extension ReplayedHistory {
+    /// The file of the checkpoint at the log's last commit; nil before the first commit.
+    package func checkpointBytes() throws -> [UInt8]? {
+        guard let token, let timestamp else { return nil }
+        let document = CheckpointDocument(
+            cloud: history.cloud, commit: token.hash, number: token.number,
+            records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
+            zoneDeletion: deletion.map(ZoneDeletionDocument.init))
+        return try SealedDocument.encode(document, named: CheckpointDocument.sealName)
+    }
+
+    /// Begins a log at a checkpoint whose bytes must have the hash that a commit names.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
+    package init(checkpoint bytes: [UInt8], named reference: CheckpointReference, of history: HistoryID) throws(CloudError) {
+        let place = history.place(ofCheckpoint: reference.number)
+        guard ContentHash.of(bytes) == reference.sha256 else {
+            throw CloudError(.damaged, at: place, "the checkpoint does not match its hash", hint: CloudError.damageHint)
+        }
+        let document = try SealedDocument.decode(CheckpointDocument.self, named: CheckpointDocument.sealName, from: bytes, at: place)
+        var records: [String: CloudRecord] = [:]
+        for saved in document.records {
+            guard let tag = saved.changeTag, let number = Int(tag), (1...reference.number).contains(number) else {
+                throw CloudError(.damaged, at: place, "a record has no change tag", hint: CloudError.damageHint)
+            }
+            let record = saved.record(tag: tag)
+            if let fault = record.fault(at: number) { throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint) }
+            records[record.name] = record
+        }
+        guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
+            ContentHash.isHash(document.commit), records.count == document.records.count
+        else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
+        // Which checkpoint the commits around it name is theirs to say: one may have been made long after its commit.
+        self.init(
+            history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
+            checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place))
+    }
+}

@@ -1,0 +1,71 @@
+import CloudStore
+import StrictText
+
+/// Makes the bytes of the next commit from a draft, and says who may publish what.
+struct CommitComposer {
+    let history: HistoryID
+    let zone: ZoneInfo
+
+    /// The file of the commit that follows `log`'s last one.
+    ///
+    /// - Parameter checkpoint: the newest checkpoint that is there; naming it makes it count.
+    /// - Parameter nonce: 16 hexadecimal digits.
+    /// - Throws: ``CloudError`` with `.invalidArguments`, `.limitExceeded`, `.notAuthorized` or `.clockUnusable`.
+    func compose(_ draft: CommitDraft, after log: ReplayedHistory, checkpoint: CheckpointReference?, nonce: String) throws -> PreparedCommit {
+        let number = log.nextNumber
+        try verify(draft, number: number)
+        let document = CommitDocument(
+            approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
+            zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device,
+            messages: .init(applied: draft.messages.applied.sorted(), refused: draft.messages.refused.sorted()), nonce: nonce,
+            number: number, parent: log.token?.hash, requires: draft.zoneEvent.map { _ in [ZoneEventDocument.requirement] },
+            saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
+            timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
+            zoneEvent: draft.zoneEvent.map(ZoneEventDocument.init))
+        let bytes = try SealedDocument.encode(document, named: CommitDocument.sealName)
+        guard bytes.count <= CommitDocument.byteLimit else {
+            throw CloudError(
+                .limitExceeded, at: "draft", "the commit would be \(bytes.count) bytes, the limit is \(CommitDocument.byteLimit)",
+                hint: "save fewer records at once")
+        }
+        return PreparedCommit(zone: history.zone, token: ChangeToken(number: number, hash: ContentHash.of(bytes)), bytes: bytes)
+    }
+
+    /// Refuses a draft that nobody could read back, or that its device may not publish.
+    func verify(_ draft: CommitDraft, number: Int) throws(CloudError) {
+        try CloudNames.verify(draft.device, isNameOf: "device")
+        try authorize(draft.device, number: number)
+        try CommitClock.verify(draft.clock)
+        guard (draft.zoneEvent != nil) == (draft.saving.isEmpty && draft.deleting.isEmpty && draft.messages.isEmpty) else {
+            throw invalid(draft.zoneEvent == nil ? "the commit would change nothing" : "a commit that deletes a zone saves nothing")
+        }
+        for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
+        let answered = draft.messages.applied + draft.messages.refused
+        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { throw invalid("a message's id is not one, or is answered twice") }
+        let names = draft.saving.map(\.name) + draft.deleting
+        guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
+        for record in draft.saving {
+            if let fault = record.fault(at: number) { throw invalid(fault) }
+        }
+    }
+
+    /// Refuses a device that may not publish here: commit 1 is the creator's, and all are under `publishers: one`.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized`.
+    func authorize(_ device: String, number: Int) throws(CloudError) {
+        guard device != zone.creator, zone.publishers == .one || number == 1 else { return }
+        throw CloudError(
+            .notAuthorized, at: "\(zone.id)",
+            zone.publishers == .one
+                ? "only the device \(zone.creator) may publish here" : "the zone's first commit is made by its creator \(zone.creator)",
+            hint: zone.publishers == .one ? "use the role reader on this device" : "sync on \(zone.creator) first")
+    }
+
+    private func sorted(_ records: [CloudRecord]) -> [CloudRecord] {
+        records.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+    }
+
+    private func invalid(_ reason: String) -> CloudError {
+        CloudError(.invalidArguments, at: "\(history.zone)", reason)
+    }
+}

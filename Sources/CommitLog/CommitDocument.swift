@@ -1,0 +1,110 @@
+package import CloudStore
+import StrictText
+
+/// A commit's JSON, as docs/cloud-directory.md describes it. Keys that are not named here are ignored.
+package struct CommitDocument: Codable {
+    /// The ids of the messages that the commit applied or refused.
+    struct Messages: Codable {
+        let applied: [String]
+        let refused: [String]
+    }
+
+    let approvals: [String]
+    /// The newest checkpoint; with that it counts.
+    let checkpoint: CheckpointReference?
+    let clock: Instant
+    /// The cloud's UUID and the zone: a commit counts nowhere else.
+    let cloud: String
+    let zone: String
+    let deleted: [String]
+    let device: String
+    let messages: Messages
+    /// 16 hexadecimal digits that keep two commits with the same content apart.
+    let nonce: String
+    let number: Int
+    /// The SHA-256 of the parent commit's file; absent in commit 1.
+    let parent: String?
+    /// What a reader must know to read on from here; absent where version 1 as it began suffices.
+    let requires: [String]?
+    let saved: [RecordDocument]
+    let timestamp: Instant
+    /// What the commit does to the zone itself; then `requires` names ``ZoneEventDocument/requirement``.
+    let zoneEvent: ZoneEventDocument?
+
+    static let sealName = "commit"
+    /// The largest commit file, in bytes.
+    package static let byteLimit = 16 << 20
+}
+
+/// A commit that was read and is well-formed in itself, with what the next one needs from it.
+package struct VerifiedCommit {
+    package let commit: Commit
+    package let checkpoint: CheckpointReference?
+    let zoneEvent: ZoneEvent?
+
+    /// Decodes and checks the file of commit `number`; whether it follows from its parent is for ``ReplayedHistory``.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion` at `place`.
+    package init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
+        let place = history.place(ofCommit: number)
+        let document: CommitDocument
+        do throws(CloudError) {
+            document = try SealedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+        } catch {
+            // A later version's commit may look otherwise; if it says so, that is the better reason.
+            let required = try? SealedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place).requires
+            throw VerifiedCommit.unknown(required, at: place) ?? error
+        }
+        if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }
+        if let error = document.zoneEvent?.unknown(at: place) { throw error }
+        if let fault = document.fault(number: number, of: history) {
+            throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint)
+        }
+        checkpoint = document.checkpoint
+        zoneEvent = document.zoneEvent?.event
+        let event = RecordEvent(at: document.timestamp, device: document.device)
+        var commit = Commit(
+            token: ChangeToken(number: number, hash: ContentHash.of(bytes)), parent: document.parent, timestamp: document.timestamp,
+            clock: document.clock, device: document.device, saved: document.saved.map { $0.record(tag: String(number), savedBy: event) },
+            deleted: document.deleted, approvals: document.approvals,
+            messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
+            zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
+        commit.checkpoint = document.checkpoint
+        self.commit = commit
+    }
+
+    private static func unknown(_ required: [String]?, at place: String) -> CloudError? {
+        guard let required, !Set(required).isSubset(of: [ZoneEventDocument.requirement]) else { return nil }
+        return CloudError(
+            .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
+    }
+
+    private struct Requirements: Decodable {
+        let requires: [String]?
+    }
+}
+
+extension CommitDocument {
+    /// Says what is wrong with the document as commit `number` of `history`, or nil.
+    func fault(number: Int, of history: HistoryID) -> String? {
+        guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
+        guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
+        guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
+        guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
+        guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
+        let answered = messages.applied + messages.refused
+        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { return "the answers to messages are not possible" }
+        if let checkpoint, !(1..<number).contains(checkpoint.number) || !ContentHash.isHash(checkpoint.sha256) {
+            return "the checkpoint is not possible"
+        }
+        let names = saved.map(\.name) + deleted
+        guard Set(names).count == names.count else { return "a record stands in the commit twice" }
+        for record in saved {
+            if let fault = record.record(tag: "").fault(at: number) { return fault }
+        }
+        if zoneEvent != nil, requires?.contains(ZoneEventDocument.requirement) != true || !saved.isEmpty || !deleted.isEmpty {
+            return "a commit that deletes or makes the zone does something else too"
+        }
+        return nil
+    }
+}

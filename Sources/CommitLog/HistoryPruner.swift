@@ -1,0 +1,58 @@
+package import CloudStore
+import StrictText
+
+/// Removes files of a zone's history by the rules, on any ``HistoryStore``: a policy may ask for less, never for more.
+///
+/// Commits go oldest first, so that whoever looks in between finds a history that begins later, and only where a checkpoint
+/// that counts stands above them. What the newest commit's records name is never removed.
+package struct HistoryPruner<Store: HistoryStore> {
+    let store: Store
+    let zone: ZoneInfo
+
+    package init(store: Store, zone: ZoneInfo) {
+        (self.store, self.zone) = (store, zone)
+    }
+
+    /// Removes the files, or none if one of them must stay. A file that is gone already is no error.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized` for a device that does not publish here, `.invalidArguments` for a file that
+    ///   must stay, and whatever reading the zone whole throws: a damaged history is not pruned.
+    package func remove(_ files: [StoredFile], by device: String) throws {
+        let log = try HistoryReader(source: store).log(at: nil)
+        guard let token = log.token else { throw refusal("the zone has no commit") }
+        try CommitComposer(history: store.history, zone: zone).authorize(device, number: token.number + 1)
+
+        let commits = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.sorted()
+        try verify(commits, log)
+        let named = Set(log.records.flatMap(\.assets).map(\.path))
+        for file in files {
+            if case .checkpoint(let number) = file.kind, number == log.checkpoint?.number { throw refusal("the newest checkpoint that counts stays") }
+            if let asset = file.assetPath, named.contains(asset) { throw refusal("an asset that the newest version has stays") }
+        }
+
+        let paths = Dictionary(files.map { ($0.kind, $0.path) }, uniquingKeysWith: { first, _ in first })
+        for number in commits {
+            if let path = paths[.commit(number)] { try store.removeFile(path) }
+        }
+        // Gone for good before what they name goes: a power cut must not bring back a version whose assets are missing.
+        if !commits.isEmpty { try store.synchronizeRemovals(in: CloudNames.commits) }
+        for file in files {
+            if case .commit = file.kind { continue }
+            try store.removeFile(file.path)
+        }
+    }
+
+    private func verify(_ commits: [Int], _ log: ReplayedHistory) throws {
+        guard let last = commits.last else { return }
+        guard let checkpoint = log.checkpoint, last <= checkpoint.number,
+            let bytes = try store.checkpointBytes(checkpoint.number), ContentHash.of(bytes) == checkpoint.sha256
+        else { throw refusal("a commit goes only below a checkpoint that is there and counts") }
+        guard try Set(commits).isSuperset(of: store.commitNumbers().filter { $0 <= last }) else {
+            throw refusal("commits go oldest first")
+        }
+    }
+
+    private func refusal(_ reason: String) -> CloudError {
+        CloudError(.invalidArguments, at: "\(store.history.zone)", reason)
+    }
+}

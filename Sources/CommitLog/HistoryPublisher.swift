@@ -1,0 +1,120 @@
+package import CloudStore
+import StrictText
+
+/// Prepares and publishes commits by the rules, on any ``HistoryStore``.
+package struct HistoryPublisher<Store: HistoryStore> {
+    let store: Store
+    let zone: ZoneInfo
+    let nonces: NonceSource
+
+    package init(store: Store, zone: ZoneInfo, nonces: NonceSource) {
+        (self.store, self.zone, self.nonces) = (store, zone, nonces)
+    }
+
+    private var history: HistoryID { store.history }
+    private var reader: HistoryReader<Store> { HistoryReader(source: store) }
+    private var composer: CommitComposer { CommitComposer(history: history, zone: zone) }
+
+    /// Makes the commit that would follow `token`; writes the checkpoint that is due before it.
+    package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
+        let log = try token.map { try reader.log(after: $0) } ?? ReplayedHistory(of: history)
+        if let deletion = log.deletion, draft.zoneEvent != .created { throw deletion.error(in: history.zone) }
+        if log.deletion == nil, draft.zoneEvent == .created {
+            throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
+        }
+        try composer.verify(draft, number: log.nextNumber)
+        try verifyAssets(of: draft)
+        return try composer.compose(draft, after: log, checkpoint: try checkpoint(after: log, wanted: draft.checkpoint), nonce: nonces.hex(16))
+    }
+
+    /// Puts a prepared commit in place.
+    ///
+    /// - Throws: ``CloudError`` with `.serverRecordChanged` if the number is taken; `.changeTokenExpired`, `.rolledBack` or `.damaged`
+    ///   if the parent turns out to be gone, and then the commit has been taken away again.
+    package func publish(_ prepared: PreparedCommit) throws -> ChangeToken {
+        let commit = try verified(prepared)
+        let number = commit.token.number
+        if number == 1 { try verifyEmpty(for: commit) }
+        switch try store.placeCommit(prepared.bytes, number: number, clock: commit.clock) {
+        case .taken: throw taken(number)
+        case .wasThere: try verifyStanding(commit)
+        case .placed:
+            do {
+                try verifyStanding(commit)
+            } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .serverRecordChanged, .damaged].contains(error.code) {
+                // Damaged, too: with this commit in place a history that ends before its parent, an older copy, looks like one with a gap.
+                try store.removeCommit(number)
+                throw error
+            }
+        }
+        return commit.token
+    }
+
+    private func verified(_ prepared: PreparedCommit) throws -> Commit {
+        let commit = try VerifiedCommit(prepared.bytes, number: prepared.token.number, of: history).commit
+        guard commit.token == prepared.token else {
+            throw CloudError(.invalidArguments, at: "\(history.zone)", "the prepared commit's bytes do not match its token")
+        }
+        try composer.authorize(commit.device, number: commit.token.number)
+        return commit
+    }
+
+    /// A commit never names an asset that is not there whole.
+    private func verifyAssets(of draft: CommitDraft) throws {
+        for asset in draft.saving.flatMap(\.assets) {
+            guard let path = AssetPath(asset.path), try store.hasAsset(asset, at: path) else {
+                throw CloudError(
+                    .unknownItem, at: "\(history.zone)/\(asset.path)", "the asset that the commit would name is not there in its size",
+                    hint: "export again")
+            }
+        }
+    }
+
+    /// The newest checkpoint, after writing the one that is due; or the one that the draft wants to count.
+    private func checkpoint(after log: ReplayedHistory, wanted: CheckpointReference?) throws -> CheckpointReference? {
+        if let wanted {
+            try verify(wanted, after: log)
+            return wanted
+        }
+        let last = log.checkpoint?.number ?? 0
+        guard let token = log.token, token.number - last >= CheckpointDocument.interval else { return log.checkpoint }
+        let folded = try reader.log(at: token.number)
+        guard folded.token == token, let bytes = try folded.checkpointBytes(), bytes.count <= CheckpointDocument.byteLimit else {
+            return log.checkpoint
+        }
+        // Other bytes under that name are somebody's damage: not named, they never count. The next commit tries the next number.
+        guard try store.placeCheckpoint(bytes, number: token.number) != .taken else { return log.checkpoint }
+        return CheckpointReference(number: token.number, sha256: ContentHash.of(bytes))
+    }
+
+    /// Commit 1 is made only where nothing is, for a directory that a sync tool is still filling looks empty at first.
+    private func verifyEmpty(for commit: Commit) throws {
+        let numbers = try store.commitNumbers()
+        // Our own commit from an attempt whose outcome was unknown is no obstacle.
+        if try !numbers.isEmpty && isThere(commit) { return }
+        guard try numbers.isEmpty && store.checkpointNumbers().isEmpty else { throw taken(1) }
+    }
+
+    private func isThere(_ commit: Commit) throws -> Bool {
+        try store.commitBytes(commit.token.number).map { ContentHash.of($0) } == commit.token.hash
+    }
+
+    /// Whether the commit, which is there now, follows from what is there.
+    private func verifyStanding(_ commit: Commit) throws {
+        if let parent = commit.parent {
+            _ = try reader.log(after: ChangeToken(number: commit.token.number - 1, hash: parent))
+        } else {
+            if try store.commitNumbers() == [1] && store.checkpointNumbers().isEmpty { return }
+            guard let second = try store.commitBytes(2),
+                try VerifiedCommit(second, number: 2, of: history).commit.parent == commit.token.hash
+            else { throw taken(1) }
+        }
+    }
+
+    private func taken(_ number: Int) -> CloudError {
+        CloudError(
+            .serverRecordChanged, at: history.place(ofCommit: number),
+            number == 1 ? "the zone has a history already" : "another device has published this version first",
+            hint: "import what is new, then publish again", isRetryable: true)
+    }
+}

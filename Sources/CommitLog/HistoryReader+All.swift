@@ -1,0 +1,22 @@
+package import CloudStore
+
+extension HistoryReader {
+    /// All commits that are kept, oldest first, checked link by link.
+    ///
+    /// They begin behind the last gap: below a checkpoint that counts, a sync tool may bring removals in any order.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` for a commit that is missing above that checkpoint or does not follow from its parent.
+    package func all() throws -> [Commit] {
+        let numbers = try source.commitNumbers()
+        guard let newest = numbers.last else { return [] }
+        let first = newest - (numbers.reversed().enumerated().prefix { $0.element == newest - $0.offset }.count - 1)
+        guard let bytes = try source.commitBytes(first) else { return [] }
+        let oldest = try VerifiedCommit(bytes, number: first, of: source.history)
+        var log = ReplayedHistory(after: oldest, of: source.history)
+        var commits = [oldest.commit]
+        while let bytes = try source.commitBytes(log.nextNumber) { commits.append(try log.append(bytes)) }
+        // The walk ends at the newest commit or at a gap, and folding the zone whole refuses a gap.
+        _ = try self.log(at: nil)
+        return commits
+    }
+}

@@ -1,0 +1,23 @@
+package import CloudStore
+
+extension HistoryReader {
+    /// Up to `count` commits that end with the token's, oldest first; they are read backwards, each by the hash that the next one names.
+    ///
+    /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`; commits before the token's may be pruned.
+    package func commits(upTo token: ChangeToken, count: Int) throws -> [Commit] {
+        _ = try log(after: token)
+        var commits: [Commit] = []
+        var next: ChangeToken? = token
+        while let token = next, commits.count < count, let bytes = try source.commitBytes(token.number) {
+            let commit = try VerifiedCommit(bytes, number: token.number, of: source.history).commit
+            guard commit.token == token else {
+                throw CloudError(
+                    .damaged, at: source.history.place(ofCommit: token.number), "the commit is not the one that the next one follows",
+                    hint: "the history is damaged or two devices published the same number; run snapsync doctor")
+            }
+            commits.append(commit)
+            next = commit.parent.map { ChangeToken(number: token.number - 1, hash: $0) }
+        }
+        return commits.reversed()
+    }
+}

@@ -1,0 +1,63 @@
+package import CloudStore
+
+extension HistoryReader {
+    /// The zone as of a checkpoint, whose hash vouches for it whether commits still do or not.
+    ///
+    /// - Throws: ``CloudError`` with `.unknownItem` if the checkpoint is not there, `.damaged` if it is another.
+    package func state(of reference: CheckpointReference) throws -> ZoneState {
+        guard let bytes = try source.checkpointBytes(reference.number) else {
+            throw CloudError(
+                .unknownItem, at: source.history.place(ofCheckpoint: reference.number), "the checkpoint is not there",
+                hint: "if a sync tool is bringing files, wait for it")
+        }
+        let log = try ReplayedHistory(checkpoint: bytes, named: reference, of: source.history)
+        if let deletion = log.deletion { throw deletion.error(in: source.history.zone) }
+        return log.state
+    }
+
+    /// A log folded up to commit `number`, begun at the checkpoint that the commit names.
+    ///
+    /// Where that, or what lies between, was pruned, a later commit may name a checkpoint that is closer.
+    func folded(upTo number: Int, naming reference: CheckpointReference?) throws -> ReplayedHistory {
+        do {
+            return try folded(upTo: number, from: reference)
+        } catch let error as CloudError where error.code == .damaged && error.isRetryable {
+            if let closer = try closestCheckpoint(to: number), closer != reference { return try folded(upTo: number, from: closer) }
+            guard try isPruned(number) else { throw error }
+            throw notKept(number)
+        }
+    }
+
+    /// That a version's commit, or what it takes to know the version whole, was pruned.
+    func notKept(_ number: Int) -> CloudError {
+        CloudError(
+            .unknownItem, at: source.history.place(ofCommit: number), "that version is no longer kept",
+            hint: "snapsync history lists the versions that are kept")
+    }
+
+    private func folded(upTo number: Int, from reference: CheckpointReference?) throws -> ReplayedHistory {
+        var log = try start(at: reference)
+        try fold(&log, upTo: number) { _ in }
+        return log
+    }
+
+    /// The highest checkpoint that a commit from that number on names and that is not above it.
+    private func closestCheckpoint(to number: Int) throws -> CheckpointReference? {
+        var closest: CheckpointReference?
+        var next = number
+        while let bytes = try source.commitBytes(next) {
+            if let named = try VerifiedCommit(bytes, number: next, of: source.history).checkpoint {
+                guard named.number <= number else { break }
+                closest = named
+            }
+            next += 1
+        }
+        return closest
+    }
+
+    /// Whether the newest commit names a checkpoint at or above that number: then commits up to there may be missing.
+    private func isPruned(_ number: Int) throws -> Bool {
+        guard let newest = try source.commitNumbers().last, let bytes = try source.commitBytes(newest) else { return false }
+        return try VerifiedCommit(bytes, number: newest, of: source.history).checkpoint.map { $0.number >= number } ?? false
+    }
+}

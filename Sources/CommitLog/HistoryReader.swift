@@ -1,0 +1,203 @@
+package import CloudStore
+
+/// Reads a zone's history by the rules: probe from a token, list only on a first visit, follow every link.
+///
+/// All of it is the same for every backend; what differs is the ``HistorySource``.
+package struct HistoryReader<Source: HistorySource> {
+    let source: Source
+
+    package init(source: Source) {
+        self.source = source
+    }
+
+    private var history: HistoryID { source.history }
+
+    /// The commits after `token`, or, without one, all that is needed to know the zone whole.
+    package func changes(since token: ChangeToken?) throws -> ZoneChanges {
+        guard let token else { return try firstVisit() }
+        var found: [[UInt8]] = []
+        try source.refreshCommits()
+        while let bytes = try source.commitBytes(token.number + found.count + 1) { found.append(bytes) }
+        // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
+        if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
+        var log = try log(after: token)
+        let commits = try found.map { try log.append($0) }
+        if !commits.isEmpty {
+            // Their publisher may not have come to that yet, or been killed: what a device has read must not be taken back.
+            try source.makeCommitsDurable()
+            source.ends.remember(log)
+        }
+        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        return ZoneChanges(base: [], commits: commits, token: log.token)
+    }
+
+    /// Whether the token's commit is there, byte for byte as this device has read it, does nothing to the zone itself and asks for nothing.
+    ///
+    /// What its bytes say was checked when the token was made of their hash; those two alone concern whoever comes again, with a program
+    /// of another version perhaps. A key that is not spelt out needs a backslash.
+    private func isTheEnd(_ token: ChangeToken) throws -> Bool {
+        guard let bytes = try source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else { return false }
+        return !bytes.contains(UInt8(ascii: "\\")) && !["zoneEvent", "requires"].contains { bytes.holds(Array("\"\($0)\"".utf8)) }
+    }
+
+    /// The live records as of commit `number` (nil: the newest), in a zone that is not behind `token`.
+    package func state(at number: Int?, notBefore token: ChangeToken?) throws -> ZoneState {
+        if let token { try verifyNotBehind(token) }
+        let log = try log(at: number)
+        if let deletion = log.deletion { throw deletion.error(in: history.zone) }
+        return log.state
+    }
+
+    /// The zone folded up to commit `number` (nil: the newest).
+    ///
+    /// - Throws: ``CloudError`` with `.unknownItem` if that commit is not there.
+    package func log(at number: Int?) throws -> ReplayedHistory {
+        guard let number else { return try newest { log, _ in log } }
+        guard let bytes = try source.commitBytes(number) else {
+            let newest = try source.commitNumbers().last ?? 0
+            guard number > newest else { throw notKept(number) }
+            throw CloudError(
+                .unknownItem, at: history.place(ofCommit: number), "there is no such version yet; the newest is \(newest)",
+                hint: "snapsync history lists the versions that are kept")
+        }
+        let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).checkpoint)
+        guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
+        return log
+    }
+
+    /// A log that goes on from the token's commit, which was read and found to be the one that the token means.
+    ///
+    /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
+    func log(after token: ChangeToken) throws -> ReplayedHistory {
+        guard let bytes = try source.commitBytes(token.number) else { throw try absence(of: token) }
+        if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
+        let commit = try VerifiedCommit(bytes, number: token.number, of: history)
+        guard commit.commit.token == token else {
+            throw rolledBack(token, "the commit there is not the one that this device has read")
+        }
+        let log = ReplayedHistory(after: commit, of: history)
+        source.ends.remember(log)
+        return log
+    }
+
+    /// Whether a kept commit names the asset. Only commits from the asset's own number on can.
+    package func isNamed(_ path: AssetPath) throws -> Bool {
+        var number = path.number
+        while let bytes = try source.commitBytes(number) {
+            let commit = try VerifiedCommit(bytes, number: number, of: history).commit
+            if commit.saved.contains(where: { $0.assets.contains { $0.path == path.path } }) { return true }
+            number += 1
+        }
+        return false
+    }
+
+    private func verifyNotBehind(_ token: ChangeToken) throws {
+        do {
+            _ = try log(after: token)
+        } catch let error as CloudError where error.code == .changeTokenExpired {
+            // Pruned, and the history goes on beyond it: reading the zone whole is just what such a device needs.
+        }
+    }
+
+    /// Why the token's commit is not there.
+    private func absence(of token: ChangeToken) throws -> CloudError {
+        let newest = try source.commitNumbers().last ?? 0
+        guard newest > token.number else {
+            return rolledBack(token, "the zone ends at commit \(newest), before what this device has read")
+        }
+        guard let bytes = try source.commitBytes(newest),
+            let checkpoint = try VerifiedCommit(bytes, number: newest, of: history).checkpoint, checkpoint.number >= token.number
+        else { return gap(at: token.number) }
+        return CloudError(
+            .changeTokenExpired, at: history.place(ofCommit: token.number), "the commit was pruned; the zone goes on from checkpoint \(checkpoint.number)",
+            hint: "read the zone whole")
+    }
+
+    private func firstVisit() throws -> ZoneChanges {
+        var commits: [Commit] = []
+        let (deletion, changes) = try newest(willRestart: { commits = [] }, onCommit: { commits.append($0) }) { log, base in
+            (log.deletion, ZoneChanges(base: base, commits: commits, token: log.token))
+        }
+        if !changes.commits.isEmpty { try source.makeCommitsDurable() }
+        if let deletion { throw deletion.error(in: history.zone) }
+        return changes
+    }
+
+    /// Lists once, starts at the newest checkpoint that counts, and folds up to the newest commit.
+    private func newest<Result>(
+        willRestart: () -> Void = {}, onCommit: (Commit) -> Void = { _ in }, _ result: (ReplayedHistory, [CloudRecord]) -> Result
+    ) throws -> Result {
+        var attempts = 3
+        while true {
+            willRestart()
+            let numbers = try source.commitNumbers()
+            guard let newest = numbers.last else { return result(try emptyLog(), []) }
+            do {
+                guard let bytes = try source.commitBytes(newest) else { throw gap(at: newest) }
+                var log = try start(at: try VerifiedCommit(bytes, number: newest, of: history).checkpoint)
+                let base = log.records
+                try fold(&log, upTo: newest, onCommit)
+                return result(log, base)
+            } catch let error as CloudError where error.code == .damaged && error.isRetryable && attempts > 1 {
+                // Something listed was gone when it was read: a prune at work, perhaps. If so, a new listing starts later.
+                attempts -= 1
+            }
+        }
+    }
+
+    /// A log at the checkpoint that counts, or, if that has not arrived, at the beginning where all commits are kept.
+    func start(at reference: CheckpointReference?) throws -> ReplayedHistory {
+        guard let reference else { return ReplayedHistory(of: history) }
+        if let bytes = try source.checkpointBytes(reference.number) {
+            return try ReplayedHistory(checkpoint: bytes, named: reference, of: history)
+        }
+        guard try source.commitBytes(1) != nil else {
+            throw CloudError(
+                .damaged, at: history.place(ofCheckpoint: reference.number), "the checkpoint is missing and the history before it is pruned",
+                hint: "if a sync tool is bringing files, wait for it; else bring the file back from a copy", isRetryable: true)
+        }
+        return ReplayedHistory(of: history)
+    }
+
+    func fold(_ log: inout ReplayedHistory, upTo number: Int, _ onCommit: (Commit) -> Void) throws {
+        while log.nextNumber <= number {
+            guard let bytes = try source.commitBytes(log.nextNumber) else { throw gap(at: log.nextNumber) }
+            onCommit(try log.append(bytes))
+        }
+    }
+
+    private func emptyLog() throws -> ReplayedHistory {
+        guard let checkpoint = try source.checkpointNumbers().last else { return ReplayedHistory(of: history) }
+        throw CloudError(
+            .damaged, at: history.place(ofCheckpoint: checkpoint), "there is a checkpoint but no commit",
+            hint: "if a sync tool is bringing files, wait for it; else run snapsync doctor", isRetryable: true)
+    }
+}
+
+extension HistoryReader {
+    private func gap(at number: Int) -> CloudError {
+        CloudError(
+            .damaged, at: history.place(ofCommit: number), "the commit is missing and later ones are there",
+            hint: "if a sync tool is bringing files, wait for it; else bring the file back from a copy", isRetryable: true)
+    }
+
+    private func changedWhileRead(_ number: Int) -> CloudError {
+        CloudError(
+            .damaged, at: history.place(ofCommit: number), "the commit changed while it was read", hint: "run snapsync doctor",
+            isRetryable: true)
+    }
+
+    private func rolledBack(_ token: ChangeToken, _ reason: String) -> CloudError {
+        CloudError(
+            .rolledBack, at: history.place(ofCommit: token.number), reason,
+            hint: "an older copy of the directory was put back, or it is another one; run snapsync doctor")
+    }
+}
+
+extension [UInt8] {
+    /// Whether these bytes stand somewhere among them.
+    fileprivate func holds(_ part: [UInt8]) -> Bool {
+        guard let first = part.first, count >= part.count else { return false }
+        return (0...count - part.count).contains { self[$0] == first && self[$0..<$0 + part.count].elementsEqual(part) }
+    }
+}

@@ -1,0 +1,101 @@
+import CloudStore
+import Foundation
+
+/// Collects one asset of a memory cloud and puts it in place, with its index, in one step.
+final class MemoryAssetWriter: AssetWriter {
+    private let path: AssetPath
+    private let zone: MemoryZone
+    private var bytes: [UInt8]? = []
+    private var index: Data?
+
+    init(_ path: AssetPath, into zone: MemoryZone) {
+        self.path = path
+        self.zone = zone
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        _ = try written()
+        self.bytes?.append(contentsOf: bytes)
+    }
+
+    func setIndex(_ index: Data) throws {
+        _ = try written()
+        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
+            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
+        }
+        self.index = index
+    }
+
+    func finish(rawByteCount: Int) throws -> CloudAsset {
+        let bytes = try written()
+        self.bytes = nil
+        let index = index.map { [UInt8]($0) }
+        let now = zone.now()
+        let isFree = zone.change { files in
+            guard files.assets[path.path] == nil else { return false }
+            files.assets[path.path] = bytes
+            files.assets[path.indexPath] = index
+            for written in [path.path, path.indexPath] { files.written[written] = now }
+            return true
+        }
+        guard isFree else { throw CloudError(.inputOutput, at: path.path, "no free name was found for the asset", isRetryable: true) }
+        return CloudAsset(
+            path: path.path, byteCount: bytes.count, rawByteCount: rawByteCount, sha256: ContentHash.of(bytes),
+            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+    }
+
+    func abandon() {
+        bytes = nil
+    }
+
+    private func written() throws(CloudError) -> [UInt8] {
+        guard let bytes else { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
+        return bytes
+    }
+}
+
+/// Reads one asset of a memory cloud, as it was when it was opened.
+final class MemoryAssetReader: AssetReader {
+    private let asset: CloudAsset
+    private let path: AssetPath
+    private let bytes: [UInt8]
+    private let indexBytes: [UInt8]?
+
+    /// Opens the asset that a commit names, in the size that it says.
+    init(_ asset: CloudAsset, in zone: MemoryZone) throws(CloudError) {
+        guard let path = AssetPath(asset.path) else {
+            throw CloudError(
+                .damaged, at: "\(zone.info.id)", "an asset's path is not one of an asset; nothing was opened", hint: "do not trust this commit")
+        }
+        let files = zone.files
+        guard let bytes = files.assets[path.path] else { throw MemoryAssetReader.pending(path.path) }
+        guard bytes.count == asset.byteCount else {
+            throw CloudError(
+                .damaged, at: path.path, "\(bytes.count) bytes long, the commit says \(asset.byteCount)", isRetryable: true)
+        }
+        self.asset = asset
+        self.path = path
+        self.bytes = bytes
+        indexBytes = files.assets[path.indexPath]
+    }
+
+    var byteCount: Int { bytes.count }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+        guard offset >= 0, offset <= bytes.count, buffer.count <= bytes.count - offset else {
+            throw CloudError(.damaged, at: path.path, "bytes beyond the end were asked for: the index or the file is damaged")
+        }
+        buffer.copyBytes(from: bytes[offset..<offset + buffer.count])
+    }
+
+    func index() throws -> Data? {
+        guard let named = asset.index else { return nil }
+        guard let indexBytes else { throw MemoryAssetReader.pending(path.indexPath) }
+        try named.verify(indexBytes, at: path.indexPath)
+        return Data(indexBytes)
+    }
+
+    private static func pending(_ place: String) -> CloudError {
+        CloudError(.pending, at: place, "the file has not arrived yet", hint: "try again later", isRetryable: true)
+    }
+}

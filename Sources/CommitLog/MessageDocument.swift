@@ -1,0 +1,73 @@
+package import CloudStore
+import Foundation
+import StrictText
+
+/// A message's file, as docs/cloud-directory.md describes it: sealed, and with the cloud and zone that it counts in.
+package enum MessageDocument {
+    static let sealName = "message"
+
+    private struct Envelope: Codable {
+        let cloud: String
+        let id: String
+        let sender: String
+        let zone: String
+    }
+
+    /// The bytes of a message's file.
+    ///
+    /// - Throws: ``CloudError`` with `.invalidArguments` if nobody could read it back, `.limitExceeded` if it is too large.
+    package static func encode(_ message: CloudMessage, of history: HistoryID) throws -> [UInt8] {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id) else {
+            throw CloudError(.invalidArguments, at: "message", "the id is not 32 lower-case hexadecimal digits")
+        }
+        let isObject = message.body.first == UInt8(ascii: "{") && (try? message.body.withUnsafeBytes { try StrictJSON.check($0) }) != nil
+        guard isObject, message.body.last == UInt8(ascii: "}") else {
+            throw CloudError(.invalidArguments, at: "message \(message.id)", "the body is not one JSON object")
+        }
+        let envelope = try StrictJSON.encode(Envelope(cloud: history.cloud, id: message.id, sender: message.sender, zone: history.zone.description))
+        // "body" comes before the envelope's keys in their order.
+        let bytes = SealedDocument.seal(Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst(), named: sealName)
+        guard bytes.count <= CloudMessage.byteLimit else {
+            throw CloudError(.limitExceeded, at: "message \(message.id)", "it would be \(bytes.count) bytes, the limit is \(CloudMessage.byteLimit)")
+        }
+        return bytes
+    }
+
+    /// Reads a message's file.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` if it is cut, forged, of another cloud, zone or sender, or not what its name says.
+    static func decode(_ bytes: [UInt8], _ name: CloudMessageName, of history: HistoryID, at place: String) throws(CloudError) -> CloudMessage {
+        guard bytes.count <= CloudMessage.byteLimit else {
+            throw damaged(place, "\(bytes.count) bytes long, at most \(CloudMessage.byteLimit) are allowed")
+        }
+        let envelope = try SealedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place)
+        guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else { throw damaged(place, "it is a message of another cloud or zone") }
+        guard envelope.id == name.id else { throw damaged(place, "it says another id than its name") }
+        guard envelope.sender == name.sender else { throw damaged(place, "its sender is not the device whose folder it lies in") }
+        let document = Array(try SealedDocument.body(of: bytes, named: sealName, at: place))
+        guard let body = try? document.withUnsafeBytes({ try member("body", of: $0) }), body.first == UInt8(ascii: "{") else {
+            throw damaged(place, "its body is not a JSON object")
+        }
+        return CloudMessage(id: name.id, sender: name.sender, body: body)
+    }
+
+    /// The bytes of an object's member, in JSON that was found to be strict.
+    private static func member(_ wanted: String, of object: UnsafeRawBufferPointer) throws(JSONFault) -> Data? {
+        let scanner = JSONScanner(object)
+        var position = scanner.skipSpace(scanner.skipSpace(0) + 1)
+        while position < scanner.end, object[position] == UInt8(ascii: "\"") {
+            let keyEnd = try scanner.skipString(position)
+            let key = try scanner.unescape(position + 1, keyEnd - 1)
+            let start = scanner.skipSpace(scanner.skipSpace(keyEnd) + 1)
+            let end = try scanner.skipValue(start)
+            if key.elementsEqual(wanted.utf8) { return Data(object[start..<end]) }
+            position = scanner.skipSpace(scanner.skipSpace(end) + 1)
+        }
+        return nil
+    }
+
+    private static func damaged(_ place: String, _ reason: String) -> CloudError {
+        CloudError(.damaged, at: place, reason, hint: "remove the file; its sender tells the change again")
+    }
+}

@@ -1,0 +1,62 @@
+import CloudStore
+import CommitLog
+import Foundation
+import Platform
+package import StrictText
+
+/// `cloud.json`: what makes a directory a cloud, and this cloud no other.
+enum CloudMarker {
+    static let fileName = "cloud.json"
+    /// The version of the directory's format that this program reads and writes.
+    static let formatVersion = 1
+    /// The largest `cloud.json` or `zone.json`, in bytes.
+    static let byteLimit = 64 << 10
+
+    /// Reads the marker; nil if there is none.
+    ///
+    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
+    static func read(in root: CloudFolder) throws(CloudError) -> CloudIdentity? {
+        guard let bytes = try root.bytes(of: fileName, limit: byteLimit) else { return nil }
+        let identity = try decode(CloudIdentity.self, from: bytes, at: fileName)
+        guard UUID(uuidString: identity.uuid)?.uuidString.lowercased() == identity.uuid, CloudNames.isContainer(identity.container) else {
+            throw CloudError(.damaged, at: fileName, "the UUID or the container identifier is not one", hint: CloudError.damageHint)
+        }
+        return identity
+    }
+
+    /// Decodes a document that says its format version; a newer one may look otherwise but for that.
+    static func decode<T: PlainReadable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+        do {
+            let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion
+            guard version <= formatVersion else {
+                throw CloudError(
+                    .incompatibleVersion, at: place, "format version \(version); this program knows version \(formatVersion)",
+                    hint: "update snapsync on this device")
+            }
+            guard version > 0 else { throw CloudError(.damaged, at: place, "no such format version", hint: CloudError.damageHint) }
+            return try StrictJSON.decode(type, from: bytes[...])
+        } catch let error as CloudError {
+            throw error
+        } catch let fault as JSONFault {
+            throw CloudError(.damaged, at: place, "not JSON: \(fault)", hint: CloudError.damageHint)
+        } catch let error as DecodingError {
+            throw CloudError(.damaged, at: place, "not of this format: \(error.place)", hint: CloudError.damageHint)
+        } catch {
+            throw CloudError(.damaged, at: place, "not of this format", hint: CloudError.damageHint)
+        }
+    }
+
+    private struct Version: PlainReadable {
+        let formatVersion: Int
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) { formatVersion = try node.object().member("formatVersion").count() }
+    }
+}
+
+extension CloudIdentity: PlainReadable {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(
+            formatVersion: try members.member("formatVersion").count(), uuid: try members.member("uuid").text(), container: try members.member("container").text())
+    }
+}

@@ -1,0 +1,135 @@
+import CloudStore
+import CommitLog
+import Foundation
+import Glibc
+import Platform
+import StrictText
+
+/// A cloud's own directory: opened anew for each operation, made once.
+enum CloudRoot {
+    /// Opens the directory; says nothing of what is in it.
+    static func open(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) -> CloudFolder {
+        var attempt = 1
+        while true {
+            do throws(SystemFault) {
+                return CloudFolder(OpenDescriptor(try calls.openRoot(path), calls), path: "", calls: calls)
+            } catch {
+                guard error.isStale, attempt < StaleHandle.attempts else { throw failure(error, at: path) }
+                attempt += 1
+            }
+        }
+    }
+
+    /// Opens the directory and reads in it; a document that is still arriving is told as such.
+    static func reading<T>(
+        _ path: String, _ calls: any FileSystemCalls, _ body: (CloudFolder) throws(CloudError) -> T
+    ) throws(CloudError) -> T {
+        let root = try open(path, calls)
+        do throws(CloudError) { return try body(root) } catch { throw ArrivingFile.error(insteadOf: error, in: root) ?? error }
+    }
+
+    private static func failure(_ error: SystemFault, at path: String) -> CloudError {
+        switch error.number {
+        case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
+            CloudError(
+                .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
+        default: error.error(at: path)
+        }
+    }
+
+    /// Makes the directory a cloud with this identity, or returns the identity that it has.
+    ///
+    /// - Parameters:
+    ///   - besideOthers: whether other files may lie in it.
+    ///   - sharing: who else may use it; nil leaves a directory that is there as it is, and makes one for its owner alone.
+    static func create(
+        _ path: String, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool = false,
+        sharing: DirectorySharing? = nil
+    ) throws -> CloudIdentity {
+        let isMade = try makeLastPart(of: path, calls)
+        do {
+            return try create(in: path, isMade: isMade, identity, calls, files, besideOthers: besideOthers, sharing: sharing)
+        } catch {
+            // Who is refused has changed nothing. What somebody else has put into the directory meanwhile keeps it.
+            if isMade { removeLastPart(of: path, calls) }
+            throw error
+        }
+    }
+
+    private static func create(
+        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool, sharing: DirectorySharing?
+    ) throws -> CloudIdentity {
+        let root = try open(path, calls)
+        func share() throws(CloudError) {
+            guard let sharing = sharing ?? (isMade ? .owner : nil) else { return }
+            do throws(CloudError) { try root.share(sharing) } catch { throw error.moved(to: path) }
+        }
+        if let found = try reading(path, calls, { root throws(CloudError) in try CloudMarker.read(in: root) }) {
+            // Whoever made it may have been killed before the name was durable.
+            try root.synchronizeIfPossible()
+            if sharing != nil { try share() }
+            return found
+        }
+        // Whoever made the directory, likewise.
+        try synchronizeAbove(path, calls)
+        guard try besideOthers || root.names().allSatisfy({ $0.hasPrefix(".") || $0 == "lost+found" }) else {
+            // Another device may have made it a cloud between the two looks.
+            if let found = try CloudMarker.read(in: root) { return found }
+            throw CloudError(.notACloud, at: path, "the directory holds other files and is not a cloud", hint: "give an empty directory")
+        }
+        // Before there is anything in it, and only once it is known to hold nothing of anybody's.
+        try share()
+        switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {
+        case .placed, .wasThere: return identity
+        case .taken:
+            guard let found = try CloudMarker.read(in: root) else { throw missingMarker(path, expected: true) }
+            return found
+        }
+    }
+
+    /// Makes the directory if it is missing; returns whether it was.
+    private static func makeLastPart(of path: String, _ calls: any FileSystemCalls) throws(CloudError) -> Bool {
+        do throws(SystemFault) {
+            _ = OpenDescriptor(try calls.openRoot(path), calls)
+            return false
+        } catch {
+            guard error.isAbsence else { throw failure(error, at: path) }
+        }
+        let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
+        let above = try open(url.deletingLastPathComponent().path, calls)
+        do throws(CloudError) {
+            _ = try above.makeFolder(url.lastPathComponent)
+            return true
+        } catch {
+            throw error.moved(to: path)
+        }
+    }
+
+    private static func removeLastPart(of path: String, _ calls: any FileSystemCalls) {
+        let url = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL
+        guard let above = try? open(url.deletingLastPathComponent().path, calls) else { return }
+        try? calls.removeDirectory(url.lastPathComponent, in: above.descriptor.number)
+    }
+
+    /// Makes the directory's own name durable, where the directory above can be opened.
+    private static func synchronizeAbove(_ path: String, _ calls: any FileSystemCalls) throws(CloudError) {
+        let above = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.deletingLastPathComponent().path
+        guard let folder = try? open(above, calls) else { return }
+        do throws(CloudError) { try folder.synchronizeIfPossible() } catch { throw error.moved(to: above) }
+    }
+
+    static func missingMarker(_ path: String, expected: Bool) -> CloudError {
+        guard expected else {
+            return CloudError(.notACloud, at: path, "there is no cloud.json in it", hint: "check the path, or make a cloud there with snapsync init")
+        }
+        return CloudError(
+            .cloudUnavailable, at: path, "the directory is there, but its cloud.json is not", hint: "mount the directory; nothing was touched",
+            isRetryable: true)
+    }
+
+    static func otherCloud(_ path: String, found: String, expected: String) -> CloudError {
+        CloudError(
+            .badContainer, at: path, "this is the cloud \(found), not \(expected)",
+            hint: "mount the right directory, or start anew with snapsync detach and snapsync init")
+    }
+}

@@ -1,0 +1,106 @@
+import CloudStore
+import CommitLog
+import Foundation
+import Platform
+
+/// Writes one asset of a directory cloud: bytes to a temporary file, hashed on the way; index and asset are put in place at the end.
+///
+/// The directory is not touched before the first byte: a writer that turns out to have nothing to say must not wake a sync tool.
+final class DirectoryAssetWriter: AssetWriter {
+    private let path: AssetPath
+    private let zone: () throws -> ZoneFolder
+    private var state = State.untouched
+    private var index: Data?
+
+    private enum State {
+        case untouched
+        case open(DurableFile, in: CloudFolder, of: ZoneFolder)
+        case ended
+    }
+
+    /// - Parameter zone: opens the zone's folder by name; throws if the cloud's directory is no longer the one that was opened.
+    init(_ path: AssetPath, in zone: @escaping () throws -> ZoneFolder) {
+        self.path = path
+        self.zone = zone
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        try open().file.write(bytes)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+        guard let other = other as? DirectoryAssetReader else { return try write(bytes) }
+        try open().file.write(bytes, copying: other.descriptor.number, at: offset)
+    }
+
+    func setIndex(_ index: Data) throws {
+        let folder = try open().folder
+        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
+            throw CloudError(.invalidArguments, at: folder.place(path.indexFileName), "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
+        }
+        self.index = index
+    }
+
+    func finish(rawByteCount: Int) throws -> CloudAsset {
+        let (file, folder, opened) = try open()
+        state = .ended
+        let sealed = try file.seal()
+        _ = try StaleHandle.reopening { () throws in try zone() }
+        // The index first: an asset in place always has it.
+        let named = try place(file, in: folder, with: opened.files)
+        try folder.synchronize()
+        return CloudAsset(
+            path: named.path, byteCount: sealed.byteCount, rawByteCount: rawByteCount, sha256: sealed.sha256,
+            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+    }
+
+    func abandon() {
+        if case .open(let file, _, _) = state { file.abandon() }
+        state = .ended
+    }
+
+    /// Puts index and asset in place; if the random name is taken already, under another one.
+    private func place(_ file: DurableFile, in folder: CloudFolder, with files: FileMaker) throws -> AssetPath {
+        var name = path
+        for _ in 0..<4 {
+            guard try placeIndex(as: name, in: folder, with: files) else {
+                name = renamed(files.nonces)
+                continue
+            }
+            if try file.place(as: name.fileName) == .placed { return name }
+            if index != nil { try folder.remove(name.indexFileName) }
+            name = renamed(files.nonces)
+        }
+        throw CloudError(.inputOutput, at: folder.ownPlace, "no free name was found for the asset", isRetryable: true)
+    }
+
+    private func placeIndex(as name: AssetPath, in folder: CloudFolder, with files: FileMaker) throws -> Bool {
+        guard let index else { return true }
+        let file = try files.newFile(in: folder, at: folder.place(name.indexFileName))
+        // SAFETY: the buffer is used only within the closure.
+        try index.withUnsafeBytes { try file.write($0) }
+        _ = try file.seal()
+        return try file.place(as: name.indexFileName) == .placed
+    }
+
+    private func renamed(_ nonces: NonceSource) -> AssetPath {
+        AssetPath(record: path.record, number: path.number, nonce: nonces.hex(8), kind: path.kind)
+    }
+
+    private func open() throws -> (file: DurableFile, folder: CloudFolder, zone: ZoneFolder) {
+        switch state {
+        case .untouched:
+            return try StaleHandle.reopening { () throws in
+                let zone = try zone()
+                let folder = try zone.files.folder(path.record, in: try zone.subfolder(CloudNames.assets))
+                let file = try zone.files.newFile(in: folder, at: folder.place(path.fileName))
+                state = .open(file, in: folder, of: zone)
+                return (file, folder, zone)
+            }
+        case .open(let file, let folder, let zone):
+            return (file, folder, zone)
+        case .ended:
+            throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned")
+        }
+    }
+}

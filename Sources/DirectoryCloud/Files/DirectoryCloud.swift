@@ -1,0 +1,217 @@
+public import CloudStore
+import CommitLog
+import Dispatch
+import Foundation
+import Platform
+import StrictText
+
+/// A cloud that is a directory which devices share: a local disk, NFS, or a folder that a tool replicates.
+///
+///     let cloud = try DirectoryCloud.create(at: "/mnt/share/app", container: "iCloud.org.example.app")
+///     let cloud = try DirectoryCloud(path: "/mnt/share/app", expecting: uuid)
+///
+/// No server and no lock: a commit's number belongs to whoever links its file first. Every operation opens the directory
+/// anew and sees that `cloud.json` still has the UUID that was opened; an unmounted or swapped directory is not touched.
+/// Source: docs/cloud-directory.md.
+public final class DirectoryCloud: CloudDatabase {
+    /// The directory, as it was given.
+    public let path: String
+    private let opened: CloudIdentity
+    private let calls: any FileSystemCalls
+    let files: FileMaker
+    private let ends = VerifiedEnds()
+    // Disks block; the threads that Swift's tasks share must not.
+    private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
+
+    /// Opens a cloud.
+    ///
+    /// - Parameters:
+    ///   - uuid: the UUID that the cloud must have; nil takes any.
+    ///   - container: the container identifier that it must have; nil takes any.
+    /// - Throws: ``CloudError`` with `.cloudUnavailable` (no directory; or no cloud in it, where a UUID is expected),
+    ///   `.notACloud`, `.badContainer` (another UUID or container), `.incompatibleVersion` or `.permissionFailure`.
+    public convenience init(path: String, expecting uuid: String? = nil, container: String? = nil) throws {
+        try self.init(path: path, expecting: uuid, calls: LinuxFileSystem(), nonces: .system)
+        if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
+    }
+
+    /// Opens a cloud on other system calls, with other random names.
+    package convenience init(path: String, expecting uuid: String?, calls: any FileSystemCalls, nonces: NonceSource) throws {
+        let files = FileMaker(nonces: nonces)
+        let found = try StaleHandle.reopening { () throws(CloudError) in
+            try CloudRoot.reading(path, calls) { root throws(CloudError) in try CloudMarker.read(in: root) }
+        }
+        guard let identity = found else { throw CloudRoot.missingMarker(path, expected: uuid != nil) }
+        if let uuid, uuid != identity.uuid { throw CloudRoot.otherCloud(path, found: identity.uuid, expected: uuid) }
+        self.init(path: path, opened: identity, calls: calls, files: files)
+    }
+
+    private init(path: String, opened: CloudIdentity, calls: any FileSystemCalls, files: FileMaker) {
+        self.path = path
+        self.opened = opened
+        self.calls = calls
+        self.files = files
+    }
+
+    /// Makes an empty directory a cloud, or opens the cloud that is there. The last part of the path is made if it is missing.
+    ///
+    /// A directory that is there keeps its mode; one that is made is its owner's alone.
+    ///
+    /// - Parameter container: `iCloud.` and the application's reverse-DNS name.
+    /// - Throws: ``CloudError`` with `.notACloud` if other files are there, `.invalidArguments`, `.cloudUnavailable` if even the
+    ///   directory above is missing, and as ``init(path:expecting:)``.
+    public static func create(at path: String, container: String) throws -> DirectoryCloud {
+        try create(at: path, container: container, besideOthers: false)
+    }
+
+    /// The same, and says who besides its owner may use the directory, also one that is a cloud already.
+    ///
+    /// - Throws: also ``CloudError`` with `.permissionFailure` if the directory is another user's.
+    public static func create(at path: String, container: String, sharing: DirectorySharing) throws -> DirectoryCloud {
+        try create(at: path, container: container, besideOthers: false, sharing: sharing)
+    }
+
+    /// Makes a cloud on other system calls, with other random names.
+    ///
+    /// - Parameter besideOthers: whether other files may lie in the directory, which only its owner knows.
+    package static func create(
+        at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false,
+        sharing: DirectorySharing? = nil
+    ) throws -> DirectoryCloud {
+        _ = try ContainerIdentifier(container)
+        let files = FileMaker(nonces: nonces)
+        let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
+        let identity = try StaleHandle.reopening { () throws in
+            try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers, sharing: sharing)
+        }
+        return DirectoryCloud(path: path, opened: identity, calls: calls, files: files)
+    }
+
+    public func identity() async throws -> CloudIdentity {
+        try await offThread { _ in self.opened }
+    }
+
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try CloudNames.verify(zone)
+        try CloudNames.verify(creator, isNameOf: "device")
+        return try await offThread { root in
+            try ZoneSetup(root: root, files: self.files).create(zone, ZoneMarker(creator: creator, publishers: publishers))
+        }
+    }
+
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo {
+        try await inZone(zone) { $0.info }
+    }
+
+    public func zones() async throws -> [ZoneInfo] {
+        try await offThread { root in try ZoneSetup(root: root, files: self.files).zones() }
+    }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone) { try HistoryReader(source: $0).changes(since: token) }
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
+    }
+
+    public func history(in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone) { try HistoryReader(source: $0).all() }
+    }
+
+    public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] {
+        try await inZone(zone) { try $0.conflictCopies() }
+    }
+
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
+    }
+
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
+    }
+
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try await inZone(commit.zone) { try self.publisher($0).publish(commit) }
+    }
+
+    public func newAsset(
+        for record: String, number: Int, kind: AssetKind, in zone: ZoneID
+    ) async throws -> sending any AssetWriter {
+        try CloudNames.verify(record, isNameOf: "record")
+        guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
+        // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
+        let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
+        let folder = { [self] in try zoneFolder(zone, in: try openRoot()) }
+        _ = try StaleHandle.reopening { () throws in try folder() }
+        return DirectoryAssetWriter(path, in: folder)
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try await inZone(zone) { folder in
+            try DirectoryAssetReader(asset, in: folder.folder) { [self] in try zoneFolder(zone, in: try openRoot()).folder }
+        }
+    }
+
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        try? await inZone(zone) { folder in
+            for path in assets.compactMap({ AssetPath($0.path) }) { try folder.discard(path) }
+        }
+    }
+
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+        try await inZone(zone) { try ReportFolder(zone: $0).add(report) }
+    }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try CloudNames.verify(device, isNameOf: "device")
+        return try await inZone(zone) { try ReportFolder(zone: $0).newest(of: device) }
+    }
+
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
+        try await inZone(zone) { try ReportFolder(zone: $0).newestOfEachDevice() }
+    }
+}
+
+extension DirectoryCloud {
+    func publisher(_ folder: ZoneFolder) -> HistoryPublisher<ZoneFolder> {
+        HistoryPublisher(store: folder, zone: folder.info, nonces: files.nonces)
+    }
+
+    private func inRoot<T>(_ body: (CloudFolder) throws -> T) throws -> T {
+        do {
+            return try body(try openRoot())
+        } catch let error as CloudError where error.code == .damaged {
+            // A sync tool that writes in place gives the same error for a while.
+            throw (try? CloudRoot.open(path, calls)).flatMap { ArrivingFile.error(insteadOf: error, in: $0) } ?? error
+        }
+    }
+
+    private func openRoot() throws -> CloudFolder {
+        let root = try CloudRoot.open(path, calls)
+        guard let found = try CloudMarker.read(in: root) else { throw CloudRoot.missingMarker(path, expected: true) }
+        guard found.uuid == opened.uuid else { throw CloudRoot.otherCloud(path, found: found.uuid, expected: opened.uuid) }
+        return root
+    }
+
+    func zoneFolder(_ zone: ZoneID, in root: CloudFolder) throws -> ZoneFolder {
+        try CloudNames.verify(zone)
+        guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+        }
+        return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, folder: folder, files: files)
+    }
+
+    func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
+        try await offThread { root in try body(try self.zoneFolder(zone, in: root)) }
+    }
+
+    func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
+        try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                continuation.resume(with: Result { try StaleHandle.reopening { () throws in try self.inRoot(body) } })
+            }
+        }
+    }
+}

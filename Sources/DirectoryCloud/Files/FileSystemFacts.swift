@@ -1,0 +1,83 @@
+package import CloudStore
+import CommitLog
+import Foundation
+import Glibc
+import Platform
+
+/// The file system that a directory lies on.
+package struct FileSystemFacts: Sendable, Hashable {
+    /// Its name, or the number by which the kernel knows it.
+    package let name: String
+    /// Whether other machines may write it, too.
+    package let isShared: Bool
+    /// How many bytes a user who is not root may still write.
+    package let freeByteCount: Int
+    /// Whether it is mounted read-only.
+    package let isReadOnly: Bool
+    /// The options that it is mounted with: `rw`, `lookupcache=pos`. Empty where they are not known.
+    package let mountOptions: [String]
+
+    /// Asks for the facts of a directory; writes nothing.
+    ///
+    /// Source: statfs(2), statvfs(3); the numbers are those of linux/magic.h and of the file systems' own sources.
+    ///
+    /// - Throws: ``CloudError`` where the directory cannot be opened.
+    package init(ofDirectory path: String) throws(CloudError) {
+        var space = statvfs()
+        guard statvfs(path, &space) == 0, let type = RemoteFileSystem.type(ofDirectory: path) else {
+            throw SystemFault("statvfs", errno).error(at: path)
+        }
+        let remote = RemoteFileSystem.name(ofDirectory: path)
+        name = remote ?? Self.localNames[type] ?? "the file system 0x\(String(type, radix: 16))"
+        isShared = remote != nil
+        freeByteCount = Int(clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
+        isReadOnly = space.f_flag & Self.readOnly != 0
+        mountOptions = Self.mountOptions(ofDirectory: path)
+    }
+
+    /// Facts that were found elsewhere, of a file system with room.
+    package init(name: String, mountOptions: [String]) {
+        self.name = name
+        self.mountOptions = mountOptions
+        isShared = name == "NFS"
+        freeByteCount = .max
+        isReadOnly = false
+    }
+
+    /// Whether this process may make and remove names in a directory, as far as modes and mounts say.
+    package static func isWritable(_ path: String) -> Bool { access(path, W_OK | X_OK) == 0 }
+
+    /// Whether an NFS client remembers that a name was not there, so that a new file may be found up to a minute late.
+    package var remembersAbsence: Bool {
+        name == "NFS" && !mountOptions.isEmpty && !mountOptions.contains { $0.hasPrefix("lookupcache=pos") || $0 == "lookupcache=none" || $0 == "noac" }
+    }
+
+    private static func mountOptions(ofDirectory path: String) -> [String] {
+        var info = stat()
+        guard stat(path, &info) == 0, let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
+        // As glibc's makedev(3) packs them.
+        let device = UInt64(info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF), minor = (device & 0xFF) | (device >> 12 & ~0xFF)
+        return mountOptions(inTable: table, device: "\(major):\(minor)")
+    }
+
+    /// The options of the last mount of a device in the kernel's table of mounts; `device` is major and minor number: `98:0`.
+    ///
+    /// Source: proc_pid_mountinfo(5): `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`.
+    static func mountOptions(inTable table: String, device: String) -> [String] {
+        let lines = table.split(separator: "\n").map { $0.split(separator: " ") }
+        guard let line = lines.last(where: { $0.count > 6 && $0[2] == device }), let end = line.firstIndex(of: "-"), line.count > end + 3 else { return [] }
+        return (line[5].split(separator: ",") + line[end + 3].split(separator: ",")).map(String.init)
+    }
+
+    /// Whether there is anything of that name.
+    package static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+
+    /// `ST_RDONLY`.
+    private static let readOnly: UInt = 1
+
+    private static let localNames: [Int: String] = [
+        0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x0102_1994: "tmpfs", 0x794C_7630: "overlayfs", 0x2FC1_2FC1: "ZFS", 0xF2F5_2010: "F2FS",
+        0xCA45_1A4E: "bcachefs", 0x2011_BAB0: "exFAT", 0x4D44: "FAT", 0x5346_544E: "NTFS", 0x7366_746E: "NTFS", 0x482B: "HFS+", 0x9660: "ISO 9660", 0x7371_7368: "squashfs",
+        0xF15F: "eCryptfs", 0x8584_58F6: "ramfs",
+    ]
+}

@@ -1,0 +1,92 @@
+public import CloudStore
+import CommitLog
+import Platform
+public import StrictText
+
+/// A zone's mailbox: `messages/<sender>/<32 hex>.json`.
+struct MessageFolder {
+    let zone: ZoneFolder
+
+    /// Puts a message in place if nothing has its name.
+    func add(_ message: CloudMessage, clock: Instant) throws {
+        let bytes = try MessageDocument.encode(message, of: zone.history)
+        let folder = try zone.files.folder(message.sender, in: try zone.subfolder(CloudNames.messages))
+        let name = "\(message.id).json"
+        let placement = try zone.files.put(bytes, as: name, in: folder) { sealed throws(CloudError) in
+            try CommitClock.verify(clock, against: sealed.modified)
+        }
+        guard placement != .taken else { throw CloudMailbox.takenID(at: folder.place(name)) }
+    }
+
+    /// What waits; folders of names that no device has are not looked at.
+    func read(_ request: MailboxRequest) throws -> CloudMailbox {
+        var mailbox = CloudMailbox()
+        let senders: CloudFolder?
+        var stamps: [String: FolderStamp] = [:]
+        do throws(CloudError) {
+            senders = try zone.folder.folder(CloudNames.messages)
+            // Before the listing: what comes after this changes the stamp.
+            stamps[""] = try senders?.stamp()
+        } catch {
+            guard error.code == .damaged else { throw error }
+            mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
+            return mailbox
+        }
+        try senders?.eachFolder { sender, folder in
+            guard request.sender == nil || sender == request.sender else { return }
+            stamps[sender] = try folder.stamp()
+            // A folder without a stamp is not to be forgotten: then there is no mark.
+            if stamps[sender] == nil { stamps[""] = nil }
+            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path, isArriving: { isArriving($0, in: folder) }) { name throws(CloudError) in
+                try folder.bytes(of: name, limit: CloudMessage.byteLimit)
+            }
+        }
+        // What was not read, or may be mended where it lies, is to be looked at again.
+        let isAllRead = request.sender == nil && mailbox.unreadCount == 0 && mailbox.setAside.isEmpty
+        if isAllRead, stamps[""] != nil { mailbox.mark = MailboxMark(folders: stamps) }
+        return mailbox
+    }
+
+    /// Whether a damaged message is one that a sync tool is still writing.
+    private func isArriving(_ name: String, in folder: CloudFolder) -> Bool {
+        guard let bytes = try? folder.bytes(of: name, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes), let status = try? folder.file(name)?.status
+        else { return false }
+        return ArrivingFile.error(name, status, wanted: nil, in: folder) != nil
+    }
+
+    /// Whether the folders are what they were when the mark was taken.
+    func isUnchanged(since mark: MailboxMark) throws(CloudError) -> Bool {
+        guard !mark.folders.isEmpty else { return false }
+        for (sender, stamp) in mark.folders {
+            guard sender.isEmpty || CloudNames.isName(sender),
+                let folder = try zone.folder.folder(sender.isEmpty ? CloudNames.messages : "\(CloudNames.messages)/\(sender)"), try folder.stamp() == stamp
+            else { return false }
+        }
+        return true
+    }
+
+    /// Removes a message; nothing happens if it is not there.
+    func remove(_ message: CloudMessageName) throws {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id), let folder = try zone.folder.folder("\(CloudNames.messages)/\(message.sender)") else { return }
+        try folder.remove("\(message.id).json")
+    }
+}
+
+extension DirectoryCloud {
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try await inZone(zone) { try MessageFolder(zone: $0).add(message, clock: clock) }
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try await inZone(zone) { try MessageFolder(zone: $0).read(request) }
+    }
+
+    public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool {
+        try await inZone(zone) { try MessageFolder(zone: $0).isUnchanged(since: mark) }
+    }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try await inZone(zone) { try MessageFolder(zone: $0).remove(message) }
+    }
+}

@@ -1,0 +1,91 @@
+import CloudStore
+import CommitLog
+import Glibc
+import Platform
+
+/// How a file system puts a file in place without replacing anything.
+enum PlacementMethod: Sendable, CaseIterable {
+    /// A file without a name, then `link`: a killed run leaves nothing behind. ext4, XFS, Btrfs, tmpfs.
+    case linkNameless
+    /// A file with a temporary name, then `link` and `unlink`. NFS and most others.
+    case linkNamed
+    /// A file with a temporary name, then `renameat2(RENAME_NOREPLACE)`: where there are no hard links.
+    case renameNamed
+
+    /// Finds the first way that works in a directory, by doing it, and sees that an existing name is really refused.
+    ///
+    /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput`.
+    static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PlacementMethod {
+        var last: SystemFault?, reasons: [String] = []
+        for method in allCases {
+            do throws(SystemFault) {
+                if try method.works(in: folder, nonces: nonces) { return method }
+                reasons.append("\(method.name): an existing file is replaced")
+            } catch {
+                guard method.isRefused(by: error) else { throw error.error(at: folder.ownPlace) }
+                last = error
+                reasons.append("\(method.name): \(error.words)")
+            }
+        }
+        if let last, last.isDenial { throw last.error(at: folder.ownPlace) }
+        throw CloudError(
+            .inputOutput, at: folder.ownPlace,
+            "this file system can neither link a file nor rename it without replacing another (\(reasons.joined(separator: "; ")))",
+            hint: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
+    }
+
+    /// What the method is called in messages.
+    private var name: String {
+        switch self {
+        case .linkNameless: "link of a file without a name"
+        case .linkNamed: "link"
+        case .renameNamed: "rename without replacing"
+        }
+    }
+
+    /// Whether an error says that the file system has no such method. Some network mounts answer `EIO` to a link or rename that they cannot make.
+    func isRefused(by error: SystemFault) -> Bool { error.isUnsupported || (error.number == EIO && ["link", "rename"].contains(error.call)) }
+
+    /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.
+    func works(in folder: CloudFolder, nonces: NonceSource) throws(SystemFault) -> Bool {
+        let names = (0..<3).map { _ in TemporaryName.make(nonces) }
+        defer { for name in names { try? folder.remove(name) } }
+        try put(in: folder, temporary: names[0], as: names[1])
+        do throws(SystemFault) {
+            try put(in: folder, temporary: names[2], as: names[1])
+            return false
+        } catch {
+            if error.isPresence { return true }
+            throw error
+        }
+    }
+
+    private func put(in folder: CloudFolder, temporary: String, as name: String) throws(SystemFault) {
+        let directory = folder.descriptor.number, calls = folder.calls
+        let file = OpenDescriptor(
+            try self == .linkNameless ? calls.open(".", in: directory, .createNameless) : calls.open(temporary, in: directory, .create), calls)
+        try perform(calls, file.number, temporary: temporary, as: name, in: directory)
+    }
+
+    /// Gives an open file its name: the one step after which others see it.
+    func perform(
+        _ calls: any FileSystemCalls, _ descriptor: Int32, temporary: String, as name: String, in directory: Int32
+    ) throws(SystemFault) {
+        switch self {
+        case .linkNameless: try calls.link(descriptor, as: name, in: directory)
+        case .linkNamed: try calls.link(temporary, as: name, in: directory)
+        case .renameNamed: try calls.renameWithoutReplacing(temporary, to: name, in: directory)
+        }
+    }
+}
+
+/// The names of files that are not in place yet: `.snapsync-<32 hex>.tmp`. Readers ignore them.
+enum TemporaryName {
+    static func make(_ nonces: NonceSource) -> String { ".snapsync-\(nonces.hex(32)).tmp" }
+
+    static func matches(_ name: String) -> Bool {
+        guard name.hasPrefix(".snapsync-"), name.hasSuffix(".tmp") else { return false }
+        let hex = name.utf8.dropFirst(10).dropLast(4)
+        return hex.count == 32 && CloudNames.isHex(hex)
+    }
+}

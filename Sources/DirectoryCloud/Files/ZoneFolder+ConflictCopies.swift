@@ -1,0 +1,53 @@
+import CloudStore
+import CommitLog
+import Platform
+import StrictText
+
+extension CloudNames {
+    /// The number of a commit whose file a replicating tool has given another name: the 20 digits, something that is no digit,
+    /// and `.json`. nil for a commit's own name and for everything else.
+    static func number(ofConflictCopy name: String) -> Int? {
+        let stem = name.utf8.dropLast(5)
+        guard name.hasSuffix(".json"), stem.count > 20, let number = number(ofDigits: stem.prefix(20)),
+            let next = stem.dropFirst(20).first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(next)
+        else { return nil }
+        return number
+    }
+}
+
+extension ZoneFolder {
+    /// The conflict copies of commits that lie here, in the order of their names. A copy of the very commit that stands under
+    /// the plain name is none, and neither is a file that holds no commit of this zone.
+    func conflictCopies() throws -> [ConflictCopy] {
+        guard let commits = try folder.folder(CloudNames.commits) else { return [] }
+        var found: [ConflictCopy] = []
+        for name in try commits.names().sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {
+            guard let number = CloudNames.number(ofConflictCopy: name), let copy = try? conflictCopy(name, number, in: commits) else { continue }
+            if try commitBytes(number).map({ ContentHash.of($0) }) == copy.token.hash { continue }
+            found.append(copy)
+        }
+        return found
+    }
+
+    private func conflictCopy(_ name: String, _ number: Int, in commits: CloudFolder) throws -> ConflictCopy? {
+        guard let bytes = try commits.bytes(of: name, limit: CommitDocument.byteLimit) else { return nil }
+        let commit = try VerifiedCommit(bytes, number: number, of: history).commit
+        return ConflictCopy(
+            fileName: name, token: commit.token, parent: commit.parent, device: commit.device, timestamp: commit.timestamp,
+            // A later commit that cannot be read shows nothing of the author, and hides no copy.
+            authorHasGoneOn: (try? hasGoneOn(commit.device, from: number)) == true)
+    }
+
+    /// Whether a device has published one of the commits that follow the commit `number` under its plain name, link by link.
+    private func hasGoneOn(_ device: String, from number: Int) throws -> Bool {
+        guard let bytes = try commitBytes(number) else { return false }
+        var last = try VerifiedCommit(bytes, number: number, of: history).commit
+        while let bytes = try commitBytes(last.token.number + 1) {
+            let next = try VerifiedCommit(bytes, number: last.token.number + 1, of: history).commit
+            guard next.parent == last.token.hash else { return false }
+            if next.device == device { return true }
+            last = next
+        }
+        return false
+    }
+}

@@ -1,0 +1,49 @@
+import CloudStore
+import CommitLog
+import Platform
+import StrictText
+
+/// Makes zones and finds those that are there.
+struct ZoneSetup {
+    let root: CloudFolder
+    let files: FileMaker
+
+    /// Makes a zone whose marker is put in place last, or returns the one that is there.
+    ///
+    /// - Throws: ``CloudError`` with `.pending` if a history is there whose `zone.json` has not arrived.
+    func create(_ zone: ZoneID, _ marker: ZoneMarker) throws -> ZoneInfo {
+        if let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) {
+            // Whoever made it may have been killed before the marker's name was durable.
+            try folder.synchronizeIfPossible()
+            return info
+        }
+        let folder = try files.folder(zone.name, in: try files.folder(zone.scope.rawValue, in: root))
+        for name in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices] {
+            _ = try files.folder(name, in: folder)
+        }
+        for name in [CloudNames.commits, CloudNames.checkpoints] {
+            guard try folder.folder(name)?.names().contains(where: { CloudNames.number(ofFile: $0) != nil }) != true else {
+                throw CloudError(
+                    .pending, at: folder.place(ZoneMarker.fileName), "the zone has a history, but its zone.json is not there",
+                    hint: "if a sync tool is bringing files, wait for it; else bring the file back from a copy", isRetryable: true)
+            }
+        }
+        _ = try files.put(Array(try StrictJSON.encode(marker)), as: ZoneMarker.fileName, in: folder)
+        guard let info = try ZoneMarker.read(zone, in: folder) else {
+            throw CloudError(.inputOutput, at: folder.place(ZoneMarker.fileName), "the file vanished as soon as it was made", isRetryable: true)
+        }
+        return info
+    }
+
+    /// The zones that are there, in the order of scope and name.
+    func zones() throws -> [ZoneInfo] {
+        var found: [ZoneInfo] = []
+        for scope in CloudScope.allCases {
+            guard let folder = try root.folder(scope.rawValue) else { continue }
+            try folder.eachFolder { name, zone in
+                if let info = try ZoneMarker.read(ZoneID(name, scope: scope), in: zone) { found.append(info) }
+            }
+        }
+        return found
+    }
+}

@@ -1,0 +1,154 @@
+import CloudStore
+import CommitLog
+import Platform
+
+/// Looks at every commit and checkpoint of a zone by itself, and finds the bytes of those that are damaged or missing.
+///
+/// Which bytes are right is never a guess: the next commit names a commit's hash, and commits name a checkpoint's. The newest
+/// commit, which nothing names, is taken back only from its own bytes, by its seal.
+struct HistoryExamination {
+    let zone: ZoneFolder
+    /// What a device knows of the zone's end: the hash of that commit.
+    let token: ChangeToken?
+    /// Checkpoints that pins name.
+    let pinned: [CheckpointReference]
+    /// In documents of so many bytes, which bit was flipped is looked for.
+    var flipLimit = OneBitFlip.byteLimit
+
+    /// What is wrong, newest commit first, then the checkpoints.
+    ///
+    /// - Throws: ``CloudError`` with `.incompatibleVersion`, and whatever listing and reading throw.
+    func run() throws -> [DamagedDocument] {
+        var commits = try Commits(zone, flipLimit: flipLimit)
+        let damaged = try commits.mend(copies: copies(in: CloudNames.commits), token: token)
+        return damaged + (try checkpoints(commits))
+    }
+
+    /// The files in a folder that this format does not name, with their bytes.
+    private func copies(in directory: String) throws -> [Copy] {
+        guard let folder = try zone.folder.folder(directory) else { return [] }
+        return try folder.names().sorted().filter { CloudNames.number(ofFile: $0) == nil && !TemporaryName.matches($0) }.compactMap { name in
+            try FoundFile("\(directory)/\(name)", in: zone.folder)?.bytes(limit: CommitDocument.byteLimit).map { Copy(name: name, bytes: $0) }
+        }
+    }
+
+    struct Copy {
+        let name: String
+        let bytes: [UInt8]
+    }
+
+    private func checkpoints(_ commits: Commits) throws -> [DamagedDocument] {
+        let named = Set(commits.known.values.compactMap(\.verified.checkpoint) + pinned).sorted { $0.number < $1.number }
+        guard !named.isEmpty else { return [] }
+        let copies = try copies(in: CloudNames.checkpoints)
+        var sound: [CheckpointReference: [UInt8]] = [:]
+        var damaged: [DamagedDocument] = []
+        for reference in named {
+            var bytes: [UInt8]?
+            var isThere = true
+            do {
+                bytes = try zone.checkpointBytes(reference.number)
+                isThere = bytes != nil
+            } catch let error as CloudError where error.code == .damaged {
+                // Too large, or no plain file.
+            }
+            if let bytes, ContentHash.of(bytes) == reference.sha256 {
+                sound[reference] = bytes
+                continue
+            }
+            // Older ones may have been pruned.
+            guard isThere || reference == commits.newestCheckpoint || pinned.contains(reference) else { continue }
+            let found = mend(reference, bytes, copies, sound, commits)
+            if let found { sound[reference] = found.bytes }
+            damaged.append(DamagedDocument(
+                kind: .checkpoint, number: reference.number, isMissing: !isThere, reason: isThere ? "its bytes do not match the hash that a commit names" : "it is missing",
+                mended: found?.bytes, source: found?.source))
+        }
+        return damaged
+    }
+
+    private func mend(
+        _ reference: CheckpointReference, _ bytes: [UInt8]?, _ copies: [Copy], _ sound: [CheckpointReference: [UInt8]], _ commits: Commits
+    ) -> (bytes: [UInt8], source: String)? {
+        if let copy = copies.first(where: { ContentHash.of($0.bytes) == reference.sha256 }) { return (copy.bytes, "the copy \(copy.name)") }
+        let below = sound.filter { $0.key.number < reference.number }.sorted { $0.key.number > $1.key.number }.map { Optional($0) } + [nil]
+        for start in below {
+            if let bytes = try? fold(from: start, to: reference.number, commits), ContentHash.of(bytes) == reference.sha256 { return (bytes, "the commits that it follows from") }
+        }
+        return bytes.flatMap { OneBitFlip.mend($0, limit: flipLimit, sha256: reference.sha256) }.map { ($0, "itself: one bit was flipped") }
+    }
+
+    private func fold(from start: (key: CheckpointReference, value: [UInt8])?, to number: Int, _ commits: Commits) throws -> [UInt8]? {
+        var log = try start.map { try ReplayedHistory(checkpoint: $0.value, named: $0.key, of: zone.history) } ?? ReplayedHistory(of: zone.history)
+        while log.nextNumber <= number {
+            guard let next = commits.known[log.nextNumber] else { return nil }
+            try log.append(next.bytes)
+        }
+        return try log.checkpointBytes()
+    }
+}
+
+/// The commits of a zone, each looked at by itself.
+private struct Commits {
+    private let zone: ZoneFolder
+    private let flipLimit: Int
+    /// Those whose bytes are known: sound ones, and those that were found again.
+    private(set) var known: [Int: (bytes: [UInt8], verified: VerifiedCommit)] = [:]
+    /// Those that are there and damaged: what is wrong, and what is there, if it can be read.
+    private var faults: [Int: (reason: String, bytes: [UInt8]?)] = [:]
+    private let numbers: [Int]
+
+    init(_ zone: ZoneFolder, flipLimit: Int) throws {
+        (self.zone, self.flipLimit) = (zone, flipLimit)
+        numbers = try zone.commitNumbers()
+        for number in numbers {
+            var bytes: [UInt8]?
+            do {
+                bytes = try zone.commitBytes(number)
+                // Gone since it was listed: a prune is at work.
+                guard let bytes else { continue }
+                known[number] = (bytes, try VerifiedCommit(bytes, number: number, of: zone.history))
+            } catch let error as CloudError where error.code == .damaged {
+                faults[number] = (error.reason, bytes)
+            }
+        }
+    }
+
+    /// The checkpoint that counts at the end of what is known.
+    var newestCheckpoint: CheckpointReference? { known.keys.max().flatMap { known[$0]?.verified.checkpoint } }
+
+    /// Finds the bytes of what is damaged or missing, from the newest down, for each commit tells its parent's hash.
+    mutating func mend(copies: [HistoryExamination.Copy], token: ChangeToken?) throws -> [DamagedDocument] {
+        guard let newest = numbers.last, let oldest = numbers.first else { return [] }
+        // Up to a checkpoint that counts, commits may have been pruned in any order.
+        let pruned = newestCheckpoint?.number ?? 0
+        let first = pruned == 0 ? 1 : pruned + 1
+        // A name that lies by millions is no gap.
+        let gaps = newest - oldest < numbers.count + 1_000_000 && first <= newest ? Set(first...newest) : []
+        var damaged: [DamagedDocument] = []
+        for number in gaps.union(faults.keys).sorted(by: >) where known[number] == nil {
+            let expected = known[number + 1]?.verified.commit.parent ?? (token?.number == number ? token?.hash : nil)
+            let found = mend(number, expected, copies)
+            if let found { known[number] = try (found.bytes, VerifiedCommit(found.bytes, number: number, of: zone.history)) }
+            damaged.append(DamagedDocument(
+                kind: .commit, number: number, isMissing: faults[number] == nil, reason: faults[number]?.reason ?? "it is missing, and later ones are there",
+                mended: found?.bytes, source: found?.source))
+        }
+        return damaged
+    }
+
+    private func mend(_ number: Int, _ expected: String?, _ copies: [HistoryExamination.Copy]) -> (bytes: [UInt8], source: String)? {
+        func isRight(_ bytes: [UInt8]) -> Bool {
+            if let expected, ContentHash.of(bytes) != expected { return false }
+            guard let verified = try? VerifiedCommit(bytes, number: number, of: zone.history) else { return false }
+            return known[number - 1].map { $0.verified.commit.token.hash == verified.commit.parent } ?? true
+        }
+        // Without a hash a copy may be the commit that lost this number to another.
+        if expected != nil, let copy = copies.first(where: { isRight($0.bytes) }) { return (copy.bytes, "the copy \(copy.name)") }
+        if let bytes = faults[number]?.bytes, let mended = OneBitFlip.mend(bytes, limit: flipLimit, isRight) { return (mended, "itself: one bit was flipped") }
+        for copy in copies where DamagedName.original(of: copy.name) == "\(CloudNames.digits(number)).json" {
+            if let mended = OneBitFlip.mend(copy.bytes, limit: flipLimit, isRight) { return (mended, "\(copy.name): one bit was flipped") }
+        }
+        return nil
+    }
+}
