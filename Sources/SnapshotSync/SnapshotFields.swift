@@ -86,7 +86,7 @@ struct SnapshotFields: Sendable, Hashable, Codable {
 extension LocalTransaction {
     /// The fields of a dataset's record in the applied version, if they were kept.
     func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
-        guard let known = try knownRecord(of: schema), try known.version == applied() else { return nil }
+        guard let known = try state.knownRecord(of: schema), try known.version == state.applied() else { return nil }
         return try? StrictJSON.decode(SnapshotFields.self, from: known.document)
     }
 
@@ -95,12 +95,12 @@ extension LocalTransaction {
     /// What stays as it was in the version before is kept by its old fields, if those were known.
     func keepFields(_ fields: [String: SnapshotFields], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
         for schema in schemas {
-            let known = try knownRecord(of: schema)
+            let known = try state.knownRecord(of: schema)
             let document: String? =
                 if let fields = fields[schema.name] { try StrictJSON.text(fields) }
                 else if let known, known.version == before { known.document }
                 else { nil }
-            try setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
+            try state.setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
         }
     }
 }

@@ -25,12 +25,12 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
     public func schedule(every interval: Duration, with scheduler: Scheduler, program: String) throws -> ScheduleReport {
         let seconds = Int(interval.components.seconds)
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds)
         let report = try plan.report(for: scheduler)
-        try SyncError.at(.open) { try database.write { try $0.setInterval(seconds) } }
+        try SyncError.at(.open) { try database.write { try $0.settings.setInterval(seconds) } }
         return report
     }
 }

@@ -25,7 +25,7 @@ extension SyncEngine {
 
     /// Whether ``setUp(_:)`` has been here, so that the database names a cloud.
     public func isSetUp() throws -> Bool {
-        try SyncError.at(.open) { try database.read { try $0.isInitialized() } }
+        try SyncError.at(.open) { try database.read { try $0.settings.exists() } }
     }
 }
 

@@ -6,16 +6,16 @@ extension SyncEngine {
     /// What this device does about its own data when the zone was deleted.
     public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
         try SyncError.at(.open) { try database.read { transaction in
-            _ = try transaction.settings()
-            return try transaction.zoneDeletionPolicy()
+            _ = try transaction.settings.read()
+            return try transaction.settings.zoneDeletionPolicy()
         } }
     }
 
     /// Changes it, for every later run.
     public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try SyncError.at(.open) { try database.write { transaction in
-            _ = try transaction.settings()
-            try transaction.setZoneDeletionPolicy(policy)
+            _ = try transaction.settings.read()
+            try transaction.settings.setZoneDeletionPolicy(policy)
         } }
     }
 
@@ -36,10 +36,10 @@ extension SyncEngine {
 
     /// Does what the policy says, and says what that was.
     private func settle(_ deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
-        guard try transaction.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
+        guard try transaction.settings.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
         guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
-        guard try transaction.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
-        let datasets = try transaction.settings().datasets
+        guard try transaction.state.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
+        let datasets = try transaction.settings.read().datasets
         // Where a change may have gone unnoticed, nobody can tell what came from the zone. A table that was built anew is seen here.
         if try !transaction.isTracking(datasets) { _ = try transaction.track(datasets) }
         let known = try datasets.filter { try transaction.trackedChanges(of: $0).isComplete }

@@ -78,7 +78,7 @@ public final class SyncEngine: Sendable {
         try locked {
             try SyncError.at(.open) {
                 let (settings, kept) = try database.write { transaction in
-                    let settings = try transaction.settings()
+                    let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
                     try transaction.detach()
@@ -122,7 +122,7 @@ public final class SyncEngine: Sendable {
     /// A database that was not set up takes the datasets of `datasets`, a dataset file, or the built-in ones.
     public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
-            let settings = try SyncError.at(.open) { try database.read { try $0.isInitialized() ? $0.settings() : nil } }
+            let settings = try SyncError.at(.open) { try database.read { try $0.settings.exists() ? $0.settings.read() : nil } }
             let schemas = try settings?.datasets ?? SyncSetup.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
             return try await WorkerThreads.run { try SyncError.at(.apply) { try importer.run(path) } }
@@ -132,7 +132,7 @@ public final class SyncEngine: Sendable {
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
     public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
         try await gate.enter()
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         switch settings.role {
         case .writer, .peer:
             return try await run {
@@ -146,7 +146,7 @@ public final class SyncEngine: Sendable {
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(exported), imported: nil)
             }
         case .reader:
-            if let view = try SyncError.at(.read, { try database.read { try $0.view() } }) {
+            if let view = try SyncError.at(.read, { try database.read { try $0.state.view() } }) {
                 return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
             let imported = try await importNewest(allowing: allowed, progress: progress)
@@ -161,8 +161,8 @@ public final class SyncEngine: Sendable {
     func device(asIfWanted: Bool = false) throws -> Device {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
-            let settings = try database.read { try $0.settings() }
-            let limit = try database.read { try $0.operatorSettings().assetLimit }
+            let settings = try database.read { try $0.settings.read() }
+            let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
             let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: try openCloud(settings), limit: limit, datasets: settings.datasets), gate: gate)
             return try device(settings, cloud)
         }

@@ -19,7 +19,7 @@ import Testing
     @Test func aDatabaseIsMadeWhereThatIsAskedFor() throws {
         let scratch = try ScratchDirectory()
         let database = try LocalDatabase(path: scratch.path("new.db"), creating: true)
-        #expect(try !database.read { try $0.isInitialized() })
+        #expect(try !database.read { try $0.settings.exists() })
     }
 
     @Test func aFileThatIsNoDatabaseIsLeftAsItIs() throws {
@@ -52,7 +52,7 @@ import Testing
         let scratch = try ScratchDirectory()
         try scratch.write("", to: "empty.db")
         let database = try LocalDatabase(path: scratch.path("empty.db"))
-        #expect(try !database.read { try $0.isInitialized() })
+        #expect(try !database.read { try $0.settings.exists() })
     }
 
     @Test(arguments: ["UTF-16le", "UTF-16be"]) func aDatabaseOfUTF16IsRefused(encoding: String) throws {
@@ -66,7 +66,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.path)
         let database = try LocalDatabase(path: scene.path)
         #expect(try database.read { try $0.hasRows(namedItems()) })
-        let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.setView("x") } }
+        let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.state.setView("x") } }
         #expect(error.code == .permissionDenied)
     }
 
@@ -104,13 +104,13 @@ import Testing
         let error = try #require(throws: LocalStoreError.self) {
             // SQLite fails such a transaction at once, whatever the timeout, for waiting would not help.
             try scene.database.read { transaction in
-                _ = try transaction.applied()
+                _ = try transaction.state.applied()
                 try scene.app.run("INSERT INTO items VALUES('a', NULL)")
-                try transaction.setApplied(AppliedVersion(number: 1, hash: "00"))
+                try transaction.state.setApplied(AppliedVersion(number: 1, hash: "00"))
             }
         }
         #expect(error.code == .busy)
         #expect(error.isRetryable)
-        #expect(try scene.database.read { try $0.applied() } == nil)
+        #expect(try scene.database.read { try $0.state.applied() } == nil)
     }
 }

@@ -85,8 +85,8 @@ import Testing
         try scene.database.write { try $0.initialize(.example) }
         let session = try ReadSession(scene.database, readers: 2)
         defer { session.end() }
-        try scene.database.write { try $0.setApplied(AppliedVersion(number: 1, hash: "00")) }
-        #expect(try session.withReader(1) { try $0.transaction.applied() } == nil)
-        #expect(try scene.database.read { try $0.applied() }?.number == 1)
+        try scene.database.write { try $0.state.setApplied(AppliedVersion(number: 1, hash: "00")) }
+        #expect(try session.withReader(1) { try $0.transaction.state.applied() } == nil)
+        #expect(try scene.database.read { try $0.state.applied() }?.number == 1)
     }
 }

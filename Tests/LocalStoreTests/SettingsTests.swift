@@ -23,13 +23,13 @@ import Testing
                 recordType: "Thing", recordName: "thing_record")
         ]
         try scene.database.write { try $0.initialize(settings) }
-        #expect(try scene.database.read { try $0.settings() } == settings)
+        #expect(try scene.database.read { try $0.settings.read() } == settings)
     }
 
     @Test func aDatabaseThatWasNotSetUpSaysSo() throws {
         let scene = try LocalScene("CREATE TABLE notes(id INTEGER PRIMARY KEY);")
-        #expect(try !scene.database.read { try $0.isInitialized() })
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings() } }
+        #expect(try !scene.database.read { try $0.settings.exists() })
+        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
         #expect(error.code == .notInitialized)
         #expect(try #require(error.hint).contains("snapsync init"))
     }
@@ -46,8 +46,8 @@ import Testing
         let before = try scene.app.dump()
         try scene.database.write { transaction in
             try transaction.initialize(.example)
-            try transaction.setApplied(AppliedVersion(number: 3, hash: "ab"))
-            try transaction.setDatasetState(DatasetState(name: "buckets", syncTimestamp: Instant(microseconds: 5), recordCount: 1, unknownFields: ["x"]))
+            try transaction.state.setApplied(AppliedVersion(number: 3, hash: "ab"))
+            try transaction.datasetStates.set(DatasetState(name: "buckets", syncTimestamp: Instant(microseconds: 5), recordCount: 1, unknownFields: ["x"]))
         }
         #expect(try scene.app.dump() != before)
         try scene.database.write { try $0.detach() }
@@ -59,26 +59,26 @@ import Testing
         let version = AppliedVersion(number: 42, hash: String(repeating: "0a", count: 32))
         let instant = Instant(microseconds: 1_763_718_000_123_456)
         let state = DatasetState(name: "notifications", syncTimestamp: instant, recordCount: 7, unknownFields: ["a\"b", "ü", ""])
-        #expect(try scene.database.read { try $0.applied() } == nil)
+        #expect(try scene.database.read { try $0.state.applied() } == nil)
         try scene.database.write { transaction in
-            try transaction.setApplied(version)
-            try transaction.setIntended(IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
-            try transaction.setView("file it's \"mine\".gz")
-            try transaction.setLastSuccess(instant)
-            try transaction.setDatasetState(state)
+            try transaction.state.setApplied(version)
+            try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
+            try transaction.state.setView("file it's \"mine\".gz")
+            try transaction.state.setLastSuccess(instant)
+            try transaction.datasetStates.set(state)
         }
-        let found = try scene.database.read { (try $0.applied(), try $0.intended(), try $0.view(), try $0.lastSuccess(), try $0.datasetStates()) }
+        let found = try scene.database.read { (try $0.state.applied(), try $0.state.intended(), try $0.state.view(), try $0.state.lastSuccess(), try $0.datasetStates.all()) }
         #expect(found.0 == version)
         #expect(found.1 == IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
         #expect(found.2 == "file it's \"mine\".gz")
         #expect(found.3 == instant)
         #expect(found.4 == [state])
         try scene.database.write { transaction in
-            try transaction.setIntended(nil)
-            try transaction.setView(nil)
+            try transaction.state.setIntended(nil)
+            try transaction.state.setView(nil)
         }
-        #expect(try scene.database.read { try $0.intended() } == nil)
-        #expect(try scene.database.read { try $0.view() } == nil)
+        #expect(try scene.database.read { try $0.state.intended() } == nil)
+        #expect(try scene.database.read { try $0.state.view() } == nil)
     }
 
     @Test(arguments: [
@@ -92,7 +92,7 @@ import Testing
     func settingsThatSomebodyBrokeAreDamage(sql: String) throws {
         let scene = try scene()
         try scene.app.run(sql)
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings() } }
+        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
         #expect(error.code == .damaged)
         #expect(error.place.hasSuffix("snapsync_settings"))
     }
@@ -100,7 +100,7 @@ import Testing
     @Test func settingsOfANewerProgramAskForAnUpdate() throws {
         let scene = try scene()
         try scene.app.run("UPDATE snapsync_settings SET value = '2' WHERE key = 'formatVersion'")
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings() } }
+        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.settings.read() } }
         #expect(error.code == .schemaMismatch)
         #expect(error.hint == "update snapsync")
     }
@@ -118,8 +118,8 @@ import Testing
         try scene.app.run(sql)
         let error = try #require(throws: LocalStoreError.self) {
             try scene.database.read { transaction in
-                _ = try transaction.applied()
-                _ = try transaction.datasetStates()
+                _ = try transaction.state.applied()
+                _ = try transaction.datasetStates.all()
             }
         }
         #expect(error.code == .damaged)

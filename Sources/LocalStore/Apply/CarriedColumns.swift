@@ -67,11 +67,3 @@ package final class CarriedColumns {
     /// 0001-01-01T00:00:00Z, the earliest instant that a container can say.
     private static let firstInstant: Int64 = -62_135_596_800_000_000
 }
-
-extension LocalTransaction {
-    /// The columns of a dataset that the applied version knows nothing of; empty if it knows all, or there is none.
-    package func missingColumns(of schema: DatasetSchema) throws -> [String] { try state("missingColumns:\(schema.name)") ?? [] }
-
-    /// Records which columns the applied version knows nothing of, in the transaction that brings it.
-    package func setMissingColumns(_ names: [String], of schema: DatasetSchema) throws { try setState("missingColumns:\(schema.name)", names.isEmpty ? nil : names) }
-}

@@ -85,7 +85,7 @@ package struct ConflictJournal: TransactionPart {
     /// How many open entries were removed because they were too old or too many.
     package func removedCount() throws -> Int { try removed().count }
 
-    private func removed() throws -> RemovedConflicts { try transaction.plainState("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
+    private func removed() throws -> RemovedConflicts { try transaction.state.plainValue("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
 
     private func createTable() throws {
         try db.execute(sql: """
@@ -120,7 +120,7 @@ package struct ConflictJournal: TransactionPart {
         guard let last = try KeyedStatement(db, "SELECT max(id) FROM snapsync_conflicts WHERE \(condition)").bind(parameter).integer() else { return }
         let open = try KeyedStatement(db, "SELECT count(*) FROM snapsync_conflicts WHERE state = 'open' AND \(condition)").bind(parameter).integer() ?? 0
         let removed = try removed()
-        try transaction.setPlainState("removedConflicts", RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
+        try transaction.state.setPlainValue("removedConflicts", RemovedConflicts(count: removed.count + Int(open), lastID: max(removed.lastID, last)))
         try KeyedStatement(db, "DELETE FROM snapsync_conflicts WHERE \(condition)").bind(parameter).run()
     }
 
@@ -135,7 +135,7 @@ package struct ConflictJournal: TransactionPart {
         var found: [ConflictEntry] = []
         while try rows.step() {
             guard let dataset = text(1), let key = rows.key(2), let reason = text(3), let state = text(12).flatMap(ConflictEntry.State.init) else {
-                throw transaction.damaged(Self.table, "the entry \(rows.integer(0)) cannot be read")
+                throw damaged(Self.table, "the entry \(rows.integer(0)) cannot be read")
             }
             found.append(
                 ConflictEntry(

@@ -46,14 +46,4 @@ extension LocalTransaction {
         }
         return nil
     }
-
-    /// How many messages of this device may wait in the mailbox, as set here; nil if it was not set.
-    package func messageLimit() throws -> Int? {
-        try value(of: "messageLimit", in: .state).flatMap(Int.init)
-    }
-
-    /// Sets how many messages of this device may wait in the mailbox.
-    package func setMessageLimit(_ limit: Int) throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO snapsync_state VALUES('messageLimit', ?)", arguments: [String(limit)])
-    }
 }

@@ -127,7 +127,7 @@ extension LocalTransaction {
         defer { statement.end() }
         var entries: [OutboxEntry] = []
         while try statement.step() {
-            guard let state = statement.string(5).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
+            guard let state = statement.string(5).flatMap(OutboxEntry.State.init) else { throw state.damaged("snapsync_outbox", "the state of a message is not known") }
             entries.append(OutboxEntry(
                 number: statement.integer(0), id: statement.string(1), dataset: statement.string(2), key: statement.key(3), sequence: statement.integer(4),
                 state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8)))

@@ -31,7 +31,7 @@ extension LocalTransaction {
             """).bind(.integer(id), .key(key))
         var told: [SentChange] = []
         while try statement.step() {
-            guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
+            guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else { throw state.damaged("snapsync_outbox", "the state of a message is not known") }
             told.append(SentChange(
                 key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }))
         }

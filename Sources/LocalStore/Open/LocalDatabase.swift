@@ -5,7 +5,7 @@ import Glibc
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
 ///     let database = try LocalDatabase(path: "app.db")
-///     try database.write { try $0.setApplied(version) }
+///     try database.write { try $0.state.setApplied(version) }
 ///
 /// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
 /// (see ``ForeignKeyEnforcer``), for SQLite would cascade a delete-then-insert into tables that are not ours.

@@ -27,6 +27,12 @@ package final class LocalTransaction {
         self.silenced = silenced
     }
 
+    /// What `init` and the operator decided.
+    package var settings: SettingsTable { SettingsTable(transaction: self) }
+    /// What the runs record about themselves.
+    package var state: StateTable { StateTable(transaction: self) }
+    /// What is known of each dataset's version in this database.
+    package var datasetStates: DatasetStateTable { DatasetStateTable(transaction: self) }
     /// The edits that lost to edits of other devices.
     package var conflictJournal: ConflictJournal { ConflictJournal(transaction: self) }
     /// The entities that were taken out of their tables and wait to return.
@@ -50,6 +56,11 @@ extension TransactionPart {
     var db: Database { transaction.db }
     /// The path of the database's file, for errors.
     var path: String { transaction.path }
+
+    /// The error for a value of one of the toolkit's tables that no snapsync wrote.
+    func damaged(_ table: String, _ reason: String) -> LocalStoreError {
+        LocalStoreError(.damaged, at: "\(path), \(table)", reason, hint: "run snapsync detach and snapsync init again")
+    }
 
     /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
     func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.trackingID(schema) }

@@ -7,11 +7,11 @@ extension LocalTransaction {
     ///
     /// A message that such a version answered is applied again if it is still in the mailbox, for its effect is gone.
     package func forgetVersions(after number: Int) throws {
-        try setIntended(nil)
-        try setPendingPins(pendingPins().filter { $0.version <= number })
+        try state.setIntended(nil)
+        try state.setPendingPins(state.pendingPins().filter { $0.version <= number })
         try lineage.forget(after: number)
         if try db.hasTable(PublishedChanges.table) { try db.execute(sql: "DELETE FROM \(PublishedChanges.table) WHERE version > ?", arguments: [number]) }
-        try setMailboxLook(nil)
+        try state.setMailboxListing(nil)
         if try hasMailbox() { try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number]) }
     }
 }

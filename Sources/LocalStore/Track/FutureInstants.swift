@@ -5,14 +5,6 @@ package import StrictText
 // Instants that are later than they can be: of rows that a program gave a timestamp in the future, and of changes that a clock noted
 // which ran ahead.
 extension LocalTransaction {
-    /// When the dataset's version that is here was made; nil if it was never in one.
-    package func versionTime(of schema: DatasetSchema) throws -> Instant? {
-        guard try db.hasTable("snapsync_datasets") else { return nil }
-        let statement = try KeyedStatement(db, "SELECT syncTimestamp FROM snapsync_datasets WHERE name = ?").bind(.text(schema.name))
-        defer { statement.end() }
-        return try statement.step() ? statement.text(0).flatMap { try? Instant(parsing: $0) } : nil
-    }
-
     /// The latest instant of a tracked change of any dataset; nil if there is none.
     package func latestTrackedInstant() throws -> Instant? {
         try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
@@ -108,7 +100,7 @@ extension LocalTransaction {
 
     /// Limits, once, what an earlier snapsync has taken from a version as it stood there.
     func limitKnownInstants(of schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema), let latest = try versionTime(of: schema) else { return }
+        guard let id = try trackingID(schema), let latest = try datasetStates.versionTime(of: schema) else { return }
         for table in ["snapsync_instants", "snapsync_tombstones"] {
             try db.execute(sql: "UPDATE \(table) SET at = ?1 WHERE dataset = ?2 AND at > ?1", arguments: [latest.microseconds, id])
         }
@@ -156,7 +148,7 @@ private struct FutureChanges {
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
         guard let id = try transaction.trackingID(schema) else { return nil }
         // Clocks are noted in whole milliseconds, and several changes in one are told apart by microseconds.
-        let version = try transaction.versionTime(of: schema)?.microseconds
+        let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
         var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
         let hasMailbox = try transaction.hasMailbox()
         seen = Self.seen(schema, hasMailbox: hasMailbox)

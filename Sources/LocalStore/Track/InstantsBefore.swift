@@ -33,7 +33,7 @@ struct InstantsBefore {
             """)
         sent = try transaction.hasMailbox() ? KeyedStatement(
             transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))") : nil
-        version = try transaction.versionTime(of: schema)?.microseconds
+        version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
     /// Looks what a note's change replaces.

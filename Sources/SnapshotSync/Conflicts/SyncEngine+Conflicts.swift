@@ -36,7 +36,7 @@ extension SyncEngine {
     public func conflicts(all: Bool = false) throws -> ConflictsReport {
         try SyncError.at(.read) {
             try database.read { transaction in
-                let datasets = try transaction.settings().datasets
+                let datasets = try transaction.settings.read().datasets
                 let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
                 return ConflictsReport(
                     database: database.path,
@@ -52,7 +52,7 @@ extension SyncEngine {
     public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
         try SyncError.at(.read) {
             try database.read { transaction in
-                let datasets = try transaction.settings().datasets, entry = try entry(id, in: transaction)
+                let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
                 return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
             }
         }
@@ -65,11 +65,11 @@ extension SyncEngine {
         try locked {
             try SyncError.at(.apply) {
                 try database.write { transaction in
-                    let settings = try transaction.settings(), entry = try entry(id, in: transaction)
+                    let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
                     guard entry.state != .taken else {
                         throw SyncError(.refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already", hint: "look at the row; snapsync conflicts lists what is open")
                     }
-                    if let view = try transaction.view() {
+                    if let view = try transaction.state.view() {
                         throw SyncError(.refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
                     }
                     let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
@@ -87,7 +87,7 @@ extension SyncEngine {
         try locked {
             try SyncError.at(.apply) {
                 try database.write { transaction in
-                    _ = try transaction.settings()
+                    _ = try transaction.settings.read()
                     guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
                     guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
                     return ConflictClearReport(cleared: try transaction.conflictJournal.set(id, to: .cleared) ? 1 : 0)

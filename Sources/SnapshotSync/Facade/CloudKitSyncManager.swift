@@ -98,7 +98,7 @@ public final class CloudKitSyncManager: Sendable {
 
     private static func isSetUp(_ path: String) throws -> Bool {
         guard FileManager.default.fileExists(atPath: path) else { return false }
-        return try SyncError.at(.open) { try LocalDatabase(path: path).read { try $0.isInitialized() } }
+        return try SyncError.at(.open) { try LocalDatabase(path: path).read { try $0.settings.exists() } }
     }
 
     /// Runs one call after those before it, and keeps what went wrong.

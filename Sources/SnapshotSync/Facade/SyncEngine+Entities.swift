@@ -14,7 +14,7 @@ extension SyncEngine {
     public func entities<Entity: Decodable & Sendable>(of dataset: String, as type: Entity.Type) async throws -> [Entity] {
         try await WorkerThreads.run { [self] in
             try SyncError.at(.read) {
-                let settings = try database.read { try $0.settings() }
+                let settings = try database.read { try $0.settings.read() }
                 guard let schema = settings.datasets.first(where: { $0.name == dataset }) else {
                     throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "name one of \(settings.datasets.map(\.name).joined(separator: ", "))")
                 }
@@ -29,7 +29,7 @@ extension SyncEngine {
         try await WorkerThreads.run { [self] in
             try SyncError.at(.read) {
                 try database.read { transaction in
-                    guard let schema = try transaction.settings().datasets.first(where: { $0.name == dataset }) else {
+                    guard let schema = try transaction.settings.read().datasets.first(where: { $0.name == dataset }) else {
                         throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "check the dataset file")
                     }
                     return try transaction.rowCount(of: schema)

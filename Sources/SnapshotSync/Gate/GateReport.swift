@@ -30,12 +30,12 @@ extension SyncGate {
         let decision = try await decision()
         return try SyncError.at(.read) {
             try database.read { transaction in
-                let file = try transaction.preferenceFile()
-                let record = try provider(in: transaction) == nil ? nil : transaction.entitlementRecord()
+                let file = try transaction.settings.preferenceFile()
+                let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
                 return GateReport(
                     isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint,
-                    isEnabled: try transaction.preference().isOn, preferenceFile: file?.path, preferenceKey: file?.key,
-                    entitlementFile: try transaction.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
+                    isEnabled: try transaction.settings.preference().isOn, preferenceFile: file?.path, preferenceKey: file?.key,
+                    entitlementFile: try transaction.settings.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
                     entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
             }
         }

@@ -14,12 +14,12 @@ public struct PreferenceReport: Sendable, Encodable {
 }
 
 extension SyncGate {
-    /// Turns sync on or off and says what is so now. See ``setPreference(_:)``.
+    /// Turns sync on or off and says what is so now. See ``SettingsTable/setPreference(_:)``.
     public func turn(on isOn: Bool) async throws -> PreferenceReport {
         let before = try SyncError.at(.open) {
             try database.read { transaction in
                 try checkIsSetUp(transaction)
-                return try transaction.preference().isOn
+                return try transaction.settings.preference().isOn
             }
         }
         let warning = try setPreference(isOn)

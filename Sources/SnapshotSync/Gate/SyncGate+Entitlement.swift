@@ -30,7 +30,7 @@ extension SyncGate {
     /// Who is asked for the entitlement; nil if nothing restricts it.
     func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
         if let provider = options.entitlement { return provider }
-        return try transaction.isInitialized() ? transaction.entitlementFile().map { FileEntitlement(path: $0) } : nil
+        return try transaction.settings.exists() ? transaction.settings.entitlementFile().map { FileEntitlement(path: $0) } : nil
     }
 
     /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
@@ -38,7 +38,7 @@ extension SyncGate {
     /// - Parameter asIfWanted: ask although sync is turned off, where nobody is asked otherwise.
     func askForEntitlement(asIfWanted: Bool = false) async {
         do {
-            guard var facts = try database.read({ try $0.isInitialized() ? lookUp($0) : nil }), facts.provider != nil else { return }
+            guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {
                 // Who has just said yes elsewhere is asked about, too.
                 _ = reconcileOrExplain()
@@ -54,7 +54,7 @@ extension SyncGate {
             } catch {
                 next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
             }
-            if differs(next, record) { try database.write { try $0.setEntitlementRecord(next) } }
+            if differs(next, record) { try database.write { try $0.state.setEntitlementRecord(next) } }
         } catch {
             logger.warning("the entitlement could not be looked up", metadata: ["error": "\(error)"])
         }

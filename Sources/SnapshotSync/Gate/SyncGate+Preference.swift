@@ -22,8 +22,8 @@ extension SyncGate {
             }
             let before = try database.write { transaction in
                 try checkIsSetUp(transaction)
-                let before = try transaction.preference()
-                try transaction.setPreference(SyncPreference(isOn: isOn, changedAt: now()))
+                let before = try transaction.settings.preference()
+                try transaction.settings.setPreference(SyncPreference(isOn: isOn, changedAt: now()))
                 return before
             }
             do {
@@ -32,7 +32,7 @@ extension SyncGate {
             } catch {
                 let error = SyncError(error, step: .store)
                 guard isOn else { return "\(error.place): \(error.reason); it will be written at the next run" }
-                try database.write { try $0.setPreference(before) }
+                try database.write { try $0.settings.setPreference(before) }
                 throw error
             }
         }
@@ -43,7 +43,7 @@ extension SyncGate {
         try SyncError.at(.apply) {
             try database.write { transaction in
                 try checkIsSetUp(transaction)
-                try transaction.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
+                try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
             }
         }
     }
@@ -53,7 +53,7 @@ extension SyncGate {
         try SyncError.at(.apply) {
             try database.write { transaction in
                 try checkIsSetUp(transaction)
-                try transaction.setEntitlementFile(path.map(absolutePath))
+                try transaction.settings.setEntitlementFile(path.map(absolutePath))
             }
         }
     }
@@ -63,10 +63,10 @@ extension SyncGate {
 
     /// Only a database that is set up has a choice to make.
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
-        guard try !transaction.isInMemory() else {
+        guard try !transaction.settings.isInMemory() else {
             throw SyncError(.refused, step: .open, at: database.path, "it stands in, in memory, for a database that could not be opened", hint: "mend the database that could not be opened")
         }
-        _ = try transaction.settings()
+        _ = try transaction.settings.read()
     }
 
     /// What a bound store's fault means for the decision; nil if the store and the database agree now.
@@ -87,11 +87,11 @@ extension SyncGate {
     /// `agreement` is what both last had. Each step is one transaction or one file put in place: after a crash between them the next
     /// look sees which of the two has moved, and goes on.
     func reconcile() throws {
-        let isInitialized = try database.read { try $0.isInitialized() && !$0.isInMemory() }
+        let isInitialized = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() }
         guard isInitialized else { return }
-        guard let bound = try options.preference ?? database.read({ try $0.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } }) else { return }
+        guard let bound = try options.preference ?? database.read({ try $0.settings.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } }) else { return }
         let said = try bound.load()
-        let known = try database.read { (preference: try $0.preference(), agreement: try $0.preferenceAgreement()) }
+        let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
         if let said, said.isOn == known.preference.isOn {
             // A switch that was set to what it was is a word, too: whatever comes after it is later.
             let last = known.agreement.map { Instant(microseconds: $0.at) }
@@ -133,11 +133,11 @@ extension SyncGate {
     /// Notes that both have the same; fails softly, to be looked at again, where another program has changed the preference meanwhile.
     private func agree(on isOn: Bool, was preference: SyncPreference, _ said: BoundPreference?) throws {
         try database.write { transaction in
-            guard try transaction.preference() == preference else { return }
+            guard try transaction.settings.preference() == preference else { return }
             // Not before what is agreed on, whatever a clock said when that was set.
             let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
-            if preference.isOn != isOn { try transaction.setPreference(SyncPreference(isOn: isOn, changedAt: time)) }
-            try transaction.setPreferenceAgreement(PreferenceAgreement(isOn: isOn, at: time))
+            if preference.isOn != isOn { try transaction.settings.setPreference(SyncPreference(isOn: isOn, changedAt: time)) }
+            try transaction.state.setPreferenceAgreement(PreferenceAgreement(isOn: isOn, at: time))
         }
     }
 }

@@ -57,14 +57,14 @@ public struct SyncGate: Sendable {
 
     func lookUp(_ transaction: LocalTransaction) throws -> Facts {
         // One that is not set up has nothing to decide, and says so.
-        guard try transaction.isInitialized() else {
-            _ = try transaction.settings()
+        guard try transaction.settings.exists() else {
+            _ = try transaction.settings.read()
             return Facts()
         }
-        if try transaction.isInMemory() { return Facts(isInMemory: true) }
+        if try transaction.settings.isInMemory() { return Facts(isInMemory: true) }
         return Facts(
-            isOn: try transaction.preference().isOn, isBound: try options.preference != nil || transaction.preferenceFile() != nil,
-            provider: try provider(in: transaction), entitlement: try transaction.entitlementRecord())
+            isOn: try transaction.settings.preference().isOn, isBound: try options.preference != nil || transaction.settings.preferenceFile() != nil,
+            provider: try provider(in: transaction), entitlement: try transaction.state.entitlementRecord())
     }
 
     /// Asks what has to be asked, then refuses where the gate is closed.

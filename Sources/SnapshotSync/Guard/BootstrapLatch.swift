@@ -10,7 +10,7 @@ enum BootstrapLatch {
     ///
     /// - Throws: ``SyncError`` with `.refused`.
     static func verify(_ device: Device, token: ChangeToken?) throws {
-        guard token == nil, let note = try SyncError.at(.read, { try device.database.read { try $0.bootstrapNote() } }), !note.madeZone else { return }
+        guard token == nil, let note = try SyncError.at(.read, { try device.database.read { try $0.state.bootstrapNote() } }), !note.madeZone else { return }
         throw SyncError(
             .refused, step: .announce, at: "zone \(device.zone)", "it has no version yet, and this database did not make it: what others published may still be on its way",
             hint: "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path)")

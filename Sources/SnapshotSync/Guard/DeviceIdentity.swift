@@ -20,7 +20,7 @@ struct DeviceIdentity {
     static func check(_ device: Device, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
         let facts = try SyncError.at(.read) {
-            try device.database.read { Facts(name: device.settings.device, applied: applied, intended: try $0.intended(), nonces: try $0.reportNonces(), known: try $0.ownCommitsKnown()) }
+            try device.database.read { Facts(name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(), known: try $0.state.ownCommitsKnown()) }
         }
         guard let reason = facts.reason(report, commits) else {
             var same = device
@@ -32,8 +32,8 @@ struct DeviceIdentity {
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try SyncError.at(.open) {
             try device.database.write { transaction in
-                try transaction.setDevice(name)
-                try transaction.setReportNonces(nil)
+                try transaction.settings.setDevice(name)
+                try transaction.state.setReportNonces(nil)
             }
         }
         var renamed = device
@@ -83,17 +83,17 @@ extension Device {
 
     /// The nonce of the report that is about to be written: noted here first, most often by the transaction that brought what it tells.
     func nextNonce() throws -> String {
-        if let next = usable(try database.read { try $0.reportNonces() }) { return next }
+        if let next = usable(try database.read { try $0.state.reportNonces() }) { return next }
         return try database.write { try nextNonce(in: $0) }
     }
 
     /// Notes the nonce of the report that is to follow a transaction, as part of it: one wait for the disk less.
     @discardableResult
     func nextNonce(in transaction: LocalTransaction) throws -> String {
-        let known = try transaction.reportNonces()
+        let known = try transaction.state.reportNonces()
         if let next = usable(known) { return next }
         let next = nonces.uuid()
-        try transaction.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
+        try transaction.state.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
         return next
     }
 

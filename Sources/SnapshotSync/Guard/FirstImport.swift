@@ -17,7 +17,7 @@ struct FirstImport {
     /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
     init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
         publishes = settings.role.publishes
-        let known = Set(try transaction.datasetStates().map(\.name))
+        let known = Set(try transaction.datasetStates.all().map(\.name))
         var rules: [String: MergeRule] = [:]
         for schema in schemas where !known.contains(schema.name) {
             let keepsOwn = !isView && (schema.merge != .replace || settings.adoptsOwnRows || (settings.role.publishes && !settings.replacesOwnRows))

@@ -67,7 +67,7 @@ struct ShrinkCheck: Sendable {
 
     /// How many entities the applied version has, by the record's name.
     private func countsHere() throws -> [String: Int] {
-        let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates() } }
+        let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } }
         return Dictionary(uniqueKeysWithValues: device.settings.datasets.compactMap { schema in states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) } })
     }
 

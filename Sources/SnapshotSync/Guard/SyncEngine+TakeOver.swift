@@ -26,18 +26,18 @@ extension SyncEngine {
             let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token }
             try SyncError.at(.open) {
                 try device.database.write { transaction in
-                    try transaction.setDevice(name)
+                    try transaction.settings.setDevice(name)
                     try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
                 }
             }
             device.settings.device = name
             device.reportSeen = report?.nonce
-            await device.report(try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } })
+            await device.report(try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } })
             let settings = device.settings
             return SetupReport(
                 database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
                 device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() }, cloudMade: false,
-                isEnabled: try SyncError.at(.read) { try database.read { try $0.preference().isOn } },
+                isEnabled: try SyncError.at(.read) { try database.read { try $0.settings.preference().isOn } },
                 triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map { TriggerReport($0, datasets: settings.datasets) })
         }
     }
@@ -50,8 +50,8 @@ extension LocalTransaction {
     ///   - seen: the nonce of the last report under the name.
     ///   - newest: the zone's newest commit; those up to it in the device's name are no news. 0 opens the latch.
     func noteTakeOver(seen: String?, newest: Int) throws {
-        try setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
-        try setOwnCommitsKnown(newest)
-        if newest == 0 { try setBootstrapNote(BootstrapNote(madeZone: true)) }
+        try state.setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
+        try state.setOwnCommitsKnown(newest)
+        if newest == 0 { try state.setBootstrapNote(BootstrapNote(madeZone: true)) }
     }
 }

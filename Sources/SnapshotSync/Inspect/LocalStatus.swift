@@ -37,16 +37,16 @@ struct LocalStatus: Sendable {
         journalMode = try database.journalMode()
         let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
         (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, conflicts) = try database.read { transaction in
-            let settings = try transaction.settings(), isTracking = try transaction.isTracking(settings.datasets)
+            let settings = try transaction.settings.read(), isTracking = try transaction.isTracking(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.trackedChanges(of: schema)
                 return Changes(count: found.count, isTracked: isTracking && found.isComplete)
             }
             return (
-                settings, try transaction.operatorSettings(), try transaction.applied(), try transaction.view(),
-                (try transaction.lastSuccess(), try transaction.unsentSince(), try transaction.lastRun(.export), try transaction.lastRun(.import)),
-                try transaction.lastIdleRun(of: settings.role), try transaction.lastFailure(), try transaction.datasetStates(), changes, try transaction.undoPoint(),
-                try transaction.lastRetention(), try transaction.conflictJournal.openCount()
+                settings, try transaction.settings.operatorSettings(), try transaction.state.applied(), try transaction.state.view(),
+                (try transaction.state.lastSuccess(), try transaction.state.unsentSince(), try transaction.state.lastRun(.export), try transaction.state.lastRun(.import)),
+                try transaction.state.lastIdleRun(of: settings.role), try transaction.state.lastFailure(), try transaction.datasetStates.all(), changes, try transaction.state.undoPoint(),
+                try transaction.state.lastRetention(), try transaction.conflictJournal.openCount()
             )
         }
         // A run with nothing to do leaves its note beside the database.

@@ -32,7 +32,7 @@ struct MailboxRound: Sendable {
     ///
     /// - Parameter mayRest: whether the mailbox need not be listed where its mark says that nothing has come.
     func run(mayRest: Bool = false) async throws -> Outcome {
-        let look = try SyncError.at(.read) { try device.database.read { try $0.mailboxLook() } }
+        let look = try SyncError.at(.read) { try device.database.read { try $0.state.mailboxListing() } }
         if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
         return try await listAndApply(look)
     }
@@ -44,7 +44,7 @@ struct MailboxRound: Sendable {
     /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
     private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
-        let last = try SyncError.at(.read) { try device.database.read { (idle: try $0.lastIdleRun(of: device.settings.role), noted: try $0.lastRun(.export)) } }
+        let last = try SyncError.at(.read) { try device.database.read { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) } }
         guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
             run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
             run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
@@ -83,7 +83,7 @@ struct MailboxRound: Sendable {
     private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?, _ now: Instant) throws {
         let text = try mark.map { try StrictJSON.text($0) }
         guard text != look?.mark else { return }
-        try SyncError.at(.apply) { try device.database.write { try $0.setMailboxLook(text.map { MailboxListingCache(mark: $0, since: now) }) } }
+        try SyncError.at(.apply) { try device.database.write { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: now) }) } }
     }
 
     /// By instant; but a bucket goes last, for what pointed at it may be about to go, too.

@@ -42,7 +42,7 @@ struct MessageComposer: Sendable {
             repeat {
                 last = try SyncError.at(.read) { [last] in
                     try device.database.write { transaction in
-                        guard try transaction.view() == nil, let version = try transaction.applied() else { return nil }
+                        guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return nil }
                         try transaction.prepareMailbox()
                         try transaction.foldNotes(of: device.settings.datasets)
                         let changes = try untold(of: schema, version, in: transaction, after: last, limit: Self.batch)
@@ -63,7 +63,7 @@ struct MessageComposer: Sendable {
 
     /// Whether a change was tracked since the last comparison; notes must have been folded.
     func hasUntold(in transaction: LocalTransaction) throws -> Bool {
-        guard device.settings.role == .reader, try transaction.view() == nil, let version = try transaction.applied() else { return false }
+        guard device.settings.role == .reader, try transaction.state.view() == nil, let version = try transaction.state.applied() else { return false }
         return try device.settings.datasets.contains { try MessageKind($0) != nil && !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
@@ -74,7 +74,7 @@ struct MessageComposer: Sendable {
         let (version, hasWork) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a view shows is no version with changes on top.
-                guard try transaction.view() == nil, let version = try transaction.applied() else { return (nil as AppliedVersion?, false) }
+                guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
                 let hasWork = try transaction.hasNotes(device.settings.datasets) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
                     || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.deletionsInDoubt(of: $0, limit: 1).isEmpty }
                 return (version, hasWork)
@@ -116,7 +116,7 @@ struct MessageComposer: Sendable {
             let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
             let isCurrent = try SyncError.at(.read) {
                 try device.database.write { transaction in
-                    guard try transaction.applied() == version, try transaction.view() == nil else { return false }
+                    guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
                     for change in changes where try transaction.isTracked(change, of: schema) {
                         if base[change.key] == nil { try transaction.forget(change, of: schema) } else { try transaction.outlive(of: change.key, in: schema, isNew: false) }
                     }
@@ -135,7 +135,7 @@ struct MessageComposer: Sendable {
         _ changes: [UnsentChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
         in transaction: LocalTransaction
     ) throws {
-        guard try transaction.applied() == version, try transaction.view() == nil else { return }
+        guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return }
         try transaction.prepareMailbox()
         try transaction.foldNotes(of: device.settings.datasets)
         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)

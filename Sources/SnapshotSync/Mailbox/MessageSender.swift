@@ -17,7 +17,7 @@ struct MessageSender: Sendable {
         try await renewDoubtful()
         try renewThoseOfAnotherName()
         let (outbox, limit) = try SyncError.at(.read) {
-            try device.database.read { (try $0.outbox(onlyMessages: true), try $0.messageLimit() ?? CloudMessage.waitingLimit) }
+            try device.database.read { (try $0.outbox(onlyMessages: true), try $0.state.messageLimit() ?? CloudMessage.waitingLimit) }
         }
         let stored = outbox.filter { $0.state == .stored }
         let unanswered = try SyncError.at(.read) { try UnansweredMessages(outbox, of: device) }

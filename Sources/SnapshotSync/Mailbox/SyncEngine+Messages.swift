@@ -16,13 +16,13 @@ extension SyncEngine {
                 guard device.settings.role == .reader else { return nil }
                 do {
                     let report = try await send(from: device)
-                    if try SyncError.at(.read, { try database.read { try $0.unsentSince() } }) != nil {
-                        try SyncError.at(.announce) { try database.write { try $0.setUnsentSince(nil) } }
+                    if try SyncError.at(.read, { try database.read { try $0.state.unsentSince() } }) != nil {
+                        try SyncError.at(.announce) { try database.write { try $0.state.setUnsentSince(nil) } }
                     }
                     return report
                 } catch {
                     // Where the database cannot be written, nothing is kept: the error that is thrown says enough.
-                    try? database.write { if try $0.unsentSince() == nil { try $0.setUnsentSince(now()) } }
+                    try? database.write { if try $0.state.unsentSince() == nil { try $0.state.setUnsentSince(now()) } }
                     throw error
                 }
             }
@@ -64,8 +64,8 @@ extension SyncEngine {
         try locked {
             try SyncError.at(.open) {
                 try database.write { transaction in
-                    _ = try transaction.settings()
-                    try transaction.setMessageLimit(limit)
+                    _ = try transaction.settings.read()
+                    try transaction.state.setMessageLimit(limit)
                 }
             }
         }

@@ -73,7 +73,7 @@ struct UnansweredMessages: Sendable {
     }
 
     private func hasReadAllCommits() async throws -> Bool {
-        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.applied() } }) else { return false }
+        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else { return false }
         do {
             return try await device.cloud.changes(since: applied.token, in: device.zone).commits.isEmpty
         } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .damaged, .pending].contains(error.code) {

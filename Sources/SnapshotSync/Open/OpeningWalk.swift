@@ -59,7 +59,7 @@ struct OpeningWalk: Sendable {
     /// What keeps the store from its cloud; nil if nothing does.
     private func cloudProblem(_ local: SyncEngine) async -> Step? {
         do {
-            let isSetUp = try local.database.read { try $0.isInitialized() }
+            let isSetUp = try local.database.read { try $0.settings.exists() }
             if !isSetUp, let setup {
                 var setup = setup
                 setup.database = database
@@ -70,7 +70,7 @@ struct OpeningWalk: Sendable {
                 }
                 _ = try await SyncSetup.run(setup)
             }
-            let settings = try local.database.read { try $0.settings() }
+            let settings = try local.database.read { try $0.settings.read() }
             await local.gate.askForEntitlement()
             if let reason = try local.gate.standing().reason {
                 return Step(level: .cloud, kind: .gateClosed, error: SyncError(.refused, step: .open, at: database, reason.reason, hint: reason.hint))
@@ -103,7 +103,7 @@ struct OpeningWalk: Sendable {
             try database.useWAL()
             try database.write { transaction in
                 if createsTables { _ = try transaction.createBuiltInTables() }
-                try transaction.markInMemory()
+                try transaction.settings.markInMemory()
             }
             let report = OpeningReport(database: self.database, level: .inMemory, path: path, isReadOnly: false, givenUp: steps)
             return SnapshotStore(report: report, engine: try engine(path), folder: folder)

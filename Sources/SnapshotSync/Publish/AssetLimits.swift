@@ -24,8 +24,8 @@ extension SyncEngine {
     public func setAssetLimit(_ byteCount: Int) throws {
         try SyncError.at(.open) {
             try database.write { transaction in
-                _ = try transaction.settings()
-                try transaction.setAssetLimit(byteCount)
+                _ = try transaction.settings.read()
+                try transaction.settings.setAssetLimit(byteCount)
             }
         }
     }

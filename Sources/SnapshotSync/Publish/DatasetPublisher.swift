@@ -41,7 +41,7 @@ struct DatasetPublisher: Sendable {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
-        let isDescribed = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.missingColumns(of: schema).isEmpty } }
+        let isDescribed = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty } }
         if let last, isDescribed, device.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
             if !isFull, let changes, device.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount) {

@@ -35,7 +35,7 @@ struct SnapshotPublisher: Sendable {
         let token = try await settleIntended(&warnings)
         try BootstrapLatch.verify(device, token: token)
         warnings += try SyncError.at(.apply) { try device.returnSetAside() }
-        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates() } })
+        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } })
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
@@ -93,7 +93,7 @@ struct SnapshotPublisher: Sendable {
         var settled: [Settled] = []
         do {
             // What is published follows from the version that the rows on this state are of.
-            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.applied() } })?.token == token else { throw device.anotherRun(.read) }
+            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == token else { throw device.anotherRun(.read) }
             let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.latestTrackedInstant() } }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: last, latest), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
@@ -191,8 +191,8 @@ struct SnapshotPublisher: Sendable {
         let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
         try SyncError.at(.announce) {
             try device.database.write { transaction in
-                guard try transaction.applied()?.token == token else { throw device.anotherRun(.announce) }
-                try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
+                guard try transaction.state.applied()?.token == token else { throw device.anotherRun(.announce) }
+                try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
             }
         }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
@@ -200,15 +200,15 @@ struct SnapshotPublisher: Sendable {
         try SyncError.at(.announce) {
             try device.database.write { transaction in
                 // A run that came in between has imported this very commit, and settled what is in it.
-                guard try transaction.applied()?.token == token else { return }
+                guard try transaction.state.applied()?.token == token else { return }
                 try transaction.record(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, after: token.map { AppliedVersion($0) }, of: device.settings.datasets)
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
                     if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 }
-                try transaction.setPendingPins([])
-                for lost in pending.lost { try transaction.dropUndoPoint(of: lost.version) }
+                try transaction.state.setPendingPins([])
+                for lost in pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
                 for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
                 try device.nextNonce(in: transaction)
@@ -228,7 +228,7 @@ struct SnapshotPublisher: Sendable {
         try SyncError.at(.announce) {
             if settled.isEmpty { return try device.noteIdleSuccess(.export) }
             try device.database.write { transaction in
-                guard try transaction.applied()?.token == token else { return }
+                guard try transaction.state.applied()?.token == token else { return }
                 for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
                 try device.noteSuccess(.export, in: transaction)
             }

@@ -84,16 +84,16 @@ struct FileImporter: Sendable {
     }
 
     private func note(_ state: DatasetState, view: String?, _ path: String, in transaction: LocalTransaction) throws {
-        let last = try transaction.datasetStates().first { $0.name == state.name }
+        let last = try transaction.datasetStates.all().first { $0.name == state.name }
         if let last, last.syncTimestamp > state.syncTimestamp, !acceptsOlder {
             throw SyncError(
                 .dataRefused, step: .apply, at: path, "its syncTimestamp \(state.syncTimestamp) is older than that of the data here, \(last.syncTimestamp); nothing was changed",
                 hint: "to take it all the same: --accept-older")
         }
-        try transaction.setDatasetState(state)
+        try transaction.datasetStates.set(state)
         if role == .reader {
             try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
-            try transaction.setView(view)
+            try transaction.state.setView(view)
             for schema in schemas where schema.name == state.name { try transaction.forgetCompleteness(of: schema) }
         }
     }

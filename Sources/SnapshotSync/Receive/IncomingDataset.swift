@@ -86,7 +86,7 @@ struct IncomingDataset: Sendable {
         }
         try SyncError.at(.apply) {
             try carried?.restore(publishing: ledger.publishes)
-            if snapshot != nil { try transaction.setMissingColumns(missing.map { schema.columns[$0].name }, of: schema) }
+            if snapshot != nil { try transaction.state.setMissingColumns(missing.map { schema.columns[$0].name }, of: schema) }
         }
         return Outcome(
             report: ImportedDataset(

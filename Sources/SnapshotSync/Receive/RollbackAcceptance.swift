@@ -46,12 +46,12 @@ struct RollbackAcceptance: Sendable {
             try kept.record(transaction)
             try transaction.forgetVersions(after: common)
             for schema in device.settings.datasets {
-                try transaction.setKnownRecord(nil, of: schema)
+                try transaction.state.setKnownRecord(nil, of: schema)
                 // A dataset that the version does not have keeps its rows, and all of them are news to the zone.
                 try transaction.forgetCompleteness(of: schema)
             }
             // The report in the cloud may be as old as the rest; it is this device's all the same.
-            if let nonce = report?.nonce { try transaction.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
+            if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
         let imported = try await receiver.importPutBack(state)
         var reporting = device
@@ -65,7 +65,7 @@ struct RollbackAcceptance: Sendable {
         func refuse(_ reason: String) -> SyncError {
             SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept", hint: "run: snapsync sync --db \(device.database.path)").asSlip
         }
-        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.applied() } }) else { throw refuse("no version of it is here yet") }
+        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else { throw refuse("no version of it is here yet") }
         do {
             _ = try await device.cloud.changes(since: applied.token, in: device.zone)
         } catch let error as CloudError where error.code == .rolledBack {

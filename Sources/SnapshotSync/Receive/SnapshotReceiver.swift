@@ -108,9 +108,9 @@ struct SnapshotReceiver: Sendable {
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
                 let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
                 return Local(
-                    applied: try transaction.applied(), view: try transaction.view(), untracked: Set(untracked.map(\.name)), news: news,
+                    applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), news: news,
                     deletedParents: try transaction.deletedParents(among: device.settings.datasets),
-                    hasMissingColumns: try device.settings.datasets.contains { try !transaction.missingColumns(of: $0).isEmpty })
+                    hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
             }
         }
     }
@@ -215,7 +215,7 @@ struct SnapshotReceiver: Sendable {
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
-            guard try transaction.applied() == local.applied, try transaction.view() == local.view else {
+            guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
                 throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
             }
             for schema in schemas {
@@ -254,9 +254,9 @@ struct SnapshotReceiver: Sendable {
             }
             if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
             if let token { try note(incoming, local, AppliedVersion(token), in: transaction) }
-            try transaction.setView(view)
+            try transaction.state.setView(view)
             for (one, done) in zip(incoming, replaced) {
-                try transaction.setDatasetState(
+                try transaction.datasetStates.set(
                     DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try device.noteSuccess(.import, in: transaction)
@@ -281,6 +281,6 @@ struct SnapshotReceiver: Sendable {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
         // After a view or a fork, what was known of a dataset is of another version than its rows.
         try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
-        try transaction.setApplied(version)
+        try transaction.state.setApplied(version)
     }
 }

@@ -41,7 +41,7 @@ extension Device {
     /// - Parameter noting: whether to note such a commit; false for who only looks.
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     func news(noting: Bool = true) async throws -> ZoneNews {
-        let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.applied(), try $0.intended()) } }
+        let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.state.intended()) } }
         let changes: ZoneChanges
         var isExpired = false
         do {
@@ -71,7 +71,7 @@ extension Device {
         }
         try SyncError.at(.apply) {
             try database.write { transaction in
-                guard try transaction.applied() == applied, try transaction.intended() == intended else { throw anotherRun(.apply) }
+                guard try transaction.state.applied() == applied, try transaction.state.intended() == intended else { throw anotherRun(.apply) }
                 try transaction.record(intended.version, saved, after: applied, of: settings.datasets)
                 try transaction.noteNamed(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
                 for schema in settings.datasets {
@@ -92,12 +92,12 @@ extension LocalTransaction {
     /// Notes a version of this device's own that is now both here and in the cloud, and that no commit is under way.
     func record(_ version: AppliedVersion, _ saved: [(DatasetSchema, SnapshotFields)], after before: AppliedVersion?, of schemas: [DatasetSchema]) throws {
         try keepFields(Dictionary(uniqueKeysWithValues: saved.map { ($0.name, $1) }), of: schemas, before: before, now: version)
-        try setApplied(version)
-        try setIntended(nil)
+        try state.setApplied(version)
+        try state.setIntended(nil)
         for (schema, fields) in saved {
-            try setDatasetState(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
+            try datasetStates.set(DatasetState(name: schema.name, syncTimestamp: fields.syncTimestamp, recordCount: fields.recordCount, unknownFields: []))
             // A snapshot asset of this version describes all that is described here.
-            if AssetPath(fields.dataFile.path)?.number == version.number { try setMissingColumns([], of: schema) }
+            if AssetPath(fields.dataFile.path)?.number == version.number { try state.setMissingColumns([], of: schema) }
         }
     }
 

@@ -141,11 +141,11 @@ enum SyncSetup {
                     try $0.zoneBeginning.clear()
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
-                    if request.isReplicated { try $0.setReplicated() }
-                    if let limit = request.assetLimit { try $0.setAssetLimit(limit) }
-                    if request.role.publishes { try $0.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
-                    try $0.setZoneDeletionPolicy(request.zoneDeletion)
-                    try $0.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
+                    if request.isReplicated { try $0.settings.setReplicated() }
+                    if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
+                    if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
+                    try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
+                    try $0.settings.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
                     _ = try $0.track(datasets)
                     taken = try $0.detachedChanges.restore(for: settings)
                 }
@@ -183,7 +183,7 @@ enum SyncSetup {
             try gate.setEntitlementFile(request.entitlementFile)
             try gate.bind(to: request.preference)
             try SyncError.at(.open) { try gate.reconcile() }
-            return try SyncError.at(.read) { try database.read { try $0.preference().isOn } }
+            return try SyncError.at(.read) { try database.read { try $0.settings.preference().isOn } }
         } catch {
             // Half set up is not set up.
             try SyncError.at(.open) {
@@ -212,7 +212,7 @@ enum SyncSetup {
     private static func prepareTables(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase, isNew: Bool) throws -> [String] {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
-            guard try !transaction.isInitialized() else {
+            guard try !transaction.settings.exists() else {
                 throw SyncError(.refused, step: .open, at: request.database, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
             }
             let made = request.createsTables ? try transaction.createBuiltInTables() : []

@@ -12,7 +12,7 @@ struct CloudReplacer: Sendable {
     /// What differs from the newest version, which is the applied one from now on.
     func run() async throws -> RestoreReport {
         var warnings = try SyncError.at(.read) { try device.keepTracking() }
-        let applied = try SyncError.at(.read) { try device.database.read { try $0.applied() } }
+        let applied = try SyncError.at(.read) { try device.database.read { try $0.state.applied() } }
         let head = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
         guard let token = head.token else {
             throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace", hint: "run snapsync export")
@@ -32,7 +32,7 @@ struct CloudReplacer: Sendable {
         return try await WorkerThreads.run {
             try SyncError.at(.apply) {
                 try device.database.write { transaction in
-                    guard try transaction.applied() == applied else {
+                    guard try transaction.state.applied() == applied else {
                         throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
                     }
                     var counts: [RestoreReport.Dataset] = []
@@ -43,11 +43,11 @@ struct CloudReplacer: Sendable {
                         restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
                     let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
                     try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
-                    try transaction.setApplied(AppliedVersion(token))
-                    try transaction.setView(nil)
+                    try transaction.state.setApplied(AppliedVersion(token))
+                    try transaction.state.setView(nil)
                     if report.hasChanged {
-                        try transaction.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
-                        if let pin { try transaction.setPendingPins(transaction.pendingPins().filter { $0.version != pin.version } + [pin]) }
+                        try transaction.state.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
+                        if let pin { try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
                     }
                     return report
                 }
@@ -71,7 +71,7 @@ struct CloudReplacer: Sendable {
             instants[key] = min(instant, latest)
         }
         // What is tracked is later than the version, none of which counts as later than its own time.
-        try transaction.setDatasetState(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
+        try transaction.datasetStates.set(DatasetState(name: schema.name, syncTimestamp: latest, recordCount: restorer.version.recordCount, unknownFields: []))
         let now = device.now()
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
         for (keys, isNew) in [(differences.removed, true), (known, false)] {

@@ -24,7 +24,7 @@ struct PendingPins: Sendable {
 
     func check() async throws -> Outcome {
         var outcome = Outcome()
-        for pending in try SyncError.at(.read, { try device.database.read { try $0.pendingPins() } }) {
+        for pending in try SyncError.at(.read, { try device.database.read { try $0.state.pendingPins() } }) {
             if let pin = try await pin(pending) { outcome.pins.append(pin) } else { outcome.lost.append(pending) }
         }
         return outcome

@@ -39,7 +39,7 @@ extension SyncEngine {
     public func undo() async throws -> RestoreReport {
         try await locked {
             let device = try device()
-            guard let point = try SyncError.at(.read, { try database.read { try $0.undoPoint() } }) else {
+            guard let point = try SyncError.at(.read, { try database.read { try $0.state.undoPoint() } }) else {
                 throw SyncError(.nothingThere, step: .apply, at: device.database.path, "there is nothing to undo", hint: "undo brings back what the last restore or replace has replaced")
             }
             let name = "the state before the \(point.act)"
@@ -61,7 +61,7 @@ extension SyncEngine {
 extension Device {
     /// A device that knows less than the zone's data would lose fields by what it publishes.
     func refuseUnknownFields() throws {
-        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try database.read { try $0.datasetStates() } })
+        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try database.read { try $0.datasetStates.all() } })
     }
 }
 

@@ -19,7 +19,7 @@ struct SyncPlanner: Sendable {
 
     func run() async throws -> SyncPlan {
         let settings = device.settings
-        let (applied, view) = try SyncError.at(.read) { try device.database.read { (try $0.applied(), try $0.view()) } }
+        let (applied, view) = try SyncError.at(.read) { try device.database.read { (try $0.state.applied(), try $0.state.view()) } }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {

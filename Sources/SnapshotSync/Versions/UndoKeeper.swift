@@ -17,16 +17,16 @@ struct UndoKeeper: Sendable {
 
         /// Sees that the data are still those that were kept.
         func verify(_ transaction: LocalTransaction) throws {
-            guard try transaction.applied() == applied, try transaction.lastSequence() == sequence else {
+            guard try transaction.state.applied() == applied, try transaction.lastSequence() == sequence else {
                 throw SyncError(.tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept", hint: "run the same command again")
             }
         }
 
         /// Records what `undo` brings back.
         func record(_ transaction: LocalTransaction) throws {
-            try transaction.setUndoPoint(point)
+            try transaction.state.setUndoPoint(point)
             guard let pin else { return }
-            try transaction.setPendingPins(transaction.pendingPins().filter { $0.version != pin.version } + [pin])
+            try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin])
         }
     }
 
@@ -38,7 +38,7 @@ struct UndoKeeper: Sendable {
                     let changes = try transaction.trackedChanges(of: schema)
                     return changes.isComplete && changes.count == 0
                 }
-                return (try transaction.applied(), try transaction.lastSequence(), try isVersion && transaction.view() == nil)
+                return (try transaction.state.applied(), try transaction.lastSequence(), try isVersion && transaction.state.view() == nil)
             }
         }
         let now = device.now()

@@ -28,7 +28,7 @@ struct ZoneAnnouncer: Sendable {
         try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
             _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
-            let token = try SyncError.at(.read) { try device.database.read { try $0.applied()?.token } }
+            let token = try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } }
             let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
             // Before anything is put into the zone: a copy of the database that publishes makes no pins in its name.
             let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
@@ -48,13 +48,13 @@ struct ZoneAnnouncer: Sendable {
         draft.checkpoint = changes.checkpoint
         let prepared = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one knows the commit as its own.
-        try SyncError.at(.announce) { try device.database.write { try $0.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) } }
+        try SyncError.at(.announce) { try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) } }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(prepared) }
         try SyncError.at(.announce) {
             try device.database.write { transaction in
                 try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
-                try transaction.setApplied(AppliedVersion(published))
-                try transaction.setIntended(nil)
+                try transaction.state.setApplied(AppliedVersion(published))
+                try transaction.state.setIntended(nil)
             }
         }
         await device.report(published)

@@ -28,7 +28,7 @@ struct WatchedDevice: Sendable {
     /// Opens a database that was set up.
     static func open(_ database: String, cloud: String?, logger: Logger, now: @escaping @Sendable () -> Instant) async throws -> WatchedDevice {
         try await WorkerThreads.run {
-            let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings() } }
+            let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings.read() } }
             return WatchedDevice(
                 database: database, cloudOverride: cloud, cloudPath: cloud ?? settings.cloud,
                 zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
@@ -73,7 +73,7 @@ struct WatchedDevice: Sendable {
             let report = try await Task { try await engine.sync() }.value
             let (after, version, role) = try await WorkerThreads.run {
                 try SyncError.at(.read) {
-                    let (version, role) = try engine.database.read { (try $0.applied()?.number ?? 0, try $0.settings().role) }
+                    let (version, role) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read().role) }
                     return (try engine.database.changeMark(), version, role)
                 }
             }

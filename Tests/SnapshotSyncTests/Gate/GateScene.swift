@@ -28,7 +28,7 @@ struct GateScene {
     }
 
     /// What the database says.
-    func isOn() throws -> Bool { try LocalDatabase(path: sync.scratch.path("writer.db")).read { try $0.preference().isOn } }
+    func isOn() throws -> Bool { try LocalDatabase(path: sync.scratch.path("writer.db")).read { try $0.settings.preference().isOn } }
 }
 
 enum DatasetSchemaSQL {

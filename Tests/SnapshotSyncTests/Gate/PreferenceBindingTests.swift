@@ -27,8 +27,8 @@ import Testing
         let time = scene.sync.clock.now()
         try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write { transaction in
             // The database's word is older than the agreement, unless it differs from it.
-            try transaction.setPreference(SyncPreference(isOn: database, changedAt: time))
-            try transaction.setPreferenceAgreement(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
+            try transaction.settings.setPreference(SyncPreference(isOn: database, changedAt: time))
+            try transaction.state.setPreferenceAgreement(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
         }
         scene.settings.set(store)
         for _ in 0..<2 {
@@ -45,7 +45,7 @@ import Testing
             // The database was turned on again after an off that never reached the store, and the store was turned off and on, say.
             let early = scene.sync.clock.now(), late = scene.sync.clock.now()
             try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write {
-                try $0.setPreference(SyncPreference(isOn: false, changedAt: isBoundLater ? early : late))
+                try $0.settings.setPreference(SyncPreference(isOn: false, changedAt: isBoundLater ? early : late))
             }
             scene.settings.set(true, at: knowsWhen ? (isBoundLater ? late : early) : nil)
             // Without a time the store has not moved: its value is the agreed one. The database's word counts, which is off.
@@ -133,7 +133,7 @@ import Testing
                 // The process ends behind the database's transaction: the store is not written, or written and not noted.
                 let wish = random.next() % 2 == 0
                 let time = scene.sync.clock.now()
-                try LocalDatabase(path: path).write { try $0.setPreference(SyncPreference(isOn: wish, changedAt: time)) }
+                try LocalDatabase(path: path).write { try $0.settings.setPreference(SyncPreference(isOn: wish, changedAt: time)) }
                 if random.next() % 2 == 0 { try scene.settings.store(wish) }
                 agreed = wish
             default:

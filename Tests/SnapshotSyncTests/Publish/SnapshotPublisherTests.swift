@@ -16,7 +16,7 @@ import Testing
     private func versions(_ scene: SyncScene) async throws -> Int { try await scene.cloud.history(in: scene.zone).count }
 
     private func applied(_ scene: SyncScene) throws -> AppliedVersion? {
-        try LocalDatabase(path: scene.scratch.path("writer.db")).read { try $0.applied() }
+        try LocalDatabase(path: scene.scratch.path("writer.db")).read { try $0.state.applied() }
     }
 
     @Test func anExportWithNothingNewMakesNoVersionAndNoAsset() async throws {

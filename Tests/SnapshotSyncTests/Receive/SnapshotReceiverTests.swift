@@ -82,7 +82,7 @@ import Testing
         try await scene.export()
         let path = scene.scratch.path("reader.db")
         let cloud = FaultyCloudDatabase(wrapping: scene.cloud, .atOpenAsset({
-            try LocalDatabase(path: path).write { try $0.setApplied(AppliedVersion(number: 9, hash: "00")) }
+            try LocalDatabase(path: path).write { try $0.state.setApplied(AppliedVersion(number: 9, hash: "00")) }
         }))
         let error = try await #require(throws: SyncError.self) { try await scene.importNewest(from: cloud) }
         #expect(error.code == .tryAgainLater)

@@ -40,7 +40,7 @@ final class SimulatedDevice {
     func clock(_ milliseconds: Int64) -> Int64 { (milliseconds + skew) / tick * tick + shift }
 
     /// The version that is here; 0 for none.
-    func applied() throws -> Int { try database.read { try $0.applied()?.number ?? 0 } }
+    func applied() throws -> Int { try database.read { try $0.state.applied()?.number ?? 0 } }
 
     /// All rows, by dataset and id.
     func rows() throws -> [String: SimulatedEntity] {

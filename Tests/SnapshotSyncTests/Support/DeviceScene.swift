@@ -36,7 +36,7 @@ struct DeviceScene {
         try database.write { transaction in
             try transaction.initialize(settings)
             _ = try transaction.track(datasets)
-            if let madeZone { try transaction.setBootstrapNote(BootstrapNote(madeZone: madeZone)) }
+            if let madeZone { try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone)) }
         }
     }
 

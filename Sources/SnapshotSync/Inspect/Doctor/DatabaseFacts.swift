@@ -38,11 +38,11 @@ struct DatabaseFacts: Sendable {
         damage = look { try database.quickCheck() }
         obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
-        applied = try? database.read { try $0.applied() }
+        applied = try? database.read { try $0.state.applied() }
         dangling = look {
             try database.read { DanglingReport(try $0.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
         }
-        let states = (try? database.read { try $0.datasetStates() }) ?? []
+        let states = (try? database.read { try $0.datasetStates.all() }) ?? []
         let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
         datasets = settings.datasets.map { schema in
             Dataset(

@@ -42,7 +42,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` if the database was not set up.
     public func doctor() async throws -> DoctorReport {
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings() } }
+        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
         let local = DatabaseFacts(database, settings)
         var facts = DoctorFacts(place: "--db \(database.path)", now: now())
@@ -57,7 +57,7 @@ extension SyncEngine {
                 if let directory = cloud as? DirectoryCloud {
                     path = directory.path
                     facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
-                    facts.directory?.isSaidReplicated = try database.read { try $0.operatorSettings().isReplicated }
+                    facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                 }
                 return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
             }

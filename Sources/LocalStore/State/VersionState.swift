@@ -37,23 +37,3 @@ package struct PendingPin: Hashable, Sendable, Codable {
         self.timestamp = timestamp
     }
 }
-
-extension LocalTransaction {
-    /// What `undo` would bring back; nil if nothing was replaced on purpose yet.
-    package func undoPoint() throws -> UndoPoint? { try state("undo") }
-
-    /// Records what `undo` would bring back, in the transaction that replaces it.
-    package func setUndoPoint(_ point: UndoPoint) throws { try setState("undo", point) }
-
-    /// Forgets what `undo` would bring back, if that is a version that is gone.
-    package func dropUndoPoint(of version: Int) throws {
-        guard let point = try undoPoint(), point.copy == nil, point.version == version else { return }
-        try setState("undo", nil as UndoPoint?)
-    }
-
-    /// The versions that the next commit is to pin.
-    package func pendingPins() throws -> [PendingPin] { try state("pendingPins") ?? [] }
-
-    /// Records the versions that the next commit is to pin; none, once it has.
-    package func setPendingPins(_ pins: [PendingPin]) throws { try setState("pendingPins", pins.isEmpty ? nil : pins) }
-}

@@ -3,7 +3,7 @@
 #else
     import Darwin
 #endif
-package import SnapshotModel
+import SnapshotModel
 package import StrictText
 
 /// The note of a run that ended well and found nothing to do: the times of the lock file, so that not one byte is written.
@@ -49,14 +49,4 @@ package struct NoOpRunMarker: Sendable {
     }
 
     private static func microseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000 }
-}
-
-extension LocalTransaction {
-    /// The last run of the role's own work that had nothing to do and left its note on the lock file; nil if one noted here came later.
-    package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
-        let kind = RunKind(of: role)
-        guard let version = try applied(), let idle = NoOpRunMarker(database: path, version: version, kind: kind).read() else { return nil }
-        if let noted = try lastRun(kind), noted.at >= idle.at { return nil }
-        return idle
-    }
 }

@@ -39,20 +39,6 @@ package struct RunRecord: Hashable, Sendable, Codable {
     }
 }
 
-extension LocalTransaction {
-    /// What went wrong in the last run; nil if it ended well.
-    package func lastFailure() throws -> RunFailure? { try state("lastFailure") }
-
-    /// Records, or forgets, what went wrong.
-    package func setLastFailure(_ failure: RunFailure?) throws { try setState("lastFailure", failure) }
-
-    /// The last run of a kind that ended well; nil before the first.
-    package func lastRun(_ kind: RunKind) throws -> RunRecord? { try plainState(kind.rawValue) }
-
-    /// Records a run that ended well.
-    package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainState(kind.rawValue, run) }
-}
-
 extension RunKind {
     /// The direction of a role's own work; the other one is done on request.
     package init(of role: SyncRole) { self = role.publishes ? .export : .import }
@@ -63,7 +49,7 @@ extension LocalDatabase {
     ///
     /// - Throws: ``LocalStoreError`` if it could not be written.
     package func note(_ failure: RunFailure) throws {
-        try withoutWaiting { try $0.setLastFailure(failure) }
+        try withoutWaiting { try $0.state.setLastFailure(failure) }
     }
 }
 

@@ -23,31 +23,6 @@ package struct ReportNonces: Hashable, Sendable, Codable {
     package func include(_ nonce: String) -> Bool { nonce == seen || nonce == next }
 }
 
-extension LocalTransaction {
-    /// What `init` noted; nil in a database that an earlier snapsync has set up.
-    package func bootstrapNote() throws -> BootstrapNote? { try plainState("bootstrap") }
-
-    /// Notes how the database came to its zone.
-    package func setBootstrapNote(_ note: BootstrapNote) throws { try setState("bootstrap", note) }
-
-    /// The nonces of this database's reports; nil before the first.
-    package func reportNonces() throws -> ReportNonces? { try plainState("reportNonces") }
-
-    /// Notes the nonces, before a report with the next one is written.
-    package func setReportNonces(_ nonces: ReportNonces?) throws { try setPlainState("reportNonces", nonces) }
-
-    /// Up to that number, commits in the device's name are known to be another database's; 0 if none are.
-    package func ownCommitsKnown() throws -> Int { try plainState("ownCommitsKnown") ?? 0 }
-
-    /// Notes that the commits in the device's name up to that number are another database's.
-    package func setOwnCommitsKnown(_ number: Int) throws { try setState("ownCommitsKnown", number) }
-
-    /// Gives the device another name.
-    package func setDevice(_ name: String) throws {
-        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
-    }
-}
-
 extension BootstrapNote: PlainReadable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) { self.init(madeZone: try node.object().member("madeZone").boolean()) }
 }

@@ -2,18 +2,6 @@ import GRDB
 package import SnapshotModel
 
 extension LocalTransaction {
-    /// What is to be done when the zone was deleted; `keep` in a database whose settings do not say.
-    package func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        guard let text = try value(of: "zoneDeletion", in: .settings) else { return .keep }
-        guard let policy = ZoneDeletionPolicy(rawValue: text) else { throw damaged("snapsync_settings", "the setting 'zoneDeletion' is not known") }
-        return policy
-    }
-
-    /// Writes it into the settings.
-    package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try db.execute(sql: "INSERT OR REPLACE INTO snapsync_settings VALUES('zoneDeletion', ?)", arguments: [policy.rawValue])
-    }
-
     /// Deletes the entities of datasets that came from the zone. Those that were touched here since the applied version stay, and stay tracked.
     ///
     /// The notes must have been folded. Foreign keys of tables that are not ours are kept as in an import.

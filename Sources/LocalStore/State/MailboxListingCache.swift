@@ -13,14 +13,6 @@ package struct MailboxListingCache: Hashable, Sendable, Codable {
     }
 }
 
-extension LocalTransaction {
-    /// What the last listing of the mailbox saw; nil if it is to be listed.
-    package func mailboxLook() throws -> MailboxListingCache? { try plainState("mailboxLook") }
-
-    /// Records what a listing saw, or that the mailbox is to be listed again.
-    package func setMailboxLook(_ look: MailboxListingCache?) throws { try setPlainState("mailboxLook", look) }
-}
-
 extension MailboxListingCache: PlainReadable, PlainWritable {
     package var node: JSONNode { .object(["mark": .text(mark), "since": .instant(since)]) }
 

@@ -1,0 +1,63 @@
+import GRDB
+public import StrictText
+
+/// Whether the user wants this database to be synced, and since when.
+public struct SyncPreference: Hashable, Sendable {
+    public let isOn: Bool
+    /// When it was set; nil where an earlier snapsync set the database up, which knew no such choice.
+    public let changedAt: Instant?
+
+    public init(isOn: Bool, changedAt: Instant?) {
+        self.isOn = isOn
+        self.changedAt = changedAt
+    }
+}
+
+/// The file that a database's preference is bound to, and what both last agreed on.
+package struct PreferenceFileSetting: Hashable, Sendable {
+    package let path: String
+    package let key: String
+
+    package init(path: String, key: String) {
+        self.path = path
+        self.key = key
+    }
+}
+
+/// What the preference and the store that is bound to it last agreed on.
+package struct PreferenceAgreement: Hashable, Sendable, Codable {
+    package let isOn: Bool
+    /// Microseconds since 1970.
+    package let at: Int64
+
+    package init(isOn: Bool, at: Instant) {
+        self.isOn = isOn
+        self.at = at.microseconds
+    }
+}
+
+/// The last answer to the question whether the user may sync, and why it could not be had anew.
+package struct EntitlementRecord: Hashable, Sendable, Codable {
+    package struct Answer: Hashable, Sendable, Codable {
+        package let isEntitled: Bool
+        /// Until when the answer holds, in microseconds since 1970; nil if it does not end.
+        package let validUntil: Int64?
+        /// When it was given, in microseconds since 1970.
+        package let givenAt: Int64
+
+        package init(isEntitled: Bool, validUntil: Int64?, givenAt: Int64) {
+            self.isEntitled = isEntitled
+            self.validUntil = validUntil
+            self.givenAt = givenAt
+        }
+    }
+
+    package let answer: Answer?
+    /// Why the last question had no answer; nil if it had one.
+    package let failure: String?
+
+    package init(answer: Answer?, failure: String?) {
+        self.answer = answer
+        self.failure = failure
+    }
+}

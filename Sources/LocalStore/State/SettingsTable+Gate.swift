@@ -1,0 +1,55 @@
+import GRDB
+import StrictText
+
+extension SettingsTable {
+    /// Whether the user wants this database to be synced. One that an earlier snapsync set up counts as on: `init` was the wish.
+    package func preference() throws -> SyncPreference {
+        let isOn: Bool
+        switch try table.text(of: "preference") {
+        case nil, "on": isOn = true
+        case "off": isOn = false
+        default: throw damaged("snapsync_settings", "the setting 'preference' is neither on nor off")
+        }
+        return SyncPreference(isOn: isOn, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
+    }
+
+    /// Writes the preference; nothing else anywhere decides.
+    package func setPreference(_ preference: SyncPreference) throws {
+        try table.setText(preference.isOn ? "on" : "off", of: "preference")
+        try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
+    }
+
+    /// The file that the preference is bound to; nil if to none.
+    package func preferenceFile() throws -> PreferenceFileSetting? {
+        guard let path = try table.text(of: "preferenceFile"), let key = try table.text(of: "preferenceKey") else { return nil }
+        return PreferenceFileSetting(path: path, key: key)
+    }
+
+    /// Binds the preference to a file, or to none. What was agreed on with another file means nothing for this one.
+    package func setPreferenceFile(_ file: PreferenceFileSetting?) throws {
+        if try file != preferenceFile() { try transaction.state.setPreferenceAgreement(nil) }
+        try table.setText(file?.path, of: "preferenceFile")
+        try table.setText(file?.key, of: "preferenceKey")
+    }
+
+    /// The file that says whether the user may sync; nil if nothing restricts that.
+    package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
+
+    /// Names the file that says whether the user may sync, or none. An answer of another file is forgotten.
+    package func setEntitlementFile(_ path: String?) throws {
+        if try path != entitlementFile() { try transaction.state.setEntitlementRecord(nil) }
+        try table.setText(path, of: "entitlementFile")
+    }
+
+    /// Whether the database stands in, in memory, for one that could not be opened.
+    package func isInMemory() throws -> Bool {
+        guard try exists() else { return false }
+        return try table.text(of: "inMemory") != nil
+    }
+
+    /// Makes the flag that marks a database in memory; it can never be set up for syncing.
+    package func markInMemory() throws {
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS snapsync_settings(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
+        try table.setText("1", of: "inMemory")
+    }
+}

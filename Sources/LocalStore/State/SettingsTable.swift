@@ -1,0 +1,52 @@
+import GRDB
+import SnapshotModel
+
+/// What `init` and the operator decided: the table `snapsync_settings`. It exists only in a database that is set up for syncing.
+package struct SettingsTable: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let name = "snapsync_settings"
+    var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
+
+    /// Reads the settings.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
+    package func read() throws -> SyncSettings {
+        guard try db.hasTable("snapsync_settings") else {
+            throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
+        }
+        func value(_ key: String) throws -> String {
+            guard let value = try table.text(of: key) else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }
+            return value
+        }
+        func isSet(_ key: String) throws -> Bool { try table.text(of: key) == "1" }
+        guard try value("formatVersion") == "1" else {
+            throw LocalStoreError(.schemaMismatch, at: "\(path), snapsync_settings", "the settings were written by a newer snapsync", hint: "update snapsync")
+        }
+        guard let role = SyncRole(rawValue: try value("role")) else {
+            throw damaged("snapsync_settings", "the role is not known")
+        }
+        let datasets: [DatasetSchema]
+        do {
+            datasets = try DatasetFile.decode(try value("datasets"))
+        } catch let error as LocalStoreError {
+            throw error
+        } catch {
+            throw damaged("snapsync_settings", "the datasets cannot be read: \(DatasetFile.explain(error))")
+        }
+        return SyncSettings(
+            cloud: try value("cloud"), cloudUUID: try value("cloudUUID"), scope: try value("scope"), zone: try value("zone"),
+            role: role, device: try value("device"), datasets: datasets,
+            replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"), container: try table.text(of: "container"))
+    }
+
+    /// Whether `init` has been here.
+    package func exists() throws -> Bool {
+        try db.hasTable("snapsync_settings")
+    }
+
+    /// Gives the device another name.
+    package func setDevice(_ name: String) throws {
+        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])
+    }
+}

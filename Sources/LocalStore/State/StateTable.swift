@@ -1,0 +1,64 @@
+import Foundation
+package import SnapshotModel
+import StrictText
+
+/// What the runs record about themselves: the table `snapsync_state`, one JSON value under each key.
+package struct StateTable: TransactionPart {
+    let transaction: LocalTransaction
+
+    static let name = "snapsync_state"
+    var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
+
+    /// The version that was applied or published last; nil before the first.
+    package func applied() throws -> AppliedVersion? { try plainValue("applied") }
+
+    /// Records the version that is now in the database, in the transaction that brought it.
+    package func setApplied(_ version: AppliedVersion) throws {
+        try setPlainValue("applied", version)
+        try transaction.lineage.record(version)
+    }
+
+    /// The commit that a publisher was about to put in place; nil if none is under way.
+    package func intended() throws -> IntendedVersion? { try plainValue("intended") }
+
+    /// Records, or clears, the commit that is about to be put in place.
+    package func setIntended(_ version: IntendedVersion?) throws { try setPlainValue("intended", version) }
+
+    /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
+    package func view() throws -> String? { try plainValue("view") }
+
+    /// Records, or ends, a view.
+    package func setView(_ view: String?) throws { try setPlainValue("view", view) }
+
+    /// What the cloud's record of a dataset says, as ``setKnownRecord(_:of:)`` kept it; nil if it was not.
+    package func knownRecord(of schema: DatasetSchema) throws -> KnownRecord? { try plainValue("record:\(schema.name)") }
+
+    /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
+    package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setPlainValue("record:\(schema.name)", record) }
+
+    func value<T: Decodable>(_ key: String) throws -> T? {
+        guard let text = try table.text(of: key) else { return nil }
+        do {
+            return try StrictJSON.decode(T.self, from: Data(text.utf8))
+        } catch {
+            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
+        }
+    }
+
+    /// As ``value(_:)``, without the cost of Codable: for what every run reads.
+    func plainValue<T: PlainReadable>(_ key: String) throws -> T? {
+        guard let text = try table.text(of: key) else { return nil }
+        do {
+            return try StrictJSON.decode(T.self, from: text)
+        } catch {
+            throw damaged("snapsync_state", "the value of '\(key)' cannot be read")
+        }
+    }
+
+    func setValue<T: Encodable>(_ key: String, _ value: T?) throws {
+        try table.setText(value.map { String(decoding: try StrictJSON.encode($0), as: UTF8.self) }, of: key)
+    }
+
+    /// As ``setValue(_:_:)``, without the cost of Codable: for what every export or import writes.
+    func setPlainValue<T: PlainWritable>(_ key: String, _ value: T?) throws { try table.setText(value.map { try StrictJSON.text($0) }, of: key) }
+}

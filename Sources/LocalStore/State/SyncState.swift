@@ -1,0 +1,86 @@
+import Foundation
+import GRDB
+import SnapshotModel
+public import StrictText
+
+/// A zone's version that is in this database: a commit's number and hash.
+public struct AppliedVersion: Hashable, Sendable, Codable {
+    public let number: Int
+    /// SHA-256 of the commit's bytes, in lower-case hexadecimal.
+    public let hash: String
+
+    public init(number: Int, hash: String) {
+        self.number = number
+        self.hash = hash
+    }
+}
+
+/// A commit that is about to be put in place, and the tracked changes that it has.
+package struct IntendedVersion: Hashable, Sendable, Codable {
+    package let version: AppliedVersion
+    /// The last tracked change that the commit has, by the dataset's name.
+    package let sequences: [String: Int64]
+
+    package init(version: AppliedVersion, sequences: [String: Int64]) {
+        self.version = version
+        self.sequences = sequences
+    }
+}
+
+/// A dataset's record in the cloud as of one version, as a document whose form is its owner's.
+package struct KnownRecord: Hashable, Sendable, Codable {
+    /// The version.
+    package let version: AppliedVersion
+    package let document: String
+
+    package init(version: AppliedVersion, document: String) {
+        self.version = version
+        self.document = document
+    }
+}
+
+/// What is known of a dataset's last import or export.
+public struct DatasetState: Hashable, Sendable {
+    public let name: String
+    /// The container's `syncTimestamp`, as an instant.
+    public let syncTimestamp: Instant
+    public let recordCount: Int
+    /// Fields of the container that this device's dataset file does not know.
+    public let unknownFields: [String]
+
+    public init(name: String, syncTimestamp: Instant, recordCount: Int, unknownFields: [String]) {
+        self.name = name
+        self.syncTimestamp = syncTimestamp
+        self.recordCount = recordCount
+        self.unknownFields = unknownFields
+    }
+}
+
+extension AppliedVersion: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["number": .count(number), "hash": .text(hash)]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(number: try members.member("number").count(), hash: try members.member("hash").text())
+    }
+}
+
+extension IntendedVersion: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["version": version.node, "sequences": .object(sequences.mapValues { .integer($0) })]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        var sequences: [String: Int64] = [:]
+        for (name, sequence) in try members.member("sequences").object() { sequences[name] = try sequence.integer() }
+        self.init(version: try AppliedVersion(members.member("version")), sequences: sequences)
+    }
+}
+
+extension KnownRecord: PlainReadable, PlainWritable {
+    package var node: JSONNode { .object(["version": version.node, "document": .text(document)]) }
+
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        let members = try node.object()
+        self.init(version: try AppliedVersion(members.member("version")), document: try members.member("document").text())
+    }
+}
