@@ -38,7 +38,6 @@ demo: build ## the main job, step by step, on made-up data
 	@"$$($(SWIFT) build -c release --show-bin-path)/snapsync" demo
 
 test: setup ## build and run all tests
-	@Scripts/check_rooms.sh
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 

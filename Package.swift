@@ -13,6 +13,9 @@ let package = Package(
     name: "SnapshotSync",
     products: [
         .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
+        .library(name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
+        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
+        .library(name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
@@ -79,14 +82,57 @@ let package = Package(
             swiftSettings: house),
         // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
         .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
-        // The engine: the only room that sees both sides.
+        // One version of one dataset: its record, its assets, its entities in key order, and what rows differ from it.
         .target(
-            name: "SnapshotSync",
+            name: "SnapshotVersions",
             dependencies: [
-                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText",
+                "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+            ],
+            swiftSettings: house),
+        // The engine: export, import, messages, guards, the gate, setup and opening.
+        .target(
+            name: "SnapshotEngine",
+            dependencies: [
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "StrictText",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // What operators use: inspect, doctor, repair, diff, plan, restore, migrate, schedule.
+        .target(
+            name: "SnapshotTools",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
+            swiftSettings: house),
+        // Projects and comments as public records.
+        .target(
+            name: "ProjectSharing",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "StrictText",
+            ],
+            swiftSettings: house),
+        // Syncs whenever the database or the zone changes.
+        .target(
+            name: "SnapshotWatch",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "CloudStore", "DirectoryCloud", "Platform", "StrictText",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // The engine behind the names that an application with CloudKit code knows.
+        .target(
+            name: "CloudKitFacade",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "StrictText",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: house),
+        // The umbrella: one import for an application.
+        .target(
+            name: "SnapshotSync",
+            dependencies: ["SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade"],
             swiftSettings: house),
         // The command: parse, call one engine method, print.
         .executableTarget(
@@ -120,7 +166,8 @@ let package = Package(
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText", "TestSupport",
+                "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
+                "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -1,5 +1,7 @@
 import LocalStore
+import SnapshotEngine
 public import SnapshotModel
+import SnapshotVersions
 
 extension CloudKitSyncManager {
     /// Publishes what is new. All datasets travel in one version, so the notifications do, too.

@@ -1,4 +1,6 @@
+import SnapshotEngine
 public import SnapshotModel
+import SnapshotVersions
 
 extension CloudKitSyncManager {
     /// Publishes what is new; the completion gets whether that went well, and how many buckets there are.

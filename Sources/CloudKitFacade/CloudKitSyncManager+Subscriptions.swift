@@ -1,5 +1,7 @@
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import Synchronization
 
 extension CloudKitSyncManager {

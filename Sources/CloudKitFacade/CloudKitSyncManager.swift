@@ -2,7 +2,9 @@ import CloudStore
 import Foundation
 import LocalStore
 public import Logging
+public import SnapshotEngine
 public import SnapshotModel
+public import SnapshotVersions
 import StrictText
 import Synchronization
 

@@ -1,7 +1,9 @@
 import Foundation
 import LocalStore
+public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 extension SyncEngine {
     /// The entities of a dataset as Swift values, in the order of their keys, as they are in the database now.

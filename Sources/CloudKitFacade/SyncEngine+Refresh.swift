@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 extension SyncEngine {
     /// Imports the newest version anew, whatever is here already: every block of the reader's rows is compared with it.

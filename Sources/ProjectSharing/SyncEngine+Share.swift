@@ -1,7 +1,9 @@
 import CloudStore
 public import Foundation
 import LocalStore
+public import SnapshotEngine
 public import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 extension SyncEngine {

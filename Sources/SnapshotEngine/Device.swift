@@ -1,20 +1,21 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 import Logging
 import SnapshotModel
-import StrictText
+import SnapshotVersions
+package import StrictText
 
 /// One database, its settings, and the cloud that they name, opened and checked.
-struct Device: Sendable {
-    let database: LocalDatabase
-    var settings: SyncSettings
-    let cloud: any CloudDatabase
-    let zone: ZoneID
-    let now: @Sendable () -> Instant
+package struct Device: Sendable {
+    package let database: LocalDatabase
+    package var settings: SyncSettings
+    package let cloud: any CloudDatabase
+    package let zone: ZoneID
+    package let now: @Sendable () -> Instant
     let logger: Logger
     let assetRule: AssetRule
     /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
-    var reportSeen: String?
+    package var reportSeen: String?
     /// How large an asset may be, in bytes.
     var assetLimit = OperatorSettings.standardAssetLimit
     /// Where the ids of messages and reports come from.
@@ -23,7 +24,7 @@ struct Device: Sendable {
     var elapsed = Device.stopwatch()
 
     /// Starts measuring time by the machine's own clock, which nobody sets.
-    static func stopwatch() -> @Sendable () -> Duration {
+    package static func stopwatch() -> @Sendable () -> Duration {
         let begin = ContinuousClock.now
         return { ContinuousClock.now - begin }
     }
@@ -41,7 +42,7 @@ struct Device: Sendable {
     }
 
     /// Whether this device publishes in a zone in which others do, too.
-    func isOneOfMany() async throws -> Bool {
+    package func isOneOfMany() async throws -> Bool {
         guard settings.role.publishes else { return false }
         return try await SyncError.at(.open) { try await cloud.zone(zone) }.publishers == .many
     }
@@ -49,7 +50,7 @@ struct Device: Sendable {
     /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
     ///
     /// - Returns: a sentence for each dataset whose tracking was not as it should be.
-    func keepTracking() throws -> [String] {
+    package func keepTracking() throws -> [String] {
         let isTracking = try database.read { transaction in
             // A table that is missing or does not fit is the user's to mend, before anything is changed.
             for schema in settings.datasets { _ = try transaction.checkTable(of: schema) }
@@ -62,7 +63,7 @@ struct Device: Sendable {
     }
 
     /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
-    func report(_ token: ChangeToken?) async {
+    package func report(_ token: ChangeToken?) async {
         do {
             try await cloud.report(DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce()), in: zone)
         } catch {

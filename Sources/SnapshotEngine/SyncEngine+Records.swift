@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotVersions
 import StrictText
 
 extension SyncEngine {

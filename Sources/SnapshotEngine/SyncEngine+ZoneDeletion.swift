@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 public import SnapshotModel
+import SnapshotVersions
 
 extension SyncEngine {
     /// What this device does about its own data when the zone was deleted.

@@ -4,6 +4,7 @@ package import LocalStore
 public import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 public import StrictText
 
 /// Syncs one SQLite database with a cloud directory, as its settings say.
@@ -15,10 +16,10 @@ public import StrictText
 /// Every method that changes something holds a lock that keeps other runs on the same database out (`tryAgainLater`).
 /// Every error is a ``SyncError``; after one, data and change token are as they were.
 public final class SyncEngine: Sendable {
-    let database: LocalDatabase
-    let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
-    let now: @Sendable () -> Instant
-    let logger: Logger
+    package let database: LocalDatabase
+    package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
+    package let now: @Sendable () -> Instant
+    package let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
     let nonces: NonceSource
@@ -64,7 +65,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// Says that another program's lock holds this one up.
-    static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
+    package static func waiting(for database: String, _ logger: Logger = Logger(label: "snapsync")) -> @Sendable () -> Void {
         { logger.notice("another program holds the lock of \(database); waiting for it, up to 10 s") }
     }
 
@@ -158,7 +159,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
     /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
-    func device(asIfWanted: Bool = false) throws -> Device {
+    package func device(asIfWanted: Bool = false) throws -> Device {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
@@ -170,19 +171,19 @@ public final class SyncEngine: Sendable {
 
     /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that was
     /// deleted is met as the settings say.
-    func run<T>(_ body: () async throws -> T) async throws -> T {
+    package func run<T>(_ body: () async throws -> T) async throws -> T {
         try await locked { try await recorded { try await meetingZoneDeletion(body) } }
     }
 
     /// Runs `body` while no other run works on this database.
-    func locked<T>(_ body: () async throws -> T) async throws -> T {
+    package func locked<T>(_ body: () async throws -> T) async throws -> T {
         await gate.askForEntitlement()
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try await body()
     }
 
-    func locked<T>(_ body: () throws -> T) throws -> T {
+    package func locked<T>(_ body: () throws -> T) throws -> T {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try body()

@@ -1,3 +1,5 @@
+public import SnapshotVersions
+
 /// How far a long step has come.
 public struct SyncProgress: Sendable {
     /// What is being done: `encode` on the way out, `apply` on the way back.

@@ -1,5 +1,7 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 public import StrictText
 
 /// What `generate` added.

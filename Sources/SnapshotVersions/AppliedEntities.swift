@@ -1,18 +1,24 @@
-import CloudStore
-import LocalStore
-import SnapshotFormat
-import SnapshotModel
+package import CloudStore
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
 
 /// What the version that was applied last says of some entities, read from its blocks by their keys.
-struct AppliedEntities: Sendable {
+package struct AppliedEntities: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     let version: AppliedVersion
 
+    package init(cloud: any CloudDatabase, zone: ZoneID, version: AppliedVersion) {
+        self.cloud = cloud
+        self.zone = zone
+        self.version = version
+    }
+
     /// The entities of that version that have these keys; the others are not in it.
     ///
     /// Reads the change assets and the blocks that hold the keys, and no other blocks.
-    func copies(of keys: Set<EntityKey>, in schema: DatasetSchema, masking masked: [Int]) async throws -> [EntityKey: EntityCopy] {
+    package func copies(of keys: Set<EntityKey>, in schema: DatasetSchema, masking masked: [Int]) async throws -> [EntityKey: EntityCopy] {
         let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version.number, notBefore: version.token) }
         guard !keys.isEmpty, let record = state.record(schema.recordName) else { return [:] }
         let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: cloud, zone: zone)

@@ -1,9 +1,9 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 
 extension AppliedVersion {
-    init(_ token: ChangeToken) { self.init(number: token.number, hash: token.hash) }
+    package init(_ token: ChangeToken) { self.init(number: token.number, hash: token.hash) }
 
     /// The version as the cloud names it.
-    var token: ChangeToken { ChangeToken(number: number, hash: hash) }
+    package var token: ChangeToken { ChangeToken(number: number, hash: hash) }
 }

@@ -1,23 +1,29 @@
 import Foundation
-import LocalStore
-import SnapshotFormat
-import SnapshotModel
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
 
 /// Finds the blocks of a version that the rows of a table differ from, by hashing the rows: no block is read.
 ///
 /// The index's first keys cut the table into ranges, so an entity that the version lacks falls into some block's range, too.
 /// Memory: one block per worker.
-struct BlockComparison: Sendable {
+package struct BlockComparison: Sendable {
     let schema: DatasetSchema
     let index: SnapshotIndex
     /// Connections on the state to look at.
     let session: ReadSession
 
+    package init(schema: DatasetSchema, index: SnapshotIndex, session: ReadSession) {
+        self.schema = schema
+        self.index = index
+        self.session = session
+    }
+
     /// Blocks that are looked at first, to see whether looking at all is worth it.
     static let sampleCount = 32
 
     /// The numbers of the blocks that differ, ascending; nil if so much differs that the whole version is better read.
-    func differingBlocks() throws -> [Int]? {
+    package func differingBlocks() throws -> [Int]? {
         let all = Array(index.blocks.indices)
         guard all.count > Self.sampleCount else { return try differing(of: all) }
         let sample = (0..<Self.sampleCount).map { $0 * all.count / Self.sampleCount }
@@ -28,12 +34,12 @@ struct BlockComparison: Sendable {
     }
 
     /// The numbers of all blocks that differ, however many.
-    func allDifferences() throws -> [Int] {
+    package func allDifferences() throws -> [Int] {
         try differing(of: Array(index.blocks.indices))
     }
 
     /// The keys that belong to a block's range: from its first key up to the next block's.
-    static func range(ofBlock number: Int, in index: SnapshotIndex) -> KeyRange {
+    package static func range(ofBlock number: Int, in index: SnapshotIndex) -> KeyRange {
         KeyRange(
             number: number, first: number == 0 ? nil : index.blocks[number].firstKey,
             next: number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil)

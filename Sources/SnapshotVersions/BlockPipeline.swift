@@ -1,12 +1,12 @@
 import Foundation
-import SnapshotFormat
-import SnapshotModel
+package import SnapshotFormat
+package import SnapshotModel
 
 /// Reads the blocks of an asset side by side and hands them on in order.
 ///
 /// Workers fetch, verify, decompress and decode; the caller's thread does `take`. Memory: a few blocks per worker, used
 /// again and again.
-struct BlockPipeline: Sendable {
+package struct BlockPipeline: Sendable {
     let asset: SnapshotAsset
     /// The numbers of the blocks to read, ascending.
     let blocks: [Int]
@@ -14,7 +14,7 @@ struct BlockPipeline: Sendable {
     let workerCount: Int
 
     /// What a worker does with a block's JSON once it is decompressed.
-    enum Decoding: Sendable {
+    package enum Decoding: Sendable {
         /// Parses the entities by a schema.
         case entities(DatasetSchema)
         /// Parses them and compares the JSON's hash, which ``entities(_:)`` need not: the compressed bytes' hash was checked.
@@ -23,14 +23,14 @@ struct BlockPipeline: Sendable {
         case none
     }
 
-    init(asset: SnapshotAsset, blocks: [Int]? = nil, workerCount: Int) {
+    package init(asset: SnapshotAsset, blocks: [Int]? = nil, workerCount: Int) {
         self.asset = asset
         self.blocks = blocks ?? Array(asset.index.blocks.indices)
         self.workerCount = workerCount
     }
 
     /// Runs every block through the workers and, in order, through `take`, which has it for the length of the call.
-    func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
+    package func run(_ decoding: Decoding, take: (Int, EntityBlock) throws -> Void) throws {
         let count = blocks.count
         guard count > 0 else { return }
         let workers = max(1, min(workerCount, count))

@@ -1,26 +1,26 @@
-import CloudStore
-import SnapshotFormat
-import SnapshotModel
+package import CloudStore
+package import SnapshotFormat
+package import SnapshotModel
 
 /// What one commit changed in a dataset, opened but not read.
-struct ChangeAsset: Sendable {
+package struct ChangeAsset: Sendable {
     /// `notifications, changes 14`: the dataset and the commit's number, for errors.
-    let place: String
+    package let place: String
     /// What the commit says of the file.
-    let file: CloudAsset
+    package let file: CloudAsset
     private let reader: any AssetReader
 
     /// Opens a change asset.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived.
-    init(_ file: CloudAsset, dataset: String, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    package init(_ file: CloudAsset, dataset: String, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset), changes \(AssetPath(file.path)?.number ?? 0)"
         self.file = file
         reader = try await SyncError.at(.fetch) { try await cloud.openAsset(file, in: zone) }
     }
 
     /// Reads the whole file, checks it against its commit and decodes it. Memory: the changes.
-    func read(_ schema: DatasetSchema) throws -> ChangeSet {
+    package func read(_ schema: DatasetSchema) throws -> ChangeSet {
         do {
             guard let hash = ContentHash(hex: file.sha256), reader.byteCount == file.byteCount, file.byteCount <= FormatLimits.changeRawBytes else {
                 throw FormatError(.damaged, at: place, "its size or its hash are not those that the commit names")
@@ -36,7 +36,7 @@ struct ChangeAsset: Sendable {
     }
 
     /// Opens all of them, in their order.
-    static func open(_ files: [CloudAsset], dataset: String, in cloud: any CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
+    package static func open(_ files: [CloudAsset], dataset: String, in cloud: any CloudDatabase, zone: ZoneID) async throws -> [ChangeAsset] {
         var opened: [ChangeAsset] = []
         for file in files { opened.append(try await ChangeAsset(file, dataset: dataset, in: cloud, zone: zone)) }
         return opened
@@ -45,7 +45,7 @@ struct ChangeAsset: Sendable {
 
 extension ChangeOverlay {
     /// What change assets say all together, the later over the earlier.
-    init(reading assets: [ChangeAsset], _ schema: DatasetSchema) throws {
+    package init(reading assets: [ChangeAsset], _ schema: DatasetSchema) throws {
         self.init(schema: schema)
         for asset in assets { add(try asset.read(schema)) }
     }

@@ -6,13 +6,18 @@ import StrictText
 /// Writes a version's container whole, however it is stored: the snapshot's blocks with the changes in their places.
 ///
 /// The bytes are those that a snapshot asset of the version would decompress to. Memory: some blocks, and the changes.
-struct ContainerWriter: Sendable {
+package struct ContainerWriter: Sendable {
     let asset: SnapshotAsset
     /// The change assets since the snapshot asset, oldest first.
     let changes: [ChangeAsset]
 
+    package init(asset: SnapshotAsset, changes: [ChangeAsset]) {
+        self.asset = asset
+        self.changes = changes
+    }
+
     /// Hands the text to `write`, piece by piece, each checked before it is handed over.
-    func run(to write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    package func run(to write: (UnsafeRawBufferPointer) throws -> Void) throws {
         guard !changes.isEmpty else { return try writeSnapshot(to: write) }
         let schema = try asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
         let overlay = try ChangeOverlay(reading: changes, schema)

@@ -1,4 +1,4 @@
-import SnapshotModel
+package import SnapshotModel
 
 /// Walks two runs of entities in key order side by side, one pulled and one pushed, and tells where they differ.
 ///
@@ -7,9 +7,9 @@ import SnapshotModel
 ///     try merge.finish()
 ///
 /// Memory: one run of the left side.
-final class EntityMerge: EntitySink {
+package final class EntityMerge: EntitySink {
     /// A key with what each side has; never both nil, and never the same.
-    typealias Difference = (_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws -> Void
+    package typealias Difference = (_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws -> Void
 
     private let keyIndex: Int
     private let place: String
@@ -18,16 +18,16 @@ final class EntityMerge: EntitySink {
     private var pending: ArraySlice<OwnedEntity> = []
     private var hasEnded = false
     /// How many entities both sides have in the same state, of those that were walked.
-    private(set) var equalCount = 0
+    package private(set) var equalCount = 0
 
-    init(schema: DatasetSchema, left pull: @escaping () throws -> [OwnedEntity]?, _ differ: @escaping Difference) {
+    package init(schema: DatasetSchema, left pull: @escaping () throws -> [OwnedEntity]?, _ differ: @escaping Difference) {
         keyIndex = schema.keyIndex
         place = schema.name
         self.pull = pull
         self.differ = differ
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = EntityKey(values[keyIndex]) else {
             throw SyncError(.dataRefused, step: .read, at: "dataset \(place)", "a row has no key, or one of another type", hint: "correct or delete the row; snapsync verify --local names it")
         }
@@ -42,7 +42,7 @@ final class EntityMerge: EntitySink {
     }
 
     /// Tells what the left side alone has behind the right side's last entity.
-    func finish() throws {
+    package func finish() throws {
         while let left = try left() {
             try differ(left.key, left.values, nil)
             pending.removeFirst()

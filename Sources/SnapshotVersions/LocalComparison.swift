@@ -1,20 +1,27 @@
-import LocalStore
+package import LocalStore
 import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import SnapshotModel
+package import StrictText
 
 /// Whether a table is one asset's version and the changes that were tracked since: the invariant that all of syncing rests on.
 ///
 /// Rows are hashed block by block; only a block in whose range something was touched is read, to compare the rest of it.
-struct LocalComparison: Sendable {
+package struct LocalComparison: Sendable {
     let database: LocalDatabase
-    let schema: DatasetSchema
-    let asset: SnapshotAsset
+    package let schema: DatasetSchema
+    package let asset: SnapshotAsset
     /// The change assets since the snapshot asset, oldest first.
     let changes: [ChangeAsset]
 
+    package init(database: LocalDatabase, schema: DatasetSchema, asset: SnapshotAsset, changes: [ChangeAsset]) {
+        self.database = database
+        self.schema = schema
+        self.asset = asset
+        self.changes = changes
+    }
+
     /// Returns what differs first, in a sentence; nil if nothing does.
-    func firstDifference() throws -> String? {
+    package func firstDifference() throws -> String? {
         let session = try SyncError.at(.read) { try ReadSession(database, readers: WorkerThreads.count) }
         defer { session.end() }
         let difference: String? = try SyncError.at(.read) {
@@ -35,7 +42,7 @@ struct LocalComparison: Sendable {
     }
 
     /// The entities that differ and were not tracked, in key order, each with the timestamp that it has in the version.
-    func untrackedChanges() throws -> [(key: EntityKey, seen: Instant?)] {
+    package func untrackedChanges() throws -> [(key: EntityKey, seen: Instant?)] {
         let session = try SyncError.at(.read) { try ReadSession(database, readers: WorkerThreads.count) }
         defer { session.end() }
         var found: [(key: EntityKey, seen: Instant?)] = []

@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A worker that is too far ahead waits; the one whose number is next never does. The first error, by whomever, ends
 /// the queue for all.
-final class OrderedQueue<Item>: @unchecked Sendable {
+package final class OrderedQueue<Item>: @unchecked Sendable {
     // SAFETY: every access to the stored properties holds `condition`; items are owned by one thread at a time.
     private let condition = NSCondition()
     private let window: Int
@@ -15,12 +15,12 @@ final class OrderedQueue<Item>: @unchecked Sendable {
     private var failure: (any Error)?
 
     /// A queue that holds at most `window` items.
-    init(window: Int) { self.window = max(1, window) }
+    package init(window: Int) { self.window = max(1, window) }
 
     /// Returns the number of the next item to make, or nil if all are made or the queue has ended.
     ///
     /// - Parameter limit: how many there are in all.
-    func claim(below limit: Int) -> Int? {
+    package func claim(below limit: Int) -> Int? {
         condition.withLock {
             while failure == nil, claimed < limit, claimed >= next + window { condition.wait() }
             guard failure == nil, claimed < limit else { return nil }
@@ -31,7 +31,7 @@ final class OrderedQueue<Item>: @unchecked Sendable {
 
     /// Puts item `number` in. Returns false if the queue has ended, for then nobody wants it.
     @discardableResult
-    func put(_ item: Item, at number: Int) -> Bool {
+    package func put(_ item: Item, at number: Int) -> Bool {
         condition.withLock {
             while failure == nil, number >= next + window { condition.wait() }
             guard failure == nil else { return false }
@@ -42,7 +42,7 @@ final class OrderedQueue<Item>: @unchecked Sendable {
     }
 
     /// Says that no item has `number` or a greater one.
-    func finish(at number: Int) {
+    package func finish(at number: Int) {
         condition.withLock {
             end = min(end ?? number, number)
             condition.broadcast()
@@ -50,7 +50,7 @@ final class OrderedQueue<Item>: @unchecked Sendable {
     }
 
     /// Ends the queue for all; the consumer's next call throws `error`. The first error stands.
-    func fail(_ error: any Error) {
+    package func fail(_ error: any Error) {
         condition.withLock {
             failure = failure ?? error
             condition.broadcast()
@@ -58,7 +58,7 @@ final class OrderedQueue<Item>: @unchecked Sendable {
     }
 
     /// Returns the next item in order, or nil after the last.
-    func take() throws -> Item? {
+    package func take() throws -> Item? {
         try condition.withLock {
             while failure == nil, waiting[next] == nil, end.map({ next < $0 }) ?? true { condition.wait() }
             if let failure { throw failure }

@@ -1,8 +1,8 @@
 import Foundation
-import SnapshotModel
+package import SnapshotModel
 
 /// A column's value that may be kept, unlike the one that is lent.
-enum OwnedValue: Hashable, Sendable {
+package enum OwnedValue: Hashable, Sendable {
     case null
     case integer(Int64)
     /// The number's bits, so that what is stored differently differs.
@@ -24,20 +24,20 @@ enum OwnedValue: Hashable, Sendable {
 }
 
 /// An entity that may be kept.
-struct OwnedEntity: Sendable {
+package struct OwnedEntity: Sendable {
     let key: EntityKey
     /// A value for each column of the schema that it was read by.
-    let values: [OwnedValue]
+    package let values: [OwnedValue]
 }
 
 /// Takes entities and keeps all of them.
-final class OwnedEntities: EntitySink {
-    private(set) var all: [OwnedEntity] = []
+package final class OwnedEntities: EntitySink {
+    package private(set) var all: [OwnedEntity] = []
     private let keyIndex: Int
 
-    init(schema: DatasetSchema) { keyIndex = schema.keyIndex }
+    package init(schema: DatasetSchema) { keyIndex = schema.keyIndex }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = EntityKey(values[keyIndex]) else { return }
         all.append(OwnedEntity(key: key, values: values.map(OwnedValue.init)))
     }
@@ -45,7 +45,7 @@ final class OwnedEntities: EntitySink {
 
 extension EntityKey {
     /// The key as it is, for programs; who prints it takes care of control characters.
-    var plainText: String {
+    package var plainText: String {
         switch self {
         case .text(let bytes): String(decoding: bytes, as: UTF8.self)
         case .integer(let value): String(value)
@@ -53,7 +53,7 @@ extension EntityKey {
     }
 
     /// The key that a lent value is; nil for what can be none.
-    init?(_ value: ColumnValue) {
+    package init?(_ value: ColumnValue) {
         switch value {
         case .text(let bytes): self = .text(Array(bytes))
         case .integer(let integer): self = .integer(integer)
@@ -64,7 +64,7 @@ extension EntityKey {
 
 extension OwnedValue: Encodable {
     /// As JSON has it; a JSON column's text and a blob's base64 as strings.
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -78,7 +78,7 @@ extension OwnedValue: Encodable {
 
 extension OwnedValue: CustomStringConvertible {
     /// The value for people: text quoted, with control characters escaped.
-    var description: String {
+    package var description: String {
         switch self {
         case .null: "none"
         case .integer(let value): String(value)

@@ -1,23 +1,23 @@
-import CloudStore
-import SnapshotFormat
+package import CloudStore
+package import SnapshotFormat
 import SnapshotModel
-import StrictText
+package import StrictText
 
 /// One version of one dataset in the cloud, opened: its index and head are checked, its blocks are not read yet.
-struct SnapshotAsset: Sendable {
+package struct SnapshotAsset: Sendable {
     /// `notifications@42`: the dataset and the version, for errors.
-    let place: String
-    let fields: SnapshotFields
-    let reader: any AssetReader
-    let index: SnapshotIndex
+    package let place: String
+    package let fields: SnapshotFields
+    package let reader: any AssetReader
+    package let index: SnapshotIndex
     /// When the asset's own version was made: the dataset's, unless change assets came after it.
-    private(set) var syncTimestamp: Instant
+    package private(set) var syncTimestamp: Instant
 
     /// Opens the asset of a record; with `dataset` nil, of whatever dataset it says it is.
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if the file has not arrived, `.dataRefused` if record, file, index and head
     ///   do not belong together.
-    init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    package init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
         guard let fields = SnapshotFields(record) else {
             throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount, or its change assets do not follow one another", hint: "update snapsync, or have the writer publish again")
@@ -44,7 +44,7 @@ struct SnapshotAsset: Sendable {
     }
 
     /// Reads, checks and decompresses the header or the tail.
-    func readMember(_ entry: MemberEntry, name: String) throws -> ByteBuffer {
+    package func readMember(_ entry: MemberEntry, name: String) throws -> ByteBuffer {
         let compressed = try fetch(entry, into: ByteBuffer())
         let raw = ByteBuffer()
         try step(.verify) { try compressed.withBytes { try MemberReader().inflate($0, entry: entry, name: name, into: raw) } }
@@ -62,13 +62,13 @@ struct SnapshotAsset: Sendable {
 
     /// Checks the end of the asset.
     @discardableResult
-    func checkTail() throws -> SnapshotTail {
+    package func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
         return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
     }
 
     /// Runs `body`; an error of the format comes out with the dataset and the version.
-    func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
+    package func step<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T { try Self.step(step, of: place, body) }
 
     private static func step<T>(_ step: SyncStep, of place: String, _ body: () throws -> T) throws -> T {
         do {
@@ -87,5 +87,5 @@ struct SnapshotAsset: Sendable {
     }
 
     /// What mends a damaged file of the cloud.
-    static let hint = "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
+    package static let hint = "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
 }

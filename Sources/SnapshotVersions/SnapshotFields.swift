@@ -1,26 +1,26 @@
-import CloudStore
+package import CloudStore
 import Foundation
-import LocalStore
-import SnapshotModel
-import StrictText
+package import LocalStore
+package import SnapshotModel
+package import StrictText
 
 /// The fields of a record that carries a dataset: how to have its version.
 ///
 /// The version is the snapshot asset with the change assets laid over it, oldest first.
-struct SnapshotFields: Sendable, Hashable, Codable {
+package struct SnapshotFields: Sendable, Hashable, Codable {
     /// The newest snapshot asset.
-    let dataFile: CloudAsset
+    package let dataFile: CloudAsset
     /// The change assets since, oldest first.
-    let changeFiles: [CloudAsset]
+    package let changeFiles: [CloudAsset]
     /// What this version changed, where it has a snapshot asset of its own: for readers that have the version before.
-    let changeFile: CloudAsset?
-    let syncTimestamp: Instant
-    let recordCount: Int
+    package let changeFile: CloudAsset?
+    package let syncTimestamp: Instant
+    package let recordCount: Int
 
     /// The most entities that a record may say its dataset has: counts are added and doubled, and come from whoever could write.
-    static let countLimit = 1 << 48
+    package static let countLimit = 1 << 48
 
-    init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
+    package init(dataFile: CloudAsset, changeFiles: [CloudAsset] = [], changeFile: CloudAsset? = nil, syncTimestamp: Instant, recordCount: Int) {
         self.dataFile = dataFile
         self.changeFiles = changeFiles
         self.changeFile = changeFile
@@ -29,7 +29,7 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     }
 
     /// Reads the fields; nil if one is missing, of another type, or if the change assets do not follow one another.
-    init?(_ record: CloudRecord) {
+    package init?(_ record: CloudRecord) {
         guard case .asset(let dataFile) = record.fields["dataFile"], case .date(let syncTimestamp) = record.fields["syncTimestamp"],
             case .integer(let count) = record.fields["recordCount"], let recordCount = Int(exactly: count), (0...Self.countLimit).contains(recordCount)
         else { return nil }
@@ -51,13 +51,13 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     }
 
     /// The change asset that leads from the version before to this one; nil if only the whole does.
-    var step: CloudAsset? { changeFiles.last ?? changeFile }
+    package var step: CloudAsset? { changeFiles.last ?? changeFile }
 
     /// The size of all change assets since the snapshot asset, in bytes.
-    var changeByteCount: Int { changeFiles.reduce(0) { $0 + $1.byteCount } }
+    package var changeByteCount: Int { changeFiles.reduce(0) { $0 + $1.byteCount } }
 
     /// The length of their JSON, in bytes.
-    var changeRawByteCount: Int { changeFiles.reduce(0) { $0 + $1.rawByteCount } }
+    package var changeRawByteCount: Int { changeFiles.reduce(0) { $0 + $1.rawByteCount } }
 
     // Each change asset is one commit's, and says so in its name: two of one number would both claim the same parent.
     private var areInOrder: Bool {
@@ -68,12 +68,12 @@ struct SnapshotFields: Sendable, Hashable, Codable {
     }
 
     /// The record of a dataset with these fields.
-    func record(of schema: DatasetSchema) -> CloudRecord {
+    package func record(of schema: DatasetSchema) -> CloudRecord {
         CloudRecord(type: schema.recordType, name: schema.recordName, fields: cloudFields)
     }
 
     /// The fields as a record has them.
-    var cloudFields: [String: CloudValue] {
+    package var cloudFields: [String: CloudValue] {
         var fields: [String: CloudValue] = [
             "dataFile": .asset(dataFile), "syncTimestamp": .date(syncTimestamp), "recordCount": .integer(Int64(recordCount)),
         ]
@@ -85,7 +85,7 @@ struct SnapshotFields: Sendable, Hashable, Codable {
 
 extension LocalTransaction {
     /// The fields of a dataset's record in the applied version, if they were kept.
-    func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
+    package func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
         guard let known = try state.knownRecord(of: schema), try known.version == state.applied() else { return nil }
         return try? StrictJSON.decode(SnapshotFields.self, from: known.document)
     }
@@ -93,7 +93,7 @@ extension LocalTransaction {
     /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
     ///
     /// What stays as it was in the version before is kept by its old fields, if those were known.
-    func keepFields(_ fields: [String: SnapshotFields], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
+    package func keepFields(_ fields: [String: SnapshotFields], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
         for schema in schemas {
             let known = try state.knownRecord(of: schema)
             let document: String? =
@@ -106,14 +106,14 @@ extension LocalTransaction {
 }
 
 extension SnapshotFields: PlainReadable, PlainWritable {
-    var node: JSONNode {
+    package var node: JSONNode {
         .members([
             "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),
             "recordCount": .count(recordCount),
         ])
     }
 
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         func asset(_ node: JSONNode) throws(JSONNode.Misfit) -> CloudAsset { try CloudAsset(node) }
         self.init(

@@ -1,18 +1,18 @@
-import SnapshotModel
+package import SnapshotModel
 
 /// Gives entities on, except those whose rows stay as they are.
-final class SparingSink: EntitySink {
+package final class SparingSink: EntitySink {
     private let sink: any EntitySink
     private let keyIndex: Int
     private let spared: Set<EntityKey>
 
-    init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
+    package init(_ sink: any EntitySink, keyIndex: Int, sparing spared: Set<EntityKey>) {
         self.sink = sink
         self.keyIndex = keyIndex
         self.spared = spared
     }
 
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         switch values[keyIndex] {
         case .text(let bytes) where spared.contains(.text(Array(bytes))): return
         case .integer(let value) where spared.contains(.integer(value)): return

@@ -1,6 +1,6 @@
-import CloudStore
+package import CloudStore
 import LocalStore
-import SnapshotFormat
+package import SnapshotFormat
 import SnapshotModel
 import StrictText
 
@@ -38,11 +38,11 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     /// What to do next; nil if nothing can be said.
     public let hint: String?
     /// Why the zone was deleted, if that is what went wrong.
-    var zoneDeletion: ZoneDeletion?
+    package var zoneDeletion: ZoneDeletion?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
-    var isArriving = false
+    package var isArriving = false
     /// Whether only what was asked for is wrong: the device's own syncing goes on, and nothing is noted for `status`.
-    private(set) var isSlip = false
+    package private(set) var isSlip = false
 
     /// Whether trying again later, with nothing changed, may succeed.
     public var isRetryable: Bool { code == .tryAgainLater }
@@ -56,7 +56,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The same error as one of what was asked for, not of syncing.
-    var asSlip: SyncError {
+    package var asSlip: SyncError {
         var error = self
         error.isSlip = true
         return error
@@ -74,7 +74,7 @@ public enum SyncStep: String, Sendable {
 
 extension SyncError {
     /// Runs `body`; whatever it throws comes out as a ``SyncError`` that names the step.
-    static func at<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T {
+    package static func at<T>(_ step: SyncStep, _ body: () throws -> T) throws -> T {
         do { return try body() } catch { throw SyncError(error, step: step) }
     }
 
@@ -84,7 +84,7 @@ extension SyncError {
     }
 
     /// Makes an engine's error of any room's.
-    init(_ error: any Error, step: SyncStep) {
+    package init(_ error: any Error, step: SyncStep) {
         switch error {
         case let error as SyncError: self = error
         case let error as CloudError:
@@ -109,7 +109,7 @@ extension SyncError {
     }
 
     /// An error of the format, told of another place or in other words.
-    init(_ error: FormatError, step: SyncStep, at place: String, _ reason: String, hint: String?) {
+    package init(_ error: FormatError, step: SyncStep, at place: String, _ reason: String, hint: String?) {
         self.init(Self.code(of: error), step: step, at: place, reason, hint: hint)
     }
 

@@ -2,7 +2,7 @@ import SnapshotFormat
 import SnapshotModel
 
 /// Reads runs of a version one at a time, on the caller's thread, as entities that the caller may keep.
-final class VersionCursor {
+package final class VersionCursor {
     private let asset: SnapshotAsset
     private let schema: DatasetSchema
     private var numbers: ArraySlice<Int>
@@ -30,7 +30,7 @@ final class VersionCursor {
     }
 
     /// Returns the next run's entities, or nil after the last.
-    func next() throws -> [OwnedEntity]? {
+    package func next() throws -> [OwnedEntity]? {
         let owned = OwnedEntities(schema: schema)
         if let first = first.take() {
             try first.give(to: owned)

@@ -1,29 +1,29 @@
-import LocalStore
-import SnapshotFormat
-import SnapshotModel
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
 import StrictText
 
 /// Finds single entities of a version that is being applied: in the change assets, or else in the snapshot asset.
 ///
 /// Used where a row that was kept has to make room for the version's entity. Use it on one thread.
-final class VersionLookup {
+package final class VersionLookup {
     let schema: DatasetSchema
     private let asset: SnapshotAsset
     private var overlay: ChangeOverlay
 
     /// A version that is a snapshot asset as yet.
-    init(_ asset: SnapshotAsset, _ schema: DatasetSchema) {
+    package init(_ asset: SnapshotAsset, _ schema: DatasetSchema) {
         self.asset = asset
         self.schema = schema
         overlay = ChangeOverlay(schema: schema)
     }
 
     /// Lays the next commit's changes over the version.
-    func add(_ changes: ChangeSet) { overlay.add(changes) }
+    package func add(_ changes: ChangeSet) { overlay.add(changes) }
 
     /// Puts the version's entities of these keys in, where it has them. One whose UNIQUE value is held by a row by now is taken out of the
     /// version, with its own instant; what was set aside of its key stands for both.
-    func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {
+    package func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {
         guard !keys.isEmpty else { return }
         try SyncError.at(.apply) {
             try forEachEntity(of: keys) { key, give in
@@ -40,7 +40,7 @@ final class VersionLookup {
     }
 
     /// Calls `body` with each of these keys that the version has, and with what gives its entity.
-    func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
+    package func forEachEntity(of keys: [EntityKey], _ body: (EntityKey, (any EntitySink) throws -> Void) throws -> Void) throws {
         for key in keys {
             if case .present = overlay.change(of: key) { try body(key) { [overlay] in try overlay.give(key, to: $0) } }
         }

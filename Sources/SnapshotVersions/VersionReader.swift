@@ -1,8 +1,8 @@
-import CloudStore
-import LocalStore
-import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import CloudStore
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
+package import StrictText
 
 /// One dataset as of one version: its entities in key order, in runs that can be compared without reading them.
 ///
@@ -11,32 +11,32 @@ import StrictText
 ///
 /// Who compares or restores versions knows no assets, only this. The runs are the blocks of the snapshot asset, with what the
 /// change assets after it say of their ranges. Memory: a few runs, and the changes.
-struct VersionReader: Sendable {
+package struct VersionReader: Sendable {
     /// A run of consecutive entities, of which there is always at least one.
-    struct Run: Hashable, Sendable {
+    package struct Run: Hashable, Sendable {
         let firstKey: EntityKey?
-        let count: Int
+        package let count: Int
         /// Two runs with one first key and hash are the same entities; nil where that is not known.
-        let hash: SnapshotFormat.ContentHash?
+        package let hash: SnapshotFormat.ContentHash?
     }
 
     /// A run that was read, lent for the length of a call.
-    struct Entities {
-        let number: Int
+    package struct Entities {
+        package let number: Int
         /// Fields in the JSON that the schema does not have.
-        let unknownFields: Set<String>
+        package let unknownFields: Set<String>
         fileprivate let body: (any EntitySink) throws -> Void
 
         /// Gives the run's entities, in key order.
-        func give(to sink: any EntitySink) throws { try body(sink) }
+        package func give(to sink: any EntitySink) throws { try body(sink) }
     }
 
     /// `notifications@42`, for errors.
-    let place: String
+    package let place: String
     /// What entities are given as.
-    let schema: DatasetSchema
+    package let schema: DatasetSchema
     /// The entities, cut into runs.
-    let runs: [Run]
+    package let runs: [Run]
     private let asset: SnapshotAsset
     private let changes: [ChangeAsset]
     private let overlay: LentOverlay
@@ -44,7 +44,7 @@ struct VersionReader: Sendable {
     /// Opens the dataset that a record carries.
     ///
     /// - Parameter schema: what the entities are given as, if not as the version itself describes them.
-    init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         let asset = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
         let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: asset.index.dataset, in: cloud, zone: zone)
         let described = try schema ?? asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
@@ -69,23 +69,23 @@ struct VersionReader: Sendable {
     }
 
     /// The same version with its entities given as another schema describes them.
-    func giving(_ schema: DatasetSchema) async throws -> VersionReader {
+    package func giving(_ schema: DatasetSchema) async throws -> VersionReader {
         schema == self.schema ? self : try await VersionReader(asset, changes, schema)
     }
 
     /// How many entities the version has.
-    var recordCount: Int { asset.fields.recordCount }
+    package var recordCount: Int { asset.fields.recordCount }
 
     /// What its record says.
-    var fields: SnapshotFields { asset.fields }
+    package var fields: SnapshotFields { asset.fields }
 
     /// The keys that belong to a run; the runs' ranges together are all keys there can be.
-    func range(of run: Int) -> KeyRange {
+    package func range(of run: Int) -> KeyRange {
         asset.index.blocks.isEmpty ? KeyRange(number: 0, first: nil, next: nil) : BlockComparison.range(ofBlock: run, in: asset.index)
     }
 
     /// Reads runs, in ascending order, on all cores.
-    func read(_ runs: [Int], take: (Entities) throws -> Void) throws {
+    package func read(_ runs: [Int], take: (Entities) throws -> Void) throws {
         guard !asset.index.blocks.isEmpty else {
             guard !runs.isEmpty else { return }
             return try take(entities(nil, 0))
@@ -94,7 +94,7 @@ struct VersionReader: Sendable {
     }
 
     /// Returns what reads runs one at a time, when asked.
-    func cursor(_ runs: [Int]) throws -> VersionCursor {
+    package func cursor(_ runs: [Int]) throws -> VersionCursor {
         let hasBlocks = !asset.index.blocks.isEmpty
         return try VersionCursor(asset, hasBlocks ? runs : [], schema, first: hasBlocks || runs.isEmpty ? nil : entities(nil, 0)) { entities($1, $0) }
     }
@@ -102,14 +102,14 @@ struct VersionReader: Sendable {
     /// The runs that differ from the rows of a table, found by hashing the rows, and those of which that cannot be told.
     ///
     /// - Parameter session: connections on the state to look at.
-    func differingRuns(from session: ReadSession, of table: DatasetSchema) throws -> [Int] {
+    package func differingRuns(from session: ReadSession, of table: DatasetSchema) throws -> [Int] {
         guard asset.index.describes(table), !asset.index.blocks.isEmpty else { return Array(runs.indices) }
         let differing = try SyncError.at(.read) { try BlockComparison(schema: table, index: asset.index, session: session).allDifferences() }
         return Set(differing).union(runs.indices.filter { runs[$0].hash == nil }).sorted()
     }
 
     /// Hands over the version's tombstones and the instants that differ from the entities' own timestamps, in no order.
-    func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
+    package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
         let overlay = overlay.changes
         let tail = try asset.readMember(asset.index.tail, name: "tail")
         _ = try asset.step(.verify) {

@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 public import Logging
+import SnapshotVersions
 public import StrictText
 
 /// Syncs a database again and again: whenever it or the cloud changes, and at a poll behind that.

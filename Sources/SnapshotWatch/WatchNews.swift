@@ -1,3 +1,5 @@
+import SnapshotVersions
+
 /// What of a watch's runs is worth telling: each trouble once, and its end.
 struct WatchNews: Sendable {
     /// How long a run may be put off (by another one, by a file that has not arrived) before that is worth a word.

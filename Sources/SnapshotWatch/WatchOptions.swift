@@ -1,3 +1,6 @@
+public import SnapshotEngine
+public import SnapshotVersions
+
 /// How a watch waits.
 public struct WatchOptions: Sendable, Hashable {
     /// How long after the last look the next one is due, whatever the events say.

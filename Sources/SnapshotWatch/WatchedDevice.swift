@@ -3,7 +3,9 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import Logging
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 import Synchronization
 

@@ -1,9 +1,11 @@
 import CloudStore
 import DirectoryCloud
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// After every export and import the reader's table is the writer's, whatever happened to either.
 @Suite struct RandomHistoryTests {

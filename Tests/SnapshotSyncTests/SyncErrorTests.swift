@@ -2,8 +2,9 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import Testing
+
+@testable import SnapshotVersions
 
 @Suite struct SyncErrorTests {
     @Test(arguments: [

@@ -1,8 +1,10 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// A zone that was deleted: what each device does about its own data is its policy, and the default is to keep it.
 @Suite struct ZoneDeletionTests {

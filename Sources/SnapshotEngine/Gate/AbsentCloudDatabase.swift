@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotVersions
 import StrictText
 
 /// Stands where a cloud could not be opened, or is not to be: everything that is asked of it throws the reason.

@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotVersions
 import StrictText
 
 /// An entitlement that a JSON file states: `{"validUntil":"2027-01-01T00:00:00Z"}`.

@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotVersions
 import StrictText
 
 /// A preference in an application's own settings file: `true` or `false` under one key of a JSON object.

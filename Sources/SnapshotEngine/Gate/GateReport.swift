@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotVersions
 import StrictText
 
 /// Whether a database is synced, and what that rests on.

@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotVersions
 
 /// What `enable` or `disable` did.
 public struct PreferenceReport: Sendable, Encodable {

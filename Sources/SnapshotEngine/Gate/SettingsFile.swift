@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotVersions
 
 /// A small file that belongs to an application: read whole, and replaced whole, durably, without losing what it writes meanwhile.
 struct SettingsFile: Sendable {

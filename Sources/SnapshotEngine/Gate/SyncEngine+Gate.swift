@@ -1,9 +1,10 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
+import SnapshotVersions
 
 extension SyncEngine {
     /// The database and its settings, for looking: with a cloud that answers why it is not there, where it is gone or not to be touched.
-    func deviceToLookAt(_ gate: GateReport) throws -> Device {
+    package func deviceToLookAt(_ gate: GateReport) throws -> Device {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         guard gate.isOpen else {
             return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
@@ -16,12 +17,12 @@ extension SyncEngine {
     }
 
     /// The database and its settings alone, for work that has nothing to do with the cloud.
-    func localDevice() throws -> Device {
+    package func localDevice() throws -> Device {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 
-    func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> Device {
+    package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> Device {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
         return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces, elapsed: stopwatch())

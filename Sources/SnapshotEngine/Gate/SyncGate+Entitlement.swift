@@ -1,5 +1,6 @@
 import LocalStore
 import Logging
+import SnapshotVersions
 import StrictText
 
 extension SyncGate {
@@ -36,7 +37,7 @@ extension SyncGate {
     /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
     ///
     /// - Parameter asIfWanted: ask although sync is turned off, where nobody is asked otherwise.
-    func askForEntitlement(asIfWanted: Bool = false) async {
+    package func askForEntitlement(asIfWanted: Bool = false) async {
         do {
             guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {

@@ -1,6 +1,7 @@
 import Foundation
 import LocalStore
 import Logging
+import SnapshotVersions
 import StrictText
 
 extension SyncGate {

@@ -1,5 +1,6 @@
 import LocalStore
 import Logging
+import SnapshotVersions
 import StrictText
 
 /// Decides whether a database is synced: `entitled && preference`, from this one place.
@@ -27,7 +28,7 @@ public struct SyncGate: Sendable {
     /// The decision by what is known here, without asking anybody but the bound store.
     ///
     /// - Parameter asIfWanted: what it would be if the user turned sync on.
-    func standing(asIfWanted: Bool = false) throws -> GateDecision {
+    package func standing(asIfWanted: Bool = false) throws -> GateDecision {
         var facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
         if facts.isInMemory {
             return .closed(
@@ -68,7 +69,7 @@ public struct SyncGate: Sendable {
     }
 
     /// Asks what has to be asked, then refuses where the gate is closed.
-    func enter() async throws {
+    package func enter() async throws {
         await askForEntitlement()
         try verify()
     }

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotVersions
 
 /// The bootstrap latch: no database publishes before its first import, or before it made the zone.
 ///

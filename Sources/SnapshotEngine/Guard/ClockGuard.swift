@@ -1,3 +1,4 @@
+import SnapshotVersions
 import StrictText
 
 /// A clock that is not set does not publish: its time would go with every entity that it touches.

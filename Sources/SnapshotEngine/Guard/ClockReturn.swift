@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import Logging
+import SnapshotVersions
 import StrictText
 
 extension Device {

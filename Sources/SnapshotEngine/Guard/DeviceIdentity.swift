@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotVersions
 import StrictText
 
 /// Notices that a database is a copy of another one, or a backup that was put back: somebody else syncs under its name.

@@ -1,13 +1,14 @@
-import LocalStore
-import SnapshotModel
-import StrictText
+package import LocalStore
+package import SnapshotModel
+import SnapshotVersions
+package import StrictText
 
 /// What a database's own rows become where it has no version in common with the cloud yet.
 ///
 /// What was here before the first import is *before the latch*: by the policy `replace` any entity or tombstone of the cloud
 /// beats it, and what the cloud does not know is added. A reader whose tables had rows at `init` must have said whether they
 /// stay (`--adopt`) or go (`--replace`). The policies `merge` and `single` let own rows win if they are later.
-struct FirstImport {
+package struct FirstImport {
     private let rules: [String: MergeRule]
     private let publishes: Bool
 
@@ -15,7 +16,7 @@ struct FirstImport {
     ///
     /// - Parameter isView: whether an old version is only shown: then nothing of one's own stays in the tables.
     /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
-    init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
+    package init(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], settings: SyncSettings, isView: Bool, now: Instant, at database: String) throws {
         publishes = settings.role.publishes
         let known = Set(try transaction.datasetStates.all().map(\.name))
         var rules: [String: MergeRule] = [:]
@@ -42,12 +43,12 @@ struct FirstImport {
     }
 
     /// How the dataset is merged.
-    func rule(of schema: DatasetSchema, horizon: Instant?) -> MergeRule {
+    package func rule(of schema: DatasetSchema, horizon: Instant?) -> MergeRule {
         var rule = rules[schema.name] ?? MergeRule(horizon: horizon)
         rule.versionStays = !publishes || rule.cloudWins
         return rule
     }
 
     /// Whether only one entity of the dataset may be left (``SinglePolicy``).
-    func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && rules[schema.name] != nil }
+    package func isSingle(_ schema: DatasetSchema) -> Bool { schema.merge == .single && rules[schema.name] != nil }
 }

@@ -1,10 +1,11 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What one import takes out and keeps, and what it has to say about that. Used within one transaction, on one thread.
-final class ImportLedger {
+package final class ImportLedger {
     let now: Instant
     /// This device's name.
     let device: String

@@ -1,6 +1,7 @@
 import Foundation
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// A container file beside the database that keeps rows which a first import takes out: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.

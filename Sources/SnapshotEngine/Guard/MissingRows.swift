@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// Finds entities of the applied version that are missing here without a tracked deletion.
 ///

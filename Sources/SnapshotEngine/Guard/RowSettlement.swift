@@ -1,5 +1,6 @@
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Sees, after a merge, that no row lacks a parent that it needs: brings parents back, sets children aside, and lets rows return that were

@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 
 /// The shrink guard at work: what a publisher asks before its commit, and a reader before it imports.
 struct ShrinkCheck: Sendable {

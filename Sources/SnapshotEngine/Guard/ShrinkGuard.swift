@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotVersions
 
 /// Watches how many entities each record has from commit to commit, and says which of them lost more than half.
 ///

@@ -1,24 +1,30 @@
 import LocalStore
-import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import SnapshotFormat
+package import SnapshotModel
+package import StrictText
 
 /// The policy `single`: of all entities of both sides one stays, the later; of equally late ones the fuller, then the one
 /// with the greater hash. The others are deleted, and the deletions are tracked, so that they are gone everywhere.
-struct SinglePolicy {
+package struct SinglePolicy {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     let ledger: ImportLedger
 
     /// One of the entities of which one stays.
-    struct Candidate: Sendable {
-        let key: EntityKey
+    package struct Candidate: Sendable {
+        package let key: EntityKey
         /// When it was last changed; the distant past where that is not known.
-        let instant: Instant
-        let state: EntityState
+        package let instant: Instant
+        package let state: EntityState
+
+        package init(key: EntityKey, instant: Instant, state: EntityState) {
+            self.key = key
+            self.instant = instant
+            self.state = state
+        }
 
         /// Whether it stays, of these two.
-        func wins(over other: Candidate) -> Bool {
+        package func wins(over other: Candidate) -> Bool {
             (instant, state.filledCount, state.hash) > (other.instant, other.state.filledCount, other.state.hash)
         }
     }

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 extension SyncEngine {

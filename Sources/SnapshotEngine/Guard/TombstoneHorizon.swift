@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Up to when a zone has forgotten what was deleted.

@@ -1,13 +1,13 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import SnapshotModel
+package import StrictText
 
 /// A message that was found to be one: of a known type, complete, and about a dataset that this device has.
-struct IncomingMessage: Sendable {
+package struct IncomingMessage: Sendable {
     let name: CloudMessageName
-    let message: SyncUpdateMessage
+    package let message: SyncUpdateMessage
     let instant: Instant
     /// The entity that it is about; nil for `fullSync`.
     let subject: Subject?
@@ -19,8 +19,8 @@ struct IncomingMessage: Sendable {
     }
 
     /// Why something in the mailbox is no message for this device.
-    struct Fault: Error {
-        let reason: String
+    package struct Fault: Error {
+        package let reason: String
     }
 
     /// The entity as one text: dataset and key.
@@ -33,7 +33,7 @@ struct IncomingMessage: Sendable {
     ///
     /// - Parameter datasets: those that the device has; nil where they are not known, and only the message's form is looked at.
     /// - Throws: ``Fault``.
-    init(_ found: CloudMessage, datasets: [DatasetSchema]?, now: Instant) throws {
+    package init(_ found: CloudMessage, datasets: [DatasetSchema]?, now: Instant) throws {
         name = CloudMessageName(sender: found.sender, id: found.id)
         guard let message = try? StrictJSON.decode(SyncUpdateMessage.self, from: found.body) else {
             throw Fault(reason: "it is of a type that this version does not know, or lacks a field")

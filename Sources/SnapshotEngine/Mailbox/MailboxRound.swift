@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// A publisher's look into the mailbox, before it reads anything to publish: each message is applied or refused, once.

@@ -4,6 +4,7 @@ import LocalStore
 import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes messages of what was changed at a reader, and writes them down: nothing is sent yet.

@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 
 /// How many messages are under way, and how many changes none of them carries.
 public struct MessageCounts: Sendable, Encodable {
@@ -17,9 +18,9 @@ public struct MessageCounts: Sendable, Encodable {
     /// Messages in the mailbox that this device, a publisher, has not applied yet; 0 at a reader.
     public internal(set) var waiting = 0
 
-    init() {}
+    package init() {}
 
-    init(_ device: Device) async throws {
+    package init(_ device: Device) async throws {
         let (heard, sent) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 let entries = try transaction.outbox(onlyMessages: true)

@@ -2,6 +2,7 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Puts a reader's messages into the mailbox, puts those back that vanished from it, and takes the answered ones out.

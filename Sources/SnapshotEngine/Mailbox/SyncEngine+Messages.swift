@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 extension SyncEngine {
@@ -76,7 +77,7 @@ extension Device {
     /// Takes the files of messages that were taken back out of the mailbox.
     ///
     /// - Returns: what deserves attention, in words; nil if they are gone.
-    func removeWithdrawnMessages() async -> String? {
+    package func removeWithdrawnMessages() async -> String? {
         do {
             guard try settings.role == .reader && database.read({ try $0.hasMailbox() }) else { return nil }
             _ = try await MessageSender(device: self).run()

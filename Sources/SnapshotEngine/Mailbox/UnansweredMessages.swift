@@ -1,13 +1,14 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// The messages that this device has sent and that no commit has answered, compared with the files in the mailbox.
 ///
 /// A tool that carries the cloud directory may remove the file of such a message or cut it. The message is then sent again: the same id and the
 /// same bytes, so a publisher that has applied it already does not apply it again.
-struct UnansweredMessages: Sendable {
+package struct UnansweredMessages: Sendable {
     let device: Device
     /// What the files hold, oldest first. A message keeps the sender under which it was sent, also where the device has another name by now.
     let sent: [CloudMessage]
@@ -22,7 +23,7 @@ struct UnansweredMessages: Sendable {
         var found: Set<String> = []
     }
 
-    init(_ outbox: [OutboxEntry], of device: Device) throws {
+    package init(_ outbox: [OutboxEntry], of device: Device) throws {
         self.device = device
         sent = try outbox.filter { $0.state == .sent }.compactMap { entry in
             guard let id = entry.id, let body = entry.body else { return nil }
@@ -50,7 +51,7 @@ struct UnansweredMessages: Sendable {
     }
 
     /// The messages that are not among those in the mailbox.
-    func missing(from mailbox: Set<CloudMessage>) -> [CloudMessage] { sent.filter { !mailbox.contains($0) } }
+    package func missing(from mailbox: Set<CloudMessage>) -> [CloudMessage] { sent.filter { !mailbox.contains($0) } }
 
     /// Sends messages again whose files are missing or damaged.
     ///

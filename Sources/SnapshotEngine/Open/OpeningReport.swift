@@ -1,3 +1,5 @@
+public import SnapshotVersions
+
 /// How far a store got when it was opened, and why not further.
 public struct OpeningReport: Sendable, Encodable {
     /// What a store works with.

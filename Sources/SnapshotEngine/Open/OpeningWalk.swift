@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import SnapshotVersions
 
 /// Cloud and database, else the database, else a stand-in: tries each, and keeps the reason of each that it gives up.
 struct OpeningWalk: Sendable {

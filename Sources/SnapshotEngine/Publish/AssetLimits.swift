@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotVersions
 
 /// What is said of an asset that comes close to its limit, or passes it.
 enum AssetLimits {

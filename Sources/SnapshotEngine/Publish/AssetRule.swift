@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotVersions
 
 /// Which assets a commit writes for a dataset: the snapshot, the changes, or both.
 ///

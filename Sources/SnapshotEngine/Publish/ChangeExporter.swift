@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Writes what changed in one dataset since the applied version as a change asset, from the tracked changes: no scan.

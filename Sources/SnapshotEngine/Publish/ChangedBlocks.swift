@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// Which blocks of the last snapshot asset can be taken over unread, and which ranges of keys have to be read, told from the keys
 /// that were touched since that asset was made.

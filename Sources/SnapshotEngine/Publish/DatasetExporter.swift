@@ -1,14 +1,15 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import SnapshotModel
+import SnapshotVersions
+package import StrictText
 
 /// Writes one dataset as a snapshot asset: read, encode, compress on all cores, store in order.
 ///
 /// Memory: a few blocks per core, whatever the dataset's size. Blocks that the last snapshot has are copied; if all are
 /// the same, nothing is written.
-struct DatasetExporter: Sendable {
+package struct DatasetExporter: Sendable {
     let schema: DatasetSchema
     let shape: TableShape
     let session: ReadSession
@@ -21,8 +22,23 @@ struct DatasetExporter: Sendable {
     /// How many entities the version has by the tracked changes; nil if only counting tells.
     var trackedCount: Int?
 
+    package init(
+        schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant, level: Int,
+        progress: ProgressHandler?, horizon: Instant? = nil, trackedCount: Int? = nil
+    ) {
+        self.schema = schema
+        self.shape = shape
+        self.session = session
+        self.previous = previous
+        self.syncTimestamp = syncTimestamp
+        self.level = level
+        self.progress = progress
+        self.horizon = horizon
+        self.trackedCount = trackedCount
+    }
+
     /// What became of the dataset.
-    enum Outcome: Sendable {
+    package enum Outcome: Sendable {
         /// The last snapshot holds exactly these entities.
         case unchanged(recordCount: Int)
         case stored(CloudAsset, ExportedDataset)
@@ -36,7 +52,7 @@ struct DatasetExporter: Sendable {
     }
 
     /// Exports the dataset into `asset`, to which nothing is written if the dataset is unchanged.
-    func run(into asset: any AssetWriter) throws -> Outcome {
+    package func run(into asset: any AssetWriter) throws -> Outcome {
         try session.withReader(0) { reader in
             let blockEntities = try SyncError.at(.read) { try chooseBlockEntities(reader) }
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }

@@ -3,6 +3,7 @@ import LocalStore
 import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Writes the assets of one dataset after another for one commit: a snapshot asset, a change asset, or both.

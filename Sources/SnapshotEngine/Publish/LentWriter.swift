@@ -1,11 +1,11 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 
 /// An asset writer on its way to the one thread that uses it.
-struct LentWriter: @unchecked Sendable {
+package struct LentWriter: @unchecked Sendable {
     // SAFETY: whoever lends it waits while the exporter's thread has it.
-    let writer: any AssetWriter
-    init(_ writer: any AssetWriter) { self.writer = writer }
+    package let writer: any AssetWriter
+    package init(_ writer: any AssetWriter) { self.writer = writer }
 }
 
 /// A reader of ranges on its way to the one worker that uses it.

@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 
 /// Brings a database and a zone together in which others publish, too: import what is new, merge, publish what is tracked.
 ///
@@ -89,7 +90,7 @@ extension ImportReport {
     }
 
     /// This import with one more thing that deserves attention.
-    func warning(_ text: String) -> ImportReport {
+    package func warning(_ text: String) -> ImportReport {
         ImportReport(applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts)
     }
 }

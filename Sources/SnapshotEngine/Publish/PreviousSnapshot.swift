@@ -1,9 +1,10 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// The last snapshot asset of a dataset, whose unchanged blocks are copied as bytes instead of compressed again.
-struct PreviousSnapshot: Sendable {
+package struct PreviousSnapshot: Sendable {
     let index: SnapshotIndex
     let reader: any AssetReader
     /// Whether it is the last version; false if change assets came after it.

@@ -6,7 +6,7 @@ import Logging
 /// A device that has lost ``lossesForTicket`` races puts a ticket into the zone's publish queue. Whoever is about to publish looks at the
 /// queue and waits while an earlier ticket is there. Tickets are hints: an error at the queue is logged and changes nothing else, and
 /// every wait ends.
-actor PublishTurn {
+package actor PublishTurn {
     private let device: Device
     private let pause: @Sendable (Duration) async throws -> Void
     private var ticket: PublishTicket?

@@ -3,12 +3,13 @@ import LocalStore
 import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Publishes what is new in a writer's database: read, encode, compress, store, announce.
 ///
 /// All datasets of one export are read on one state of the database and announced by one commit.
-struct SnapshotPublisher: Sendable {
+package struct SnapshotPublisher: Sendable {
     var device: Device
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
@@ -21,10 +22,23 @@ struct SnapshotPublisher: Sendable {
     /// Whom to wait for before something is published; nil waits for nobody.
     var turn: PublishTurn?
 
+    package init(
+        device: Device, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        turn: PublishTurn? = nil
+    ) {
+        self.device = device
+        self.level = level
+        self.isFull = isFull
+        self.isOneOfMany = isOneOfMany
+        self.progress = progress
+        self.allowed = allowed
+        self.turn = turn
+    }
+
     /// Publishes a version if anything is new.
     ///
     /// - Parameter noted: what was found to deserve attention before.
-    func run(_ noted: [String] = []) async throws -> ExportReport {
+    package func run(_ noted: [String] = []) async throws -> ExportReport {
         let settings = device.settings
         guard settings.role.publishes else {
             throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports").asSlip

@@ -1,14 +1,15 @@
-import LocalStore
-import SnapshotFormat
-import SnapshotModel
-import StrictText
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
+import SnapshotVersions
+package import StrictText
 
 /// Decides, entity by entity, between the changes that were made here and a version: last write wins.
 ///
 /// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whoever syncs first. A change of an
 /// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes. Where a read
 /// mark was told and not answered yet, it comes on top of what wins.
-struct BlockMerge {
+package struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
     var rule = MergeRule.ordinary
@@ -18,6 +19,18 @@ struct BlockMerge {
     var ledger: ImportLedger?
     /// The columns that the version knows nothing of: what a row has there is not lost with the row.
     var missing: [Int] = []
+
+    package init(
+        schema: DatasetSchema, transaction: LocalTransaction, rule: MergeRule = .ordinary, latest: Instant? = nil,
+        ledger: ImportLedger? = nil, missing: [Int] = []
+    ) {
+        self.schema = schema
+        self.transaction = transaction
+        self.rule = rule
+        self.latest = latest
+        self.ledger = ledger
+        self.missing = missing
+    }
 
     private enum Verdict { case stays, goes, tooOld, overlaid }
 
@@ -113,7 +126,7 @@ struct BlockMerge {
     }
 
     /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).
-    func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
+    package func wins(_ change: TrackedChange, over entity: EntityState?) throws -> Bool { try verdict(change, over: entity) == .stays }
 
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
         let verdicts = try changes.map { try isAnswered($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }

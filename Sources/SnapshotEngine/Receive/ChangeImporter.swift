@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes a table that is one version the next one, by what a commit changed: delete-then-insert of those entities alone.

@@ -1,5 +1,6 @@
 import CloudStore
 import SnapshotModel
+import SnapshotVersions
 
 /// What the commits after the applied version did to each dataset, and how it can be followed.
 struct CommitChain {

@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes one table equal to one version: delete-then-insert, of the blocks that differ where that is less.

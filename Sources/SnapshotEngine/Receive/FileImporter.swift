@@ -3,6 +3,7 @@ import LocalStore
 import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Brings a container file into the database: one of ours, or one that another program made.

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotVersions
 
 /// Tells a fork from a rollback: whether the version that is here lost its number to another device's commit.
 ///

@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// A dataset's new version on its way in: which files are read, and how they are applied.

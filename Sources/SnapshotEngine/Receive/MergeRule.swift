@@ -1,9 +1,9 @@
 import StrictText
 
 /// How an import decides between what was changed here and the version, where it is not the ordinary last write wins.
-struct MergeRule: Sendable, Hashable {
+package struct MergeRule: Sendable, Hashable {
     /// Last write wins.
-    static let ordinary = MergeRule()
+    package static let ordinary = MergeRule()
 
     /// Whether any entity or tombstone of the version beats a change made here: at a first import by the policy `replace`.
     var cloudWins = false

@@ -1,6 +1,7 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What an import does besides replacing datasets: own rows at the first one, parents that are still needed, entities that

@@ -1,29 +1,41 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 import Logging
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Brings a version of the zone into the database: fetch, verify, decompress, decode, apply.
 ///
 /// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
 /// see the old data until the commit and never a mixture.
-struct SnapshotReceiver: Sendable {
+package struct SnapshotReceiver: Sendable {
     var device: Device
     let progress: ProgressHandler?
     /// Whether the cloud wins over every change that was made here, tracked or not.
     var discardsChanges = false
     /// Runs first in the transaction that replaces rows; what it throws ends the import with nothing changed.
-    var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
+    package var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
     /// Which datasets may have become much smaller.
     var allowed = ShrinkApproval.none
+
+    package init(
+        device: Device, progress: ProgressHandler?, discardsChanges: Bool = false,
+        willReplace: @escaping @Sendable (LocalTransaction) throws -> Void = { _ in }, allowed: ShrinkApproval = .none
+    ) {
+        self.device = device
+        self.progress = progress
+        self.discardsChanges = discardsChanges
+        self.willReplace = willReplace
+        self.allowed = allowed
+    }
 
     /// Imports the newest version if it is newer than what is here; ends a view.
     ///
     /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
     /// - Parameter known: what the zone has, if the caller has looked already.
-    func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
+    package func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
         let news = if let known { known } else { try await device.news() }
         var mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
@@ -73,7 +85,7 @@ struct SnapshotReceiver: Sendable {
     }
 
     /// Imports the zone's newest version, although it comes before what is here or is of another history: all rows are compared with it.
-    func importPutBack(_ state: ZoneState) async throws -> ImportReport {
+    package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         var local = try localState(nil)
         local.untracked = Set(device.settings.datasets.map(\.name))

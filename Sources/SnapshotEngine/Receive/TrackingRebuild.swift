@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// Tracks again what was changed while nothing was tracked: an application's migration has rebuilt a table, and the triggers
 /// went with it.

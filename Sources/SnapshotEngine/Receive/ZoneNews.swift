@@ -1,16 +1,17 @@
-import CloudStore
-import LocalStore
+package import CloudStore
+package import LocalStore
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What a zone has beyond the version that is here: the one look that importing and publishing both begin with.
-struct ZoneNews: Sendable {
+package struct ZoneNews: Sendable {
     /// The version that is here.
-    let applied: AppliedVersion?
+    package let applied: AppliedVersion?
     /// What came after it, or after the fork.
-    let changes: ZoneChanges
+    package let changes: ZoneChanges
     /// The last version that this device and the zone have in common, where what is here lost its number to another device's.
-    let fork: AppliedVersion?
+    package let fork: AppliedVersion?
     /// What deserves attention, in words.
     let warnings: [String]
     /// Whether the commit of what is here was pruned: then nothing is known of what lies between.
@@ -40,7 +41,7 @@ extension Device {
     ///
     /// - Parameter noting: whether to note such a commit; false for who only looks.
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
-    func news(noting: Bool = true) async throws -> ZoneNews {
+    package func news(noting: Bool = true) async throws -> ZoneNews {
         let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.state.intended()) } }
         let changes: ZoneChanges
         var isExpired = false

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotVersions
 import StrictText
 
 /// The pins that `restore`, `replace` and `undo` have left to the next commit, looked at once more before it makes them.

@@ -1,29 +1,30 @@
-import CloudStore
+package import CloudStore
 import LocalStore
+package import SnapshotVersions
 import StrictText
 
 /// What the pins of a zone keep: the pinned versions that can be read, and those that cannot.
 ///
 /// A pin stands on the checkpoint that it names. While the version's own commit is kept, the checkpoint can be made again; once neither is there, the
 /// pin keeps nothing. One such pin stops nothing else: who reads the pins says what is wrong with it and goes on with the others.
-struct PinnedVersions: Sendable {
+package struct PinnedVersions: Sendable {
     /// A pin that keeps nothing, and why.
-    struct Unreadable: Sendable {
-        let pin: VersionPin
-        let error: SyncError
+    package struct Unreadable: Sendable {
+        package let pin: VersionPin
+        package let error: SyncError
     }
 
-    let pins: [VersionPin]
+    package let pins: [VersionPin]
     /// The records of the versions that can be read, with the version that each belongs to.
-    private(set) var records: [(record: CloudRecord, version: Int)] = []
+    package private(set) var records: [(record: CloudRecord, version: Int)] = []
     /// The pins whose checkpoint is missing or damaged, and whose commit is still there.
-    private(set) var withoutCheckpoint: [VersionPin] = []
-    private(set) var unreadable: [Unreadable] = []
+    package private(set) var withoutCheckpoint: [VersionPin] = []
+    package private(set) var unreadable: [Unreadable] = []
 
     /// The numbers of the versions that can be read.
     var readable: [Int] { pins.map(\.version).filter { version in !unreadable.contains { $0.pin.version == version } } }
 
-    init(_ pins: [VersionPin], in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
+    package init(_ pins: [VersionPin], in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
         self.pins = pins
         for pin in pins {
             switch try await pin.look(in: cloud, zone) {
@@ -73,10 +74,10 @@ extension VersionPin {
     }
 
     /// Beneath the zone's directory.
-    var checkpointPath: String { "\(CloudNames.checkpoints)/\(CloudNames.digits(version)).json" }
+    package var checkpointPath: String { "\(CloudNames.checkpoints)/\(CloudNames.digits(version)).json" }
 
     /// The error for a pin whose version can be read from its commit alone, and is lost when that is pruned.
-    var checkpointIsMissing: SyncError {
+    package var checkpointIsMissing: SyncError {
         SyncError(
             .dataRefused, step: .verify, at: "pin of version \(version)", "its checkpoint is missing or damaged; the version's commit is still there",
             hint: "run snapsync repair, which makes the checkpoint again; so does the next prune")

@@ -1,12 +1,12 @@
-import CloudStore
-import StrictText
+package import CloudStore
+package import StrictText
 
 /// What of a zone can go: a pure answer to what a listing, the kept commits and a policy say.
 ///
 /// Commits go oldest first, so a version that must stay keeps every later one. A pinned version stays by its checkpoint alone.
-struct RetentionPlan: Sendable {
+package struct RetentionPlan: Sendable {
     /// Everything that the answer follows from.
-    struct Facts: Sendable {
+    package struct Facts: Sendable {
         /// The kept commits, oldest first, without a gap.
         let commits: [Commit]
         let files: [StoredFile]
@@ -15,6 +15,14 @@ struct RetentionPlan: Sendable {
         let clocks: [Instant]
         /// A version of this device that a run may have published without noting it, and that is not there; nil if there is none.
         var unsettled: Int?
+
+        package init(commits: [Commit], files: [StoredFile], pins: PinnedVersions, clocks: [Instant], unsettled: Int? = nil) {
+            self.commits = commits
+            self.files = files
+            self.pins = pins
+            self.clocks = clocks
+            self.unsettled = unsettled
+        }
     }
 
     private let facts: Facts
@@ -30,7 +38,7 @@ struct RetentionPlan: Sendable {
     /// Where a checkpoint must be made to count before ``lastRemoved`` can go; nil if one does already.
     let neededCheckpoint: Int?
 
-    init(_ facts: Facts, _ policy: RetentionPolicy) {
+    package init(_ facts: Facts, _ policy: RetentionPolicy) {
         self.facts = facts
         self.policy = policy
         let sizes = Dictionary(facts.files.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
@@ -69,20 +77,20 @@ struct RetentionPlan: Sendable {
     var removedVersions: [Int] { facts.commits.map(\.token.number).filter { $0 <= lastRemoved } }
 
     /// The numbers of the commits that stay, oldest first.
-    var keptVersions: [Int] { facts.commits.map(\.token.number).filter { $0 > lastRemoved } }
+    package var keptVersions: [Int] { facts.commits.map(\.token.number).filter { $0 > lastRemoved } }
 }
 
 extension RetentionPlan {
     /// What goes now, and what nothing reaches any longer but waits for the grace period.
-    struct Removal: Sendable {
-        var files: [StoredFile] = []
-        var waiting: [StoredFile] = []
+    package struct Removal: Sendable {
+        package var files: [StoredFile] = []
+        package var waiting: [StoredFile] = []
     }
 
     /// The files that go.
     ///
     /// - Parameter oldest: the live records of the oldest version that stays.
-    func removal(oldest: [CloudRecord]) -> Removal {
+    package func removal(oldest: [CloudRecord]) -> Removal {
         var removal = Removal()
         let kept = facts.commits.filter { $0.token.number > lastRemoved }
         let reached = Set((oldest + kept.flatMap(\.saved) + facts.pins.records.map(\.record)).flatMap(\.assets).map(\.path))
@@ -173,7 +181,7 @@ extension RetentionPlan {
 
 extension Commit {
     /// Whether the commit changes more than what is pinned and what was pruned.
-    var changesData: Bool {
+    package var changesData: Bool {
         saved.contains { !$0.isOfVersions } || deleted.contains { $0 != RetentionRecord.recordName && !VersionPin.isRecordName($0) } || zoneDeletion != nil
     }
 }

@@ -1,18 +1,25 @@
-import CloudStore
+package import CloudStore
 import LocalStore
-import StrictText
+import SnapshotVersions
+package import StrictText
 
 /// Finds what a zone was like at a version: by its commit, or, where that was pruned, by the checkpoint that its pin names.
-struct VersionFinder: Sendable {
+package struct VersionFinder: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     /// What the zone must not be behind; nil for who looks without a database.
     let token: ChangeToken?
 
+    package init(cloud: any CloudDatabase, zone: ZoneID, token: ChangeToken?) {
+        self.cloud = cloud
+        self.zone = zone
+        self.token = token
+    }
+
     /// The records of a version; of the newest, if nil.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if it is neither kept nor pinned.
-    func state(of version: Int?) async throws -> ZoneState {
+    package func state(of version: Int?) async throws -> ZoneState {
         do {
             return try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: token) }
         } catch let error as SyncError where error.code == .nothingThere && version != nil {
@@ -28,7 +35,7 @@ struct VersionFinder: Sendable {
     /// The newest version from before an instant: a kept one or a pinned one.
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is none.
-    func newest(before instant: Instant) async throws -> Int {
+    package func newest(before instant: Instant) async throws -> Int {
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
         if let commit = commits.last(where: { $0.timestamp < instant }) { return commit.token.number }
         let pins = try await state(of: nil).pins

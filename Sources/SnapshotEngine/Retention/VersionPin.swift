@@ -1,22 +1,22 @@
-import CloudStore
+package import CloudStore
 import LocalStore
-import StrictText
+package import StrictText
 
 /// A version that is kept whatever is pruned: a record of the zone, so that whoever prunes sees it.
 ///
 /// It names the checkpoint at that version by its hash. With that the version can be read when its commit is gone.
-struct VersionPin: Sendable, Hashable {
-    let version: Int
+package struct VersionPin: Sendable, Hashable {
+    package let version: Int
     /// What the user calls it; nil for nothing.
-    let name: String?
+    package let name: String?
     /// The SHA-256 of the version's commit.
-    let commit: String
-    let checkpoint: CheckpointReference
+    package let commit: String
+    package let checkpoint: CheckpointReference
     /// The version's own timestamp.
-    let timestamp: Instant
-    let pinnedAt: Instant
+    package let timestamp: Instant
+    package let pinnedAt: Instant
 
-    init(version: Int, name: String?, commit: String, checkpoint: CheckpointReference, timestamp: Instant, pinnedAt: Instant) {
+    package init(version: Int, name: String?, commit: String, checkpoint: CheckpointReference, timestamp: Instant, pinnedAt: Instant) {
         self.version = version
         self.name = name
         self.commit = commit
@@ -46,7 +46,7 @@ struct VersionPin: Sendable, Hashable {
     }
 
     /// The pin as the zone keeps it.
-    var record: CloudRecord {
+    package var record: CloudRecord {
         var fields: [String: CloudValue] = [
             "version": .integer(Int64(version)), "commit": .string(commit), "checkpoint": .string(checkpoint.sha256), "timestamp": .date(timestamp),
             "pinnedAt": .date(pinnedAt),
@@ -62,10 +62,10 @@ struct VersionPin: Sendable, Hashable {
 
 extension CloudRecord {
     /// Whether the record speaks of versions and carries no dataset: a pin, or what was pruned last.
-    var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType].contains(type) }
+    package var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType].contains(type) }
 }
 
 extension ZoneState {
     /// The pinned versions, by number.
-    var pins: [VersionPin] { records.compactMap(VersionPin.init).sorted { $0.version < $1.version } }
+    package var pins: [VersionPin] { records.compactMap(VersionPin.init).sorted { $0.version < $1.version } }
 }

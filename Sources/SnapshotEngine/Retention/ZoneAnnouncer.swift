@@ -1,19 +1,30 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotModel
+package import SnapshotVersions
 import StrictText
 
 /// Makes a commit that changes no data: pins, and what was pruned.
 ///
 /// The device must hold the newest version, for its token moves on to the new one; so what is new is imported first.
-struct ZoneAnnouncer: Sendable {
+package struct ZoneAnnouncer: Sendable {
     let device: Device
 
+    package init(device: Device) {
+        self.device = device
+    }
+
     /// What a commit is to save and delete, made for the zone as it is just before.
-    struct Changes: Sendable {
-        var saving: [CloudRecord] = []
-        var deleting: [String] = []
+    package struct Changes: Sendable {
+        package var saving: [CloudRecord] = []
+        package var deleting: [String] = []
         var checkpoint: CheckpointReference?
+
+        package init(saving: [CloudRecord] = [], deleting: [String] = [], checkpoint: CheckpointReference? = nil) {
+            self.saving = saving
+            self.deleting = deleting
+            self.checkpoint = checkpoint
+        }
 
         var isEmpty: Bool { saving.isEmpty && deleting.isEmpty }
     }
@@ -24,7 +35,7 @@ struct ZoneAnnouncer: Sendable {
     /// Publishes what `changes` says, if anything; asked again after a lost race.
     ///
     /// - Returns: the zone's newest version.
-    func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
+    package func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
         try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
             _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
@@ -64,7 +75,7 @@ struct ZoneAnnouncer: Sendable {
 
 extension Device {
     /// Refuses a reader in the words of what it was asked to do, and a device that may not publish in the zone.
-    func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
+    package func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
         guard settings.role.publishes else {
             throw SyncError(.refused, step: step, at: database.path, "this device is a \(settings.role.rawValue): \(reason)", hint: hint)
         }

@@ -1,7 +1,8 @@
-import CloudStore
+package import CloudStore
 import LocalStore
 import SnapshotModel
-import StrictText
+import SnapshotVersions
+package import StrictText
 
 /// What `prune` did, or with `dryRun` would do.
 public struct PruneReport: Sendable, Encodable {
@@ -33,7 +34,7 @@ public struct PruneReport: Sendable, Encodable {
 
 extension PruneReport {
     /// A report of copies beside a database that went all together.
-    init(dryRun: Bool, copies: [Int], byteCount: Int) {
+    package init(dryRun: Bool, copies: [Int], byteCount: Int) {
         self.init(
             dryRun: dryRun, oldestKept: nil, keptVersions: 0, pinnedVersions: [], removedVersions: copies.sorted(), removedFiles: [], bytesFreed: byteCount,
             waitingFiles: 0, waitingBytes: 0, removedMessages: 0, publishedVersion: nil, problems: [], reason: nil)
@@ -43,7 +44,7 @@ extension PruneReport {
 /// Removes what a policy lets go: old versions, and what killed runs left.
 ///
 /// Each step can be the last: commits go oldest first and assets after them, so the next run finds and ends what this one began.
-struct ZonePruner: Sendable {
+package struct ZonePruner: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     let device: String
@@ -58,7 +59,22 @@ struct ZonePruner: Sendable {
     /// Makes a commit that names this checkpoint, with a record that says what goes; returns the zone's newest version then.
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
-    func run(dryRun: Bool) async throws -> PruneReport {
+    package init(
+        cloud: any CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: ChangeToken?, policy: RetentionPolicy,
+        now: Instant, answered: Set<String>, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
+    ) {
+        self.cloud = cloud
+        self.zone = zone
+        self.device = device
+        self.token = token
+        self.intended = intended
+        self.policy = policy
+        self.now = now
+        self.answered = answered
+        self.announce = announce
+    }
+
+    package func run(dryRun: Bool) async throws -> PruneReport {
         let clocks = dryRun ? [now] : [now, try await SyncError.at(.store) { try await cloud.storeClock(in: zone) }]
         var facts = try await facts(clocks, mending: !dryRun)
         var plan = RetentionPlan(facts, policy)

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotVersions
 
 /// A device's name, looked up in the zone before a database takes it.
 struct NameClaim {

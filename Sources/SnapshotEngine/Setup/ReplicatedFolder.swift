@@ -1,11 +1,12 @@
 import Foundation
+import SnapshotVersions
 
 /// Finds out whether a directory belongs to a tool that gives each device a copy of its own: Syncthing, Dropbox, iCloud Drive.
 ///
 /// In such a folder nobody is kept from taking a number that another device has taken, too; only one device may publish there.
-enum ReplicatedFolder {
+package enum ReplicatedFolder {
     /// The tool whose folder a directory is or lies in, and what shows it; nil if nothing does.
-    static func tool(of directory: String) -> (name: String, sign: String)? {
+    package static func tool(of directory: String) -> (name: String, sign: String)? {
         var folder = URL(fileURLWithPath: directory).resolvingSymlinksInPath()
         while true {
             for marker in markers {

@@ -1,10 +1,11 @@
-import LocalStore
-import SnapshotModel
+package import LocalStore
+package import SnapshotModel
+import SnapshotVersions
 
 /// The rules that say no before anything is changed.
-enum SyncGuards {
+package enum SyncGuards {
     /// Delete-then-insert would clear columns that the dataset does not describe.
-    static func refuseUndescribedColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
+    package static func refuseUndescribedColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
         guard !shape.undescribedColumns.isEmpty else { return }
         throw SyncError(
             .refused, step: .open, at: "\(database), table \(schema.table)",
@@ -13,7 +14,7 @@ enum SyncGuards {
     }
 
     /// A dataset file that knows less than the zone's data would lose fields when it publishes.
-    static func refuseUnknownFields(_ states: [DatasetState]) throws {
+    package static func refuseUnknownFields(_ states: [DatasetState]) throws {
         guard let state = states.first(where: { !$0.unknownFields.isEmpty }) else { return }
         throw SyncError(
             .refused, step: .read, at: "dataset \(state.name)",

@@ -4,6 +4,7 @@ import Foundation
 import LocalStore
 import Logging
 public import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What `init` is asked to do.
@@ -101,7 +102,7 @@ public struct SetupReport: Sendable, Encodable {
 }
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
-enum SyncSetup {
+package enum SyncSetup {
     static func run(_ request: SetupRequest) async throws -> SetupReport {
         let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
@@ -292,7 +293,7 @@ enum SyncSetup {
     }
 
     /// The machine's name, made fit for a file name.
-    static func machineName() -> String {
+    package static func machineName() -> String {
         let allowed = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
         let host = String(ProcessInfo.processInfo.hostName.prefix { $0 != "." }.filter(allowed.contains).prefix(40))
         return host.isEmpty ? "device" : host

@@ -1,5 +1,5 @@
-import LocalStore
-import SnapshotModel
+package import LocalStore
+package import SnapshotModel
 
 /// A trigger of the application's on a table that travels, and what becomes of it when an import changes that table.
 public struct TriggerReport: Sendable, Encodable, Hashable {
@@ -15,7 +15,7 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     /// What it needs and only the application has, in SQLite's words; nil if nothing.
     public let failure: String?
 
-    init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
+    package init(_ trigger: TriggerSurvey.Trigger, datasets: [DatasetSchema]) {
         let own = Set(datasets.map { $0.table.lowercased() })
         name = trigger.name
         dataset = trigger.dataset
@@ -27,7 +27,7 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     }
 
     /// Whether an import does not do all that the trigger does elsewhere.
-    var isRestricted: Bool { !runs || !ignored.isEmpty }
+    package var isRestricted: Bool { !runs || !ignored.isEmpty }
 
     /// The trigger and what an import makes of it, in words.
     public var sentence: String {

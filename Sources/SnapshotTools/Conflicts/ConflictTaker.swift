@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Brings an edit that lost back as a new edit, noted by the triggers like an application's.

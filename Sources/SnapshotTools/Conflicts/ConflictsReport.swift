@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What the conflict journal of a database holds.

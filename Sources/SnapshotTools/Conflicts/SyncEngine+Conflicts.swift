@@ -1,5 +1,7 @@
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 /// What `conflicts take` did.
 public struct ConflictTakeReport: Sendable, Encodable {

@@ -1,3 +1,5 @@
+import SnapshotVersions
+
 /// One side of a comparison.
 public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
     /// A kept or pinned version.

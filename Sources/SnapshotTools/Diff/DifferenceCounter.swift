@@ -1,4 +1,5 @@
 import SnapshotModel
+import SnapshotVersions
 
 /// Counts the differences of one dataset and puts each into words.
 final class DifferenceCounter {

@@ -1,7 +1,9 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// Compares two versions, or a version with this database's rows, entity by entity.
 ///

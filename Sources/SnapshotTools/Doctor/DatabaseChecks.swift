@@ -1,5 +1,7 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 /// What a database's own facts mean: the file, the tables, their triggers.
 enum DatabaseChecks {

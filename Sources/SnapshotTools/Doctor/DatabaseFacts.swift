@@ -1,5 +1,7 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 /// What a database is like, besides what `status` says of it.
 struct DatabaseFacts: Sendable {

@@ -1,5 +1,7 @@
 import CloudStore
 import DirectoryCloud
+import SnapshotEngine
+import SnapshotVersions
 import StrictText
 
 /// What the directory's facts mean: its file system, its clock, its room, its strangers.

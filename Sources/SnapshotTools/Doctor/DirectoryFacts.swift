@@ -1,5 +1,7 @@
 import CloudStore
 import DirectoryCloud
+import SnapshotEngine
+import SnapshotVersions
 
 /// What a cloud's directory is like.
 struct DirectoryFacts: Sendable {

@@ -1,7 +1,9 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Collects the facts and lets every check look at them.

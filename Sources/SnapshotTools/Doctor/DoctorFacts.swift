@@ -1,3 +1,4 @@
+import SnapshotVersions
 import StrictText
 
 /// Everything that the checks look at, collected before the first of them: each part by itself, so that one that cannot be had

@@ -1,3 +1,5 @@
+public import SnapshotVersions
+
 /// What `doctor` found of a database and its cloud, or of a cloud alone: each finding with what it means and what mends it.
 public struct DoctorReport: Sendable, Encodable {
     /// One thing that was looked at.

@@ -1,3 +1,5 @@
+import SnapshotEngine
+import SnapshotVersions
 import StrictText
 
 /// What a database's syncing is like: the gate, what waits, what failed, what is overdue.

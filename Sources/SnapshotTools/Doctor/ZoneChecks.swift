@@ -1,5 +1,7 @@
 import CloudStore
 import DirectoryCloud
+import SnapshotEngine
+import SnapshotVersions
 import StrictText
 
 /// What a zone's facts mean: its commits, forks, assets, leftovers and devices.

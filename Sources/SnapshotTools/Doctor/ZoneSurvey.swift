@@ -1,7 +1,9 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What a zone has and what is wrong with it, looked at in parts, for a zone that needs a doctor does not give all of them.

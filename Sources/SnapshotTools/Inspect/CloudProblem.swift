@@ -1,3 +1,5 @@
+public import SnapshotVersions
+
 /// Why the cloud could not be looked at, in a report whose local part is known.
 public struct CloudProblem: Sendable, Encodable {
     /// The error's code.

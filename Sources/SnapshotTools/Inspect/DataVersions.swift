@@ -1,4 +1,6 @@
 import CloudStore
+import SnapshotEngine
+import SnapshotVersions
 
 /// Which of a zone's newest versions changed data: what a device lacks that is behind. Pins, and what was pruned, are versions, too, and
 /// nobody misses anything without them.

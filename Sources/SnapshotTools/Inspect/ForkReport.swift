@@ -1,5 +1,7 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
+import SnapshotVersions
 import StrictText
 
 /// A commit that lost its number to another device's, for a tool that replicates folders let both be published.

@@ -1,4 +1,6 @@
 import CloudStore
+import SnapshotEngine
+import SnapshotVersions
 
 /// Every record of every version that a zone keeps, once for each time that it was saved.
 enum KeptRecords {

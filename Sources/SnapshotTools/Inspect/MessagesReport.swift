@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What waits in a zone's mailbox, and what this device told of its own changes.

@@ -1,4 +1,5 @@
 import Foundation
+import SnapshotVersions
 
 /// A local file that is replaced whole, so that whoever reads it sees the old text or the new one.
 ///

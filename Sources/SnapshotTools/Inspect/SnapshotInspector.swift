@@ -2,8 +2,10 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Looks into a zone and changes nothing: its history, the contents of any kept version, and whether all of it is sound.

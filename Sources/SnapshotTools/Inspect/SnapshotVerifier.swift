@@ -2,8 +2,10 @@ import CloudStore
 import Crypto
 import Foundation
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What `verify` found; every problem is named, and the first one does not end the search.

@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What a database has, what the zone has, and how far they are apart.

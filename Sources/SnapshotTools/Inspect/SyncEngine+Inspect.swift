@@ -1,4 +1,6 @@
 import LocalStore
+public import SnapshotEngine
+import SnapshotVersions
 
 extension SyncEngine {
     /// What this database has, and what the zone has.

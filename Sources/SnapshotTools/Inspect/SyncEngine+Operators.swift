@@ -1,5 +1,7 @@
 import Foundation
 import LocalStore
+public import SnapshotEngine
+import SnapshotVersions
 
 extension SyncEngine {
     /// Writes what is known here as a Prometheus text file, replaced whole.

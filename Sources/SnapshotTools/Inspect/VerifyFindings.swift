@@ -1,6 +1,8 @@
 import CloudStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 
 /// What a `verify` has found so far, file by file.
 struct VerifyFindings {

@@ -1,5 +1,7 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
+import SnapshotVersions
 
 /// What a zone says: its newest version, its records and its devices.
 struct ZoneFacts: Sendable {

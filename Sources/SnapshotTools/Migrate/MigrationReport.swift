@@ -1,3 +1,5 @@
+public import SnapshotVersions
+
 /// What `migrate` brought over, or would.
 public struct MigrationReport: Sendable, Encodable {
     /// What became of one dataset's files.

@@ -1,5 +1,6 @@
 import Foundation
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// The old layout: one JSON file a record, in folders named for the datasets, or in one folder with a `recordType` in each.

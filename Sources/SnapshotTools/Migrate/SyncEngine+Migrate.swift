@@ -1,6 +1,8 @@
 import LocalStore
 import Logging
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 extension SyncEngine {
     /// Brings records of the old layout, one JSON file each, into the tables of a writer; the next sync publishes them.

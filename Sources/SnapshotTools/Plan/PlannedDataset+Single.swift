@@ -1,6 +1,8 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 extension PlannedDataset {

@@ -1,6 +1,8 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Finds what a sync would do with one dataset, by the very rules of the import, in a transaction that is rolled back.

@@ -1,7 +1,9 @@
 import CloudStore
 import Foundation
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 extension SyncEngine {

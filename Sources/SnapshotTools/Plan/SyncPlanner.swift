@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes a ``SyncPlan``: the import's own decisions, taken in a transaction that is rolled back.

@@ -2,8 +2,10 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Looks at the assets of a zone, again and again as long as mending one may help another.

@@ -1,6 +1,7 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes a change asset again out of the version before and the snapshot asset of its own version: what differs is what changed.

@@ -1,7 +1,9 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Where a block's JSON and a version's tail may come from besides other assets: rows, or an earlier version and what changed since.

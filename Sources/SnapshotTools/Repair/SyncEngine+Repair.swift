@@ -1,6 +1,8 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+public import SnapshotEngine
+import SnapshotVersions
 
 extension SyncEngine {
     /// Brings back what is damaged or missing in the zone: from other assets, from this database's rows, from the commits.

@@ -1,8 +1,10 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Brings back what is damaged or missing in a zone, as far as its bytes are anywhere else: commits and checkpoints, then block

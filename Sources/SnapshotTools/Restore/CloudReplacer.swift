@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Makes this device's data win over the zone's newest version: every difference becomes a change made here and now.

@@ -1,6 +1,8 @@
 import LocalStore
+import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Finds how a table's rows differ from a version, and turns them into it by changes that any trigger sees.

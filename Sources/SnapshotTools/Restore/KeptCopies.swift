@@ -2,8 +2,10 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+public import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Copies of this database's data from before they were replaced on purpose, in `FILE.snapsync-kept` beside the database.

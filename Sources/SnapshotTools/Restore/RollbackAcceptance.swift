@@ -1,7 +1,9 @@
 import CloudStore
 import Foundation
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 /// What accepting an older state of the zone did.
 public struct RollbackReport: Sendable, Encodable {

@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// What `restore` or `undo` did.

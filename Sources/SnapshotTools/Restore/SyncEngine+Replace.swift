@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 
 /// What `replace cloud` did.
 public struct ReplaceCloudReport: Sendable, Encodable {

@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+public import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 public import StrictText
 
 /// Which state `restore` brings back.

@@ -1,6 +1,8 @@
 import CloudStore
 import LocalStore
+import SnapshotEngine
 import SnapshotModel
+import SnapshotVersions
 import StrictText
 
 /// Keeps the present data before they are replaced on purpose, so that `undo` can bring them back.

@@ -1,3 +1,6 @@
+import SnapshotEngine
+import SnapshotVersions
+
 /// When cron runs something: every so many minutes or hours, beginning at an offset of one's own.
 ///
 /// Cron counts minutes within the hour and hours within the day; an interval that does not divide them evenly would be cut short

@@ -1,3 +1,6 @@
+import SnapshotEngine
+import SnapshotVersions
+
 /// A sync of one database every so often, written down for a scheduler.
 ///
 /// Devices that share a cloud must not all come at the same moment: each database has its own offset within the interval,

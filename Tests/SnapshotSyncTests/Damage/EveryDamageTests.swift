@@ -3,9 +3,11 @@ import CommitLog
 import Foundation
 import GRDB
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// Every damage of every file of a small zone is found before the first change of the database that would have taken it in.
 ///

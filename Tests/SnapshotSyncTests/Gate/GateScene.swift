@@ -1,9 +1,10 @@
 import CloudStore
 import LocalStore
-@testable import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport
+
+@testable import SnapshotEngine
 
 /// A writer's database, its gate, and what the gate asks.
 struct GateScene {

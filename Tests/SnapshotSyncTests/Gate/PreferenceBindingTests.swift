@@ -1,9 +1,11 @@
 import LocalStore
-@testable import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// The database's preference and an application's own settings never disagree for longer than a look.
 @Suite struct PreferenceBindingTests {

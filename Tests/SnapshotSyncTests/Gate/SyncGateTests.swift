@@ -1,11 +1,15 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import CloudKitFacade
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// `entitled && preference`, decided anew each time, from the database.
 @Suite struct SyncGateTests {

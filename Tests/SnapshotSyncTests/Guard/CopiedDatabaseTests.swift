@@ -2,10 +2,12 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// A database that is a copy of another one, or a backup that was put back, notices and loses nothing.
 @Suite struct CopiedDatabaseTests {

@@ -1,9 +1,11 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// What a database's own rows become where it has no version in common with the cloud yet.
 @Suite struct FirstImportTests {

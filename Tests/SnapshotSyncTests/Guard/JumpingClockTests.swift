@@ -1,10 +1,12 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// Clocks that are not set, and clocks that jump between runs.
 @Suite struct JumpingClockTests {

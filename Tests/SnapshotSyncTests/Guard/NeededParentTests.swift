@@ -1,9 +1,10 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
 
 /// Parents that are still needed come back; rows that cannot stay are kept and come back later; no import is wedged.
 @Suite struct NeededParentTests {

@@ -1,8 +1,10 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 @Suite struct ShrinkGuardTests {
     private func record(_ count: Int, _ name: String = "notifications_data") -> CloudRecord {

@@ -1,9 +1,11 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 @Suite struct TombstoneHorizonTests {
     private static let day: Int64 = 86_400

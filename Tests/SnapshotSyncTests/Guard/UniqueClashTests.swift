@@ -1,8 +1,9 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
 
 /// Two rows with one value that only one may have: the later keeps it, the other is set aside, and no import is wedged.
 @Suite struct UniqueClashTests {

@@ -1,10 +1,12 @@
 import CloudStore
 import DirectoryCloud
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// What the doctor's checks make of facts that no test can provoke on the disk at hand.
 @Suite struct DoctorTests {

@@ -4,9 +4,11 @@ import DirectoryCloud
 import Foundation
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 @Suite struct SnapshotInspectorTests {
     private func scene(_ rows: Int, cloud: (any CloudDatabase)? = nil) async throws -> SyncScene {

@@ -1,9 +1,11 @@
 import CloudStore
 import CommitLog
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// A message takes effect once, whatever ends a run at whatever step.
 @Suite struct ExactlyOnceTests {

@@ -1,5 +1,6 @@
 import CloudStore
-@testable import SnapshotSync
+
+@testable import SnapshotEngine
 import StrictText
 import TestSupport
 import Testing

@@ -2,11 +2,12 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
 
 /// When a publisher lists the mailbox, and when it rests on what it saw there.
 @Suite struct MailboxRestTests {

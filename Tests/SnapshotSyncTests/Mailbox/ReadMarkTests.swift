@@ -1,7 +1,8 @@
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotVersions
 
 /// Over random histories with runs that end anywhere: a mark that a reader made is never seen undone, and never undoes a text.
 @Suite struct ReadMarkTests {

@@ -2,9 +2,11 @@ import CloudStore
 import CommitLog
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// Peers with one table of their own, and the zone in memory that they share.
 struct PeerScene {

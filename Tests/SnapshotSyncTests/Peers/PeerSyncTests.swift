@@ -1,8 +1,11 @@
 import CloudStore
 import CommitLog
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// What a peer's sync does when others are at work at the same time, and when it is killed.
 @Suite struct PeerSyncTests {

@@ -3,9 +3,12 @@ import CommitLog
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// Some peers with real databases, a zone in memory, clocks that are wrong in all ways that clocks are, and beside them the
 /// model of what must come of it. The same for the same seed.

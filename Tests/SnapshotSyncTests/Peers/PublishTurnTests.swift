@@ -1,7 +1,9 @@
 import CloudStore
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// Peers that lose races take tickets, and the others let them publish first.
 @Suite struct PublishTurnTests {

@@ -1,7 +1,8 @@
-@testable import SnapshotSync
 import SnapshotModel
 import Synchronization
 import Testing
+
+@testable import SnapshotVersions
 
 @Suite struct OrderedQueueTests {
     private struct Failure: Error, Equatable { let number: Int }

@@ -1,6 +1,7 @@
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import SnapshotVersions
 
 @Suite struct WorkerThreadsTests {
     private struct Failure: Error {}

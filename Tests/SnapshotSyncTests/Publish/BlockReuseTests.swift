@@ -1,9 +1,12 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// A version is whole, and costs what changed.
 @Suite struct BlockReuseTests {

@@ -1,9 +1,10 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
 
 /// A worker that meets a bad row tells the others a moment later; until then they must find nothing more.
 @Suite struct BlockSourceTests {

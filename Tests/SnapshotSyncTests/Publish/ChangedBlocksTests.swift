@@ -1,9 +1,12 @@
 import CloudStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// A new snapshot asset reads what was touched since the last one and copies the rest unread.
 @Suite struct ChangedBlocksTests {

@@ -4,10 +4,12 @@ import Foundation
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// The bytes of an asset follow from the entities and the time alone.
 @Suite struct DatasetExporterTests {

@@ -1,9 +1,12 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// The power goes between the database's note of a commit and the commit, or between the commit and the note that it is there.
 ///

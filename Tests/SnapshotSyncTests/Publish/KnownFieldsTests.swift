@@ -1,8 +1,9 @@
 import Foundation
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotVersions
 
 /// The fields of a record that a database keeps are read as Codable reads them, however they were altered.
 @Suite struct KnownFieldsTests {

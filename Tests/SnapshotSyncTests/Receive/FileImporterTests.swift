@@ -1,9 +1,12 @@
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 @Suite struct FileImporterTests {
     private let table = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"

@@ -3,10 +3,13 @@ import CommitLog
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 @Suite struct SnapshotReceiverTests {
     private func scene(

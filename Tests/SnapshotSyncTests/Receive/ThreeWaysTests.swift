@@ -1,10 +1,12 @@
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// By change assets, block by block, or whole: a reader comes to the same data, the same tombstones and the same instants.
 @Suite struct ThreeWaysTests {

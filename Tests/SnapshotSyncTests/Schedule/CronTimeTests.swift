@@ -1,6 +1,8 @@
-@testable import SnapshotSync
 import TestSupport
 import Testing
+
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 @Suite struct CronTimeTests {
     /// The minutes of a day at which cron runs a line, by a reader of its own.

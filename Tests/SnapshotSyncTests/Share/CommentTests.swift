@@ -1,8 +1,9 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import ProjectSharing
 
 /// Comments: refused or sent, never lost.
 @Suite struct CommentTests {

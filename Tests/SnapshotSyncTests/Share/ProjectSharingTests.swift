@@ -1,9 +1,10 @@
 import CloudStore
 import Foundation
 import SnapshotModel
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import ProjectSharing
 
 /// Projects in the public scope: whole or not at all, and their owner's alone.
 @Suite struct ProjectSharingTests {

@@ -1,8 +1,9 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import Synchronization
 import Testing
+
+@testable import ProjectSharing
 
 /// What a screen watches: states in their order, failures beside what was there.
 @Suite struct ShareScreenTests {

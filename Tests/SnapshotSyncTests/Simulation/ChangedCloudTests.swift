@@ -3,8 +3,11 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
+@testable import SnapshotVersions
 
 /// Something else stands where the cloud was, from any one call of a sync on: another cloud, or an older copy of this one.
 @Suite struct ChangedCloudTests {

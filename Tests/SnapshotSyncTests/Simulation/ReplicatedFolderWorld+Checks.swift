@@ -2,8 +2,9 @@ import CloudStore
 import DirectoryCloud
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
+
+@testable import SnapshotTools
 
 // What must be so.
 extension ReplicatedFolderWorld {

@@ -2,8 +2,10 @@ import CloudStore
 import Foundation
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// A writer and one to four readers, each with its own copy of a folder between which a tool carries files in any order, and
 /// beside them what must come of it. The same for the same seed.

@@ -1,7 +1,8 @@
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
+
+@testable import SnapshotTools
 
 // What must be so.
 extension SharedFolderWorld {

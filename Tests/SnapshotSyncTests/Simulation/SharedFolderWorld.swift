@@ -1,8 +1,10 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// Peers and a reader on one file system, whose calls fail and under which processes are killed, and beside them the model of
 /// what must come of it. The same for the same seed.

@@ -1,10 +1,12 @@
 import CloudStore
 import CommitLog
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// What simulated histories have found, each as the shortest history that shows it.
 @Suite struct SimulatedFindsTests {

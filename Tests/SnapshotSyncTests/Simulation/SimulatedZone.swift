@@ -3,9 +3,10 @@ import DirectoryCloud
 import Foundation
 import Logging
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
+
+@testable import SnapshotEngine
 
 /// What every simulated history has: a disk, a clock, random numbers, devices, and an account of what was done.
 final class SimulatedZone: @unchecked Sendable {

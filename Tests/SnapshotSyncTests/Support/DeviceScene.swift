@@ -2,8 +2,10 @@ import CloudStore
 import CommitLog
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import TestSupport
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// Databases of any roles and the cloud in memory that they share. Every change is made by another program.
 struct DeviceScene {

@@ -1,10 +1,12 @@
 import CloudStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// A writer and a reader of the built-in datasets, with a bucket `b` and some notifications on both sides.
 struct MailScene {

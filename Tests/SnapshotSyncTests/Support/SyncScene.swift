@@ -2,9 +2,11 @@ import CloudStore
 import CommitLog
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
+
+@testable import SnapshotEngine
+@testable import SnapshotVersions
 
 /// A writer's and a reader's database and the cloud between them.
 struct SyncScene {

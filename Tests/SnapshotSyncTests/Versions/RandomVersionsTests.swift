@@ -1,10 +1,12 @@
 import CloudStore
 import LocalStore
 import SnapshotModel
-@testable import SnapshotSync
 import StrictText
 import TestSupport
 import Testing
+
+@testable import SnapshotEngine
+@testable import SnapshotTools
 
 /// Random histories of changes, exports, pins, prunes (some cut short), restores and undos: whatever is kept is what it was.
 @Suite struct RandomVersionsTests {

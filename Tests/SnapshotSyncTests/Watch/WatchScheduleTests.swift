@@ -1,5 +1,7 @@
-@testable import SnapshotSync
 import Testing
+
+@testable import SnapshotVersions
+@testable import SnapshotWatch
 
 /// The rules of a watch on a made-up clock.
 @Suite struct WatchScheduleTests {

@@ -42,9 +42,9 @@ extension Printer {
             } catch let error as ValidationError {
                 throw error
             } catch let error as CommentNotSent {
-                try await SyncError.at(step) { throw error.cause }
+                try SyncError.at(step) { throw error.cause }
             } catch {
-                try await SyncError.at(step) { throw error }
+                try SyncError.at(step) { throw error }
             }
         }
     }
