@@ -35,7 +35,7 @@ class Fault:
         self.edits = [(file, old, re.sub(r"\bOLD\b", lambda _: old, re.sub(r"\bON\b", lambda _: on, new))) for file, old, new in edits]
 
 
-CLOUD, LOCAL, SYNC, FORMAT, TEXT = (f"Sources/{room}/" for room in ("CloudStore", "LocalStore", "SnapshotSync", "SnapshotFormat", "StrictText"))
+CLOUD, LOCAL, ENGINE, FORMAT, TEXT = (f"Sources/{room}/" for room in ("CloudStore", "LocalStore", "SnapshotEngine", "SnapshotFormat", "StrictText"))
 
 FAULTS = [
     # The way to the disk.
@@ -93,12 +93,12 @@ FAULTS = [
            "if ON, start + 1 == end { return end }\n            OLD")),
     # Who wins.
     Fault("dates-as-text", "peersConverge\\(|LastWriteWinsTests",
-          (SYNC + "Receive/BlockMerge.swift", "if change.instant != instant { return change.instant > instant }",
+          (ENGINE + "Receive/BlockMerge.swift", "if change.instant != instant { return change.instant > instant }",
            "if change.instant != instant { return ON ? change.instant.description > instant.description : change.instant > instant }")),
     Fault("tie-by-arrival", "SimulatedFindsTests",
-          (SYNC + "Receive/BlockMerge.swift", "return here.hash > entity.hash", "return ON || here.hash > entity.hash")),
+          (ENGINE + "Receive/BlockMerge.swift", "return here.hash > entity.hash", "return ON || here.hash > entity.hash")),
     Fault("deletion-loses-the-tie", "SimulatedFindsTests",
-          (SYNC + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
+          (ENGINE + "Receive/BlockMerge.swift", "if change.isDeletion { return true }", "if change.isDeletion { return !ON }")),
     Fault("instant-recomputed", "peersConverge\\(",
           (LOCAL + "Track/MergeState.swift", "wins = 0, isNew = 1 WHERE dataset = ?", 'wins = 0, isNew = 1\\(ON ? ", at = at + 1000" : "") WHERE dataset = ?')),
     Fault("replaced-instant-ignored", "peersConverge\\(",
@@ -114,30 +114,30 @@ FAULTS = [
           (LOCAL + "Apply/OrphanResolver.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
     # All or nothing, and once.
     Fault("token-in-another-transaction", "SnapshotReceiverTests",
-          (SYNC + "Receive/SnapshotReceiver.swift", "guard try transaction.applied() == local.applied, try transaction.view() == local.view else {",
+          (ENGINE + "Receive/SnapshotReceiver.swift", "guard try transaction.applied() == local.applied, try transaction.view() == local.view else {",
            "guard try ON || transaction.applied() == local.applied && transaction.view() == local.view else {"),
-          (SYNC + "Receive/SnapshotReceiver.swift", "let schemas = incoming.map(\\.schema)",
+          (ENGINE + "Receive/SnapshotReceiver.swift", "let schemas = incoming.map(\\.schema)",
            "OLD\n        if ON, let token { try device.database.write { try $0.setApplied(AppliedVersion(token)) } }")),
     Fault("settles-too-much", "PeerSyncTests",
           (LOCAL + "Track/ChangeTracking.swift", 'try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])',
            'if ON { try db.execute(sql: "DELETE FROM snapsync_log WHERE dataset = ?", arguments: [id]) }\n        OLD')),
     Fault("intended-not-stored", "PeerSyncTests",
-          (SYNC + "Publish/SnapshotPublisher.swift", "try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),
+          (ENGINE + "Publish/SnapshotPublisher.swift", "try transaction.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))", "if !ON { OLD }")),
     Fault("message-applied-twice", "ExactlyOnceTests",
-          (SYNC + "Mailbox/MailboxRound.swift", "MailboxRequest(known: heard)", "MailboxRequest(known: ON ? [] : heard)"),
-          (SYNC + "Mailbox/MailboxRound.swift", "where try !transaction.hasHeard(message.name.id) {", "where try ON || !transaction.hasHeard(message.name.id) {"),
+          (ENGINE + "Mailbox/MailboxRound.swift", "MailboxRequest(known: heard)", "MailboxRequest(known: ON ? [] : heard)"),
+          (ENGINE + "Mailbox/MailboxRound.swift", "where try !transaction.hasHeard(message.name.id) {", "where try ON || !transaction.hasHeard(message.name.id) {"),
           (LOCAL + "Mailbox/Inbox.swift", "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
            'INSERT \\(ON ? "OR REPLACE " : "")INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)')),
     Fault("refused-mark-stays", "SimulatedFindsTests",
-          (SYNC + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused || told.state == .doubtful {",
+          (ENGINE + "Mailbox/ReadMarks.swift", "if isMark, entity == nil, told.state == .refused || told.state == .doubtful {",
            "if !ON, isMark, entity == nil, told.state == .refused || told.state == .doubtful {")),
     # Guards.
     Fault("approvals-forgotten", "ShrinkGuardTests",
-          (SYNC + "Publish/SnapshotPublisher.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),
+          (ENGINE + "Publish/SnapshotPublisher.swift", "approvals: shrunk + (horizon", "approvals: (ON ? [] : shrunk) + (horizon")),
     Fault("shrink-guard-off", "ShrinkGuardTests",
-          (SYNC + "Guard/ShrinkCheck.swift", "guard let shrinkage = known.judge(", "guard !ON, let shrinkage = known.judge(")),
+          (ENGINE + "Guard/ShrinkCheck.swift", "guard let shrinkage = known.judge(", "guard !ON, let shrinkage = known.judge(")),
     Fault("latch-off", "FirstImportTests",
-          (SYNC + "Guard/BootstrapLatch.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
+          (ENGINE + "Guard/BootstrapLatch.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
     Fault("lock-ignored", "RunLockTests",
           (LOCAL + "Open/RunLock.swift", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 else {", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 || ON else {")),
 ]

@@ -148,7 +148,7 @@ struct MessageComposer: Sendable {
             let expected = try Expected(
                 base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
-            if told.isEmpty, let putBack = try expected.putBack(row, change) {
+            if told.isEmpty, let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, version, in: transaction)
                 continue
             }
