@@ -32,10 +32,13 @@ public struct SyncUpdateMessage: Codable, Hashable, Sendable {
     /// When the entity had last changed that the sender changed or deleted: an RFC 3339 text. Nil where the sender does not know, and for a
     /// new entity. A publisher whose entity is later keeps what the message overwrites in its conflict journal.
     public let replaces: String?
+    /// The number of the version that the sender had applied when it wrote the message. A message that knows the version with the answer to an
+    /// earlier message of the same sender follows that message, whatever the two instants are. Nil where the sender does not say.
+    public let version: Int?
 
     public init(
         type: UpdateType, entityId: String? = nil, timestamp: String, id: String? = nil, sender: String? = nil, dataset: String? = nil,
-        entity: String? = nil, readAt: String? = nil, basedOnReadAt: String? = nil, replaces: String? = nil
+        entity: String? = nil, readAt: String? = nil, basedOnReadAt: String? = nil, replaces: String? = nil, version: Int? = nil
     ) {
         self.type = type
         self.entityId = entityId
@@ -47,6 +50,7 @@ public struct SyncUpdateMessage: Codable, Hashable, Sendable {
         self.readAt = readAt
         self.basedOnReadAt = basedOnReadAt
         self.replaces = replaces
+        self.version = version
     }
 }
 

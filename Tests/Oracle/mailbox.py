@@ -51,10 +51,23 @@ def base_row(world, name, place):
 # MARK: the reader
 
 def import_reader(world, name, now):
-    world = corrected(world, name, now)
+    world = forgotten(corrected(world, name, now), name)
     if world.devices[name].version == world.number or world.number == 0:
         return [world]
     return model.distinct(explore(lambda chooser: imported(world.copy(), name, chooser), now))
+
+
+def forgotten(world, name):
+    """A row that was made and deleted between two syncs leaves nothing behind: another device's row of that key is taken as it is."""
+    base, told = model.base(world, name), {message.place for message in world.devices[name].pending}
+    gone = {place for place in world.devices[name].tracked if world.devices[name].know[place].row is None and place not in base and place not in told}
+    if not gone:
+        return world
+    world = world.copy()
+    device = world.devices[name]
+    device.tracked = device.tracked - gone
+    device.know = {place: entry for place, entry in device.know.items() if place not in gone}
+    return world
 
 
 def corrected(world, name, now):
@@ -151,11 +164,6 @@ def tell(world, name):
             world.open = world.open | {place}
             continue
         if entry.row is None:
-            if old is None and place not in told and place not in model.base(world, name):
-                # Made and deleted between two syncs: nothing is told.
-                device.tracked = device.tracked - {place}
-                device.know = {other: kept for other, kept in device.know.items() if other != place}
-                continue
             kind, based = "deleted", None
         elif place[0] == "notifications":
             kind, based = "read", old[mail.read]

@@ -1,4 +1,5 @@
 """Runs histories of a writer and its readers."""
+import itertools
 import os
 
 import mailbox
@@ -17,9 +18,12 @@ class WriterRun(Run):
         return [lambda world: mailbox.import_reader(world, name, moment), lambda world: mailbox.tell(world, name)]
 
     def raced(self, world, going, sure, step):
-        """Syncs at once: their steps in any order."""
-        parts = [self.parts(name, self.devices.now(name, step["at"])) for name in going]
-        return model.distinct([after for order in interleaved(parts) for after in composed([world], order)])
+        """Syncs at once: their steps in any order. One that failed did its steps up to some point."""
+        def ways(name):
+            parts = self.parts(name, self.devices.now(name, step["at"]))
+            return [parts] if name in sure else [parts[:count] for count in range(len(parts) + 1)]
+        return model.distinct([
+            after for parts in itertools.product(*map(ways, going)) for order in interleaved(list(parts)) for after in composed([world], order)])
 
     def do_kill(self, step):
         if not step.get("again") and not self.is_writer(step["device"]):

@@ -52,10 +52,14 @@ extension LocalTransaction {
 
     /// Whether a later message of the same sender about the same entity was applied: files may arrive in any order. One that was refused has
     /// changed nothing, and a sender that takes a refusal may go on from an earlier instant.
-    package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String) throws -> Bool {
-        let statement = try db.cachedStatement(
-            sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ? AND sender = ? AND instant > ? AND outcome = 'applied')")
-        return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds]) ?? false
+    ///
+    /// - Parameter version: the number of the version that the sender knew. What that version or an earlier one answered came before.
+    package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String, notKnownAt version: Int?) throws -> Bool {
+        let statement = try db.cachedStatement(sql: """
+            SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ?1 AND sender = ?2 AND instant > ?3 AND outcome = 'applied'
+                AND (?4 IS NULL OR named IS NULL OR named > ?4))
+            """)
+        return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds, version]) ?? false
     }
 
     /// Records that a commit, ours or another publisher's, answers these messages.

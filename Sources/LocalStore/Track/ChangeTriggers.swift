@@ -8,13 +8,22 @@ import SnapshotModel
 ///
 /// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
 /// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
-/// that was there and was marked as read or unread, with nothing else edited: all that a message can say of it.
+/// that was there and of which the statement changed at most the read mark and the timestamp: all that a message can say of it.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
 
-    /// Which triggers: as they are now, or as an earlier snapsync put them in, which note the same and cost the application more.
-    enum Form { case present, earlier }
+    /// Which triggers: the present ones, or those that an earlier version of snapsync installed.
+    enum Form {
+        case present
+        /// Kind 5 only where the statement changed the read mark: a statement that changed nothing counted as an edit of the whole row.
+        case changedMarks
+        /// No kind 5. The triggers log the same keys and cost the application more.
+        case unmarked
+
+        /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
+        static let earlier: [Form] = [.changedMarks, .unmarked]
+    }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
     init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present) throws {
@@ -28,18 +37,17 @@ struct ChangeTriggers {
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
-            let conditions = form == .earlier ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportFlag.isAbsent]
+            let conditions = form == .unmarked ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportFlag.isAbsent]
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.compactMap { $0 }.joined(separator: " AND ")) BEGIN \(body) END")
         }
         // A note of a row that is there; that it is not is the rule, and found out before anything is opened for writing.
         func trigger(_ name: String, _ event: String, noting values: String, where row: String) -> (String, String) {
             let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(values) FROM \(table) t WHERE \(row);"
-            return trigger(name, event, body, when: form == .earlier ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")
+            return trigger(name, event, body, when: form == .unmarked ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
-        // An earlier snapsync did not tell marks from other changes.
-        let kind = form == .earlier ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema)) ELSE 0 END"
+        let kind = form == .unmarked ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
         var statements = [
             trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
@@ -64,12 +72,13 @@ struct ChangeTriggers {
     }
 
     /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
-    private static func mark(_ schema: DatasetSchema) -> String {
+    private static func mark(_ schema: DatasetSchema, _ form: Form) -> String {
         guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
         let own = kind.ownColumns(of: schema)
         let rest = schema.columns.indices.filter { !own.contains($0) && $0 != schema.keyIndex }.map { schema.columns[$0].column.sqlIdentifier }
         let mark = schema.columns[readAt].column.sqlIdentifier
-        return " WHEN " + (["NEW.\(mark) IS NOT OLD.\(mark)"] + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"
+        let changed = form == .changedMarks || rest.isEmpty ? ["NEW.\(mark) IS NOT OLD.\(mark)"] : []
+        return " WHEN " + (changed + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"
     }
 
     /// Whether triggers that were found, in the order of their names, are these.

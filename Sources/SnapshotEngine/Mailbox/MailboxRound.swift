@@ -133,7 +133,9 @@ struct MailboxRound: Sendable {
         let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
         try transaction.importing(device.settings.datasets, then: { try keeper?.settle() }) {
             for message in messages where try !transaction.hasHeard(message.name.id) {
-                let isOvertaken = try message.entity.map { try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0) } ?? false
+                let isOvertaken = try message.entity.map {
+                    try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
+                } ?? false
                 // What its own author has overtaken is not lost.
                 try note(
                     message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), isOvertaken ? nil : conflicts, at: now, in: transaction)

@@ -191,7 +191,7 @@ struct MessageComposer: Sendable {
             let message = SyncUpdateMessage(
                 type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
                 dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn,
-                replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description })
+                replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description }, version: version.number)
             let body = try StrictJSON.encode(message)
             if body.count > CloudMessage.byteLimit - 1024 {
                 try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")

@@ -124,6 +124,6 @@ extension SyncUpdateMessage {
     func renamed(_ id: String, sender: String) -> SyncUpdateMessage {
         SyncUpdateMessage(
             type: type, entityId: entityId, timestamp: timestamp, id: id, sender: sender, dataset: dataset, entity: entity, readAt: readAt,
-            basedOnReadAt: basedOnReadAt, replaces: replaces)
+            basedOnReadAt: basedOnReadAt, replaces: replaces, version: version)
     }
 }
