@@ -200,7 +200,7 @@ def apply_mail(world, name, now):
 def applied(world, name, now, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     know, tracked, published = dict(device.know), set(device.tracked), model.base(world, name)
-    for message in world.mail:
+    for message in sorted(world.mail, key=in_turn):
         place, entry, mine = message.place, message.entry, know.get(message.place)
         row, answer = decide(world, know, message, mine, mail, chooser)
         world.answers = dict(world.answers)
@@ -229,6 +229,11 @@ def opened(world, place, entry):
     if place[0] == "notifications" and entry is not None and entry.row is not None:
         places.add(("buckets", entry.row[world.schema.table("notifications").position("bucketId")]))
     return world.open | places
+
+
+def in_turn(message):
+    """The order in which messages are applied that lie in the mailbox together."""
+    return message.kind == "deleted" and message.place[0] == "buckets", message.entry.lo
 
 
 def decide(world, know, message, mine, mail, chooser):

@@ -140,6 +140,11 @@ extension LocalTransaction {
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
     }
 
+    /// Records that messages' files are not in the mailbox, after ``noteSending(_:)``: if a later version overtakes their changes, they are not sent.
+    package func recordUnsent(_ numbers: [Int64]) throws {
+        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number]) }
+    }
+
     /// Notes that messages' files are in the mailbox.
     package func noteSent(_ numbers: [Int64]) throws {
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number]) }

@@ -25,8 +25,9 @@ extension ContestedChange {
     ///   - stays: whether the tracked change wins.
     ///   - entity: whether the version has the entity.
     ///   - instant: when the version's entity changed, or was deleted; nil where the version knows nothing of it.
+    ///   - hasChanged: whether another device is known to have changed the entity since the version that was applied here.
     ///   - isRefused: whether the publisher has refused the change.
-    init?(_ change: TrackedChange, stays: Bool, entity: Bool, at instant: Instant?, isRefused: Bool) {
+    init?(_ change: TrackedChange, stays: Bool, entity: Bool, at instant: Instant?, hasChanged: Bool, isRefused: Bool) {
         guard let instant, entity || !change.isDeletion else { return nil }
         self.change = change
         versionInstant = instant
@@ -34,7 +35,9 @@ extension ContestedChange {
         // Neither side had seen a row under the key.
         let areInserts = entity && !change.isDeletion && change.base == nil
         if stays {
-            if let base = change.base, instant <= base { return nil }
+            // Two devices that replace one state by slow clocks give their changes one instant; a deletion has taken the place of an edit then.
+            let isOther = hasChanged || !entity && change.isInVersion == true
+            if let base = change.base, instant < base || instant == base && !isOther { return nil }
             loser = .version
             reason = change.isDeletion ? .laterDeletion : areInserts ? .sameKey : .laterEdit
         } else {

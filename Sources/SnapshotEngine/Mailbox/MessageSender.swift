@@ -40,9 +40,15 @@ struct MessageSender: Sendable {
             return room >= 0
         }
         try SyncError.at(.announce) { try device.database.write { try $0.noteSending(sending.map(\.number)) } }
-        for entry in sending {
+        for (position, entry) in sending.enumerated() {
             guard let id = entry.id, let body = entry.body else { continue }
-            try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
+            do {
+                try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
+            } catch let error as SyncError where error.code == .refused {
+                // A refusal comes before the file is written. The mailbox has neither this message nor the next ones.
+                try SyncError.at(.announce) { try device.database.write { try $0.recordUnsent(sending[position...].map(\.number)) } }
+                throw error
+            }
         }
         try SyncError.at(.announce) { try device.database.write { try $0.noteSent(sending.map(\.number)) } }
         return sending.count

@@ -15,6 +15,8 @@ package struct BlockMerge {
     var rule = MergeRule.ordinary
     /// The time of the asset that the version's entities are in: none of them counts as later. Nil for no limit.
     var latest: Instant?
+    /// Whether the version's entities and tombstones are only those that changed since the version that was applied here.
+    var isDifference = false
     /// Where entities go that cannot stay; nil for who only asks which side wins.
     var ledger: ImportLedger?
     /// The columns that the version knows nothing of: what a row has there is not lost with the row.
@@ -100,7 +102,7 @@ package struct BlockMerge {
             let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.isRefused(change.key, in: schema)
             // The publisher took the change; what the version has now was made on top of it.
             if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
-            guard let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, isRefused: isRefused) else { continue }
+            guard let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused) else { continue }
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
             if verdict == .stays { try transaction.setBase(one.versionInstant, of: change.key, in: schema) }

@@ -48,7 +48,7 @@ struct ChangeImporter {
         guard try transaction.hasTrackedChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
         guard !tracked.isEmpty else { return ([], [], 0) }
-        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, ledger: ledger, missing: missing).decide(tracked, changes.entities)
+        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, isDifference: true, ledger: ledger, missing: missing).decide(tracked, changes.entities)
         for one in decided.overlaid { try transaction.noteCarried(one.key, in: schema) }
         for one in decided.kept + decided.overlaid { try transaction.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
         for key in decided.lost { try transaction.forgetChange(of: key, in: schema) }
