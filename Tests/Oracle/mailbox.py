@@ -91,7 +91,7 @@ def imported(world, name, chooser):
     answered = {message for message in device.pending if message.id in world.answers}
     device.pending = tuple(message for message in device.pending if message not in answered)
     over = {message.place for message in answered if device.know.get(message.place) == message.entry}
-    old = model.base(world, name)
+    old, told = model.base(world, name), before.pending
     for place in sorted(set(device.know) | set(world.head), key=repr):
         mine, theirs = device.know.get(place), world.head.get(place)
         if place not in device.tracked or place in over:
@@ -108,7 +108,7 @@ def imported(world, name, chooser):
                 device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
             tracked.add(place)
         else:
-            kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place))
+            kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), marked_on(mail, place, mine, told, old.get(place)))
             if still:
                 tracked.add(place)
             elif mine.row != theirs.row and not mail.is_mark(place, base_row(world, name, place), mine.row):
@@ -132,14 +132,25 @@ def imported(world, name, chooser):
     return world
 
 
-def met(world, name, place, mine, theirs, mail, chooser, old):
+def marked_on(mail, place, mine, told, old):
+    """The `readAt` that a mark was made on: an earlier mark's, if one was told."""
+    seen = old.row[mail.read] if place[0] == "notifications" and old is not None and old.row is not None else None
+    for message in told:
+        if message.place == place and message.kind == "read":
+            if message.entry == mine:
+                return message.based
+            seen = message.entry.row[mail.read]
+    return seen
+
+
+def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     """A reader's change and another state of the version: what is shown, and whether the change goes on."""
     if theirs is None:
         return mine, True
     if mail.is_mark(place, old.row if old else None, mine.row):
         if theirs.row is None:
             return theirs, False
-        if theirs.row[mail.read] == old.row[mail.read] or wins(chooser, mine, theirs):
+        if theirs.row[mail.read] == seen or wins(chooser, mine, theirs):
             return Entry(mail.marked(theirs.row, mine.row[mail.read]), max(mine.lo, theirs.lo), max(mine.hi, theirs.hi), mine.origin), True
         return theirs, False
     return (mine, True) if wins(chooser, mine, theirs) else (theirs, False)
@@ -166,7 +177,7 @@ def tell(world, name):
         if entry.row is None:
             kind, based = "deleted", None
         elif place[0] == "notifications":
-            kind, based = "read", old[mail.read]
+            kind, based = "read", marked_on(mail, place, None, device.pending, model.base(world, name).get(place))
             # The timestamp that goes with a mark is the message's.
             entry = entry._replace(row=mail.marked(entry.row, entry.row[mail.read]))
             device.know = device.know | {place: entry}

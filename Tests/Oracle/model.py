@@ -83,6 +83,10 @@ def corrected(world, name, now):
     for place in ahead:
         entry = device.know[place]
         lo, hi = later(now, now, published.get(place))
+        for message in device.pending:
+            # What was sent counts as published until it is answered.
+            if message.place == place:
+                lo, hi = later(lo, hi, message.entry)
         if entry.lo < now + 1000:
             lo, hi = min(lo, entry.lo), max(hi, now + 1000)
         device.know[place] = entry._replace(lo=lo, hi=hi)

@@ -181,7 +181,7 @@ class Run(UserCommands, Follower):
 
     def completed(self, rows, seen):
         """Rows with what is seen in the place of values that the model leaves open."""
-        return {table: {key: seen[table].get(key, tuple(None if value is mailbox.ANY else value for value in row)) if mailbox.ANY in row else row
+        return {table: {key: seen[table].get(key, tuple("" if value is mailbox.ANY else value for value in row)) if mailbox.ANY in row else row
                         for key, row in some.items()} for table, some in rows.items()}
 
     def expanded(self, step):
