@@ -59,7 +59,7 @@ import Testing
             assert message['sender'] == 'watch' and message['zone'] == 'private/ZentikSyncZone'
             body = message['body']
             assert body == {'type': 'notificationRead', 'entityId': sys.argv[3], 'timestamp': body['timestamp'], 'id': message['id'],
-                'sender': 'watch', 'dataset': 'notifications', 'readAt': '2026-11-20T10:00:00Z'}, body
+                'sender': 'watch', 'dataset': 'notifications', 'readAt': '2026-11-20T10:00:00Z', 'version': 1}, body
             """, [scene.scratch.path("\(Scene.zone)/messages/watch/\(name)"), name, key])
     }
 
@@ -274,5 +274,39 @@ import Testing
             try scene.succeed("detach --db \(database)")
             #expect(try scene.database(database).run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "")
         }
+    }
+
+    /// A statement that changes no value does not make a change of the whole row of a mark, also where the version that the mark was made on is pruned.
+    @Test(arguments: ["readAt = readAt", "title = title", "tapAction = NULL"])
+    func aStatementThatChangesNothingLeavesAMarkAMark(assignment: String) throws {
+        let scene = try Scene.phoneAndWatch()
+        let row = "WHERE id = (SELECT min(id) FROM notifications WHERE tapAction IS NULL)"
+        let key = try scene.database("watch.db").run("SELECT id FROM notifications \(row)").trimmingCharacters(in: .newlines)
+        try scene.database("phone.db").run("DELETE FROM notifications WHERE id = '\(key)'")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = '\(key)'; UPDATE notifications SET \(assignment) WHERE id = '\(key)'")
+        try scene.age()
+        try scene.succeed("prune --db phone.db --keep-last 1")
+        for _ in 0..<2 { try round(scene) }
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes; SELECT count(*) FROM notifications WHERE id = '\(key)'") == "0\n0\n")
+        try expectSettled(scene)
+    }
+
+    /// Until version 0.1.0 a statement that changed nothing counted as a change of the whole row. Those triggers are replaced, and nothing is compared.
+    @Test func triggersOfTheEarlierVersionAreReplacedWithoutAWarning() throws {
+        let scene = try Scene.phoneAndWatch()
+        let watch = scene.database("watch.db")
+        let trigger = try watch.run("SELECT sql FROM sqlite_schema WHERE name = 'snapsync_notifications_update'")
+        let earlier = trigger.replacingOccurrences(
+            of: #"WHEN NEW."title" IS OLD."title""#, with: #"WHEN NEW."readAt" IS NOT OLD."readAt" AND NEW."title" IS OLD."title""#)
+        #expect(earlier != trigger)
+        try watch.run("DROP TRIGGER snapsync_notifications_update; \(earlier)")
+        try watch.run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE rowid = 1")
+        let report = try scene.succeed("sync --db watch.db")
+        #expect(report.contains("sent 1 message") && !report.contains("warning"), "\(report)")
+        #expect(try watch.run("SELECT sql FROM sqlite_schema WHERE name = 'snapsync_notifications_update'") == trigger)
+        try round(scene)
+        try expectSettled(scene)
     }
 }

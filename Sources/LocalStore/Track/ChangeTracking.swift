@@ -58,7 +58,10 @@ extension LocalTransaction {
             let wanted = try ChangeTriggers(db, schema, id: id)
             let found = try installed(schema)
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
-            let areEarlier = try isWhole && ChangeTriggers.Form.earlier.contains { try ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true }
+            let areEarlier = try isWhole && ChangeTriggers.Form.earlier.contains {
+                // Other triggers than these keep a flag of their own while an import runs.
+                try (isMarked || $0 == .unmarked) && ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true
+            }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
             if areEarlier { continue }
