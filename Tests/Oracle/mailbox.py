@@ -162,7 +162,20 @@ def wins(chooser, mine, theirs):
 
 
 def tell(world, name):
-    """Puts what was changed here and not told yet into the mailbox."""
+    """Puts what was changed here and not told yet into the mailbox. A mark that says what the version says may be left out."""
+    mail, device = Mail(world.schema), world.devices[name]
+    told, published = {message.place for message in device.pending}, model.base(world, name)
+    needless = {place for place in device.tracked if place[0] == "notifications" and place not in told and place in published
+                and mail.is_mark(place, published[place].row, device.know[place].row) and published[place].row[mail.read] == device.know[place].row[mail.read]}
+    if not needless:
+        return [sent(world, name)]
+    without = world.copy()
+    device = without.devices[name]
+    device.tracked, device.know = device.tracked - needless, device.know | {place: published[place] for place in needless}
+    return [sent(world, name), sent(without, name)]
+
+
+def sent(world, name):
     mail, world = Mail(world.schema), world.copy()
     device = world.devices[name]
     told = {message.place: message.entry for message in device.pending}
@@ -190,7 +203,7 @@ def tell(world, name):
         world.note("message " + kind)
         if place in told:
             world.note("message after message")
-    return [world]
+    return world
 
 
 def in_order(entry):

@@ -23,13 +23,14 @@ package struct BlockMerge {
     var missing: [Int] = []
 
     package init(
-        schema: DatasetSchema, transaction: LocalTransaction, rule: MergeRule = .ordinary, latest: Instant? = nil,
+        schema: DatasetSchema, transaction: LocalTransaction, rule: MergeRule = .ordinary, latest: Instant? = nil, isDifference: Bool = false,
         ledger: ImportLedger? = nil, missing: [Int] = []
     ) {
         self.schema = schema
         self.transaction = transaction
         self.rule = rule
         self.latest = latest
+        self.isDifference = isDifference
         self.ledger = ledger
         self.missing = missing
     }
