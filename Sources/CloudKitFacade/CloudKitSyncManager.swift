@@ -1,4 +1,4 @@
-import CloudStore
+public import CloudStore
 import Foundation
 import LocalStore
 public import Logging
@@ -22,13 +22,19 @@ public final class CloudKitSyncManager: Sendable {
         public var database: String
         /// How to set the database up; nil: it is set up already.
         public var setup: SetupRequest?
+        /// A backend of the application's own; nil: the cloud directory that the database's settings name.
+        public var cloud: (any CloudDatabase)?
         /// Who says whether the user may and wants to sync, where that is not in the database's settings.
         public var gate: GateOptions
         public var logger: Logger
 
-        public init(database: String, setup: SetupRequest? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync")) {
+        public init(
+            database: String, setup: SetupRequest? = nil, cloud: (any CloudDatabase)? = nil, gate: GateOptions = GateOptions(),
+            logger: Logger = Logger(label: "snapsync")
+        ) {
             self.database = database
             self.setup = setup
+            self.cloud = cloud
             self.gate = gate
             self.logger = logger
         }
@@ -86,8 +92,12 @@ public final class CloudKitSyncManager: Sendable {
         guard let configuration = known ?? Self.environment() else {
             throw SyncError(.refused, step: .open, at: "CloudKitSyncManager", "it does not know its database", hint: "call CloudKitSyncManager.configure, or set SNAPSYNC_DB")
         }
-        if let setup = configuration.setup, try !Self.isSetUp(configuration.database) { _ = try await SyncEngine.setUp(setup) }
-        let made = try SyncEngine(database: configuration.database, gate: configuration.gate, logger: configuration.logger)
+        if let setup = configuration.setup, try !Self.isSetUp(configuration.database) {
+            if let cloud = configuration.cloud { _ = try await SyncEngine.setUp(setup, in: cloud) } else { _ = try await SyncEngine.setUp(setup) }
+        }
+        let made =
+            try configuration.cloud.map { try SyncEngine(database: configuration.database, cloud: $0, gate: configuration.gate, logger: configuration.logger) }
+            ?? SyncEngine(database: configuration.database, gate: configuration.gate, logger: configuration.logger)
         return state.withLock { state in
             state.engine = state.engine ?? made
             return state.engine ?? made

@@ -1,4 +1,4 @@
-package import CloudStore
+public import CloudStore
 import DirectoryCloud
 package import LocalStore
 public import Logging
@@ -17,6 +17,8 @@ public import StrictText
 /// Every error is a ``SyncError``; after one, data and change token are as they were.
 public final class SyncEngine: Sendable {
     package let database: LocalDatabase
+    /// The backend that the caller gave; nil for a cloud directory.
+    let backend: (any CloudDatabase)?
     package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     package let now: @Sendable () -> Instant
     package let logger: Logger
@@ -41,20 +43,43 @@ public final class SyncEngine: Sendable {
         try self.init(database: path, gate: gate, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
     }
 
-    /// Opens a database whose cloud is made by `openCloud`, which is asked anew for each run: for backends other than a directory.
+    /// Opens a database that was set up with a backend of the application's own (``setUp(_:in:)``).
+    ///
+    ///     let cloud = MemoryCloudDatabase()
+    ///     _ = try await SyncEngine.setUp(SetupRequest(database: "app.db", cloud: "memory", role: .writer, enables: true), in: cloud)
+    ///     let engine = try SyncEngine(database: "app.db", cloud: cloud)
+    ///
+    /// A run that may change something compares the backend's identity with the one at set-up, and refuses another cloud.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file.
+    ///   - cloud: the backend. It must satisfy the contract that the module CloudStoreConformance checks.
+    ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
+    ///   - now: the time, for tests.
+    /// - Throws: ``SyncError`` if the database cannot be opened.
+    public convenience init(
+        database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) throws {
+        try self.init(database: path, gate: gate, logger: logger, now: now, backend: cloud) { _ in cloud }
+    }
+
+    /// Opens a database whose cloud `openCloud` makes anew for each run.
     ///
     /// - Parameters:
     ///   - pause: waits after a lost race.
     ///   - nonces: where the ids of messages and reports come from.
+    ///   - backend: the cloud that `openCloud` returns, where its identity has to be checked: a cloud directory checks its own.
     ///   - stopwatch: starts measuring how long a run takes.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        assetRule: AssetRule = .standard, nonces: NonceSource = .system,
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = Device.stopwatch, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
+        self.backend = backend
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
@@ -72,6 +97,13 @@ public final class SyncEngine: Sendable {
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.
     public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
         try await SyncSetup.run(request)
+    }
+
+    /// Sets a database up for syncing with a backend of the application's own. ``SetupRequest/cloud`` is a text that names it in reports.
+    ///
+    /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
+    public static func setUp(_ request: SetupRequest, in cloud: any CloudDatabase) async throws -> SetupReport {
+        try await SyncSetup.run(request, in: cloud)
     }
 
     /// Takes everything that ``setUp(_:)`` and later runs put into the database out again.
@@ -180,7 +212,20 @@ public final class SyncEngine: Sendable {
         await gate.askForEntitlement()
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
+        try await verifyBackend()
         return try await body()
+    }
+
+    /// Checks that the caller's backend is the cloud that the database was set up with.
+    ///
+    /// A backend that cannot be reached is left to the run, which says so where it matters.
+    private func verifyBackend() async throws {
+        guard let backend, try gate.standing() == .open else { return }
+        let expected = try SyncError.at(.open) { try database.read { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil } }
+        guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
+        throw SyncError(
+            .refused, step: .open, at: "cloud \(found.uuid)", "\(database.path) was set up with another cloud, \(expected)",
+            hint: "pass the backend that the database was set up with, or detach the database and set it up again")
     }
 
     package func locked<T>(_ body: () throws -> T) throws -> T {

@@ -1,4 +1,4 @@
-import CloudStore
+public import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -16,6 +16,7 @@ public import StrictText
 public final class SyncWatcher: Sendable {
     private let database: String
     private let cloud: String?
+    private let backend: (any CloudDatabase)?
     private let options: WatchOptions
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -33,6 +34,26 @@ public final class SyncWatcher: Sendable {
     ) {
         self.database = database
         self.cloud = cloud
+        backend = nil
+        self.options = options
+        self.clock = clock
+        self.logger = logger
+        self.now = now
+    }
+
+    /// A watch of a database that was set up with a backend of the application's own. Its zone is polled: it raises no events of files.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file.
+    ///   - cloud: the backend.
+    ///   - now: the time, for tests.
+    public init(
+        database: String, cloud: any CloudDatabase, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock(),
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) {
+        self.database = database
+        self.cloud = nil
+        backend = cloud
         self.options = options
         self.clock = clock
         self.logger = logger
@@ -48,7 +69,7 @@ public final class SyncWatcher: Sendable {
         let signal = WakeSignal()
         var schedule = WatchSchedule(options)
         var news = WatchNews()
-        var device = try await WatchedDevice.open(database, cloud: cloud, logger: logger, now: now)
+        var device = try await WatchedDevice.open(database, cloud: cloud, backend: backend, logger: logger, now: now)
         let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
         let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
         var told: Set<String> = []
@@ -62,7 +83,7 @@ public final class SyncWatcher: Sendable {
             case .look:
                 schedule.looked(found: await device.hasChanges(), at: time())
             case .sync(let cause):
-                for reason in [databaseEvents.arm(), zoneEvents.arm()].compactMap({ $0 }) where told.insert(reason).inserted { tell(.polling(reason: reason)) }
+                for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 }) where told.insert(reason).inserted { tell(.polling(reason: reason)) }
                 schedule.begins()
                 let began = time()
                 switch await device.sync() {

@@ -13,6 +13,7 @@ import Synchronization
 struct WatchedDevice: Sendable {
     private let database: String
     private let cloudOverride: String?
+    private let backend: (any CloudDatabase)?
     private let cloudPath: String
     private let zone: ZoneID
     private let name: String
@@ -28,22 +29,25 @@ struct WatchedDevice: Sendable {
     private(set) var knownVersion = 0
 
     /// Opens a database that was set up.
-    static func open(_ database: String, cloud: String?, logger: Logger, now: @escaping @Sendable () -> Instant) async throws -> WatchedDevice {
+    static func open(
+        _ database: String, cloud: String?, backend: (any CloudDatabase)?, logger: Logger, now: @escaping @Sendable () -> Instant
+    ) async throws -> WatchedDevice {
         try await WorkerThreads.run {
             let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings.read() } }
             return WatchedDevice(
-                database: database, cloudOverride: cloud, cloudPath: cloud ?? settings.cloud,
+                database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
                 zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
                 publishes: settings.role.publishes, logger: logger, now: now)
         }
     }
 
     private init(
-        database: String, cloudOverride: String?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool, logger: Logger,
-        now: @escaping @Sendable () -> Instant
+        database: String, cloudOverride: String?, backend: (any CloudDatabase)?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool,
+        logger: Logger, now: @escaping @Sendable () -> Instant
     ) {
         self.database = database
         self.cloudOverride = cloudOverride
+        self.backend = backend
         self.cloudPath = cloudPath
         self.zone = zone
         self.name = name
@@ -52,9 +56,9 @@ struct WatchedDevice: Sendable {
         self.now = now
     }
 
-    /// The zone's event source.
-    func zoneEvents(_ handler: @escaping @Sendable (ZoneEvents.Hint) -> Void) -> ZoneEvents {
-        ZoneEvents(cloud: cloudPath, zone: zone, handler)
+    /// The zone's event source; nil for a backend, which has no files that events could come from.
+    func zoneEvents(_ handler: @escaping @Sendable (ZoneEvents.Hint) -> Void) -> ZoneEvents? {
+        backend != nil ? nil : ZoneEvents(cloud: cloudPath, zone: zone, handler)
     }
 
     /// Whether a message of that device concerns this one.
@@ -97,9 +101,10 @@ struct WatchedDevice: Sendable {
         let found = FileIdentity(of: database)
         if let engine, found == identity { return engine }
         engine = nil
-        let (database, cloud, logger, now, kept) = (database, cloudOverride, logger, now, kept)
+        let (database, cloud, backend, logger, now, kept) = (database, cloudOverride, backend, logger, now, kept)
         let opened = try await WorkerThreads.run {
-            try SyncEngine(database: database, logger: logger, now: now) { try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
+            if let backend { return try SyncEngine(database: database, cloud: backend, logger: logger, now: now) }
+            return try SyncEngine(database: database, logger: logger, now: now) { try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
         }
         (engine, identity, seen) = (opened, found, nil)
         return opened

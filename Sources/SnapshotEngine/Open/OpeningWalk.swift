@@ -13,6 +13,8 @@ struct OpeningWalk: Sendable {
     let setup: SetupRequest?
     let createsDatabase: Bool
     let createsTables: Bool
+    /// The caller's backend; nil for a cloud directory.
+    let backend: (any CloudDatabase)?
     /// Opens an engine on a file.
     let engine: @Sendable (String) throws -> SyncEngine
 
@@ -66,10 +68,10 @@ struct OpeningWalk: Sendable {
                 setup.database = database
                 if let container {
                     // Before anything is written for a cloud of another application.
-                    if let cloud = try? DirectoryCloud(path: setup.cloud), let problem = await containerProblem(cloud) { return problem }
+                    if let cloud = try? backend ?? DirectoryCloud(path: setup.cloud), let problem = await containerProblem(cloud) { return problem }
                     setup.container = setup.container ?? container
                 }
-                _ = try await SyncSetup.run(setup)
+                _ = try await SyncSetup.run(setup, in: backend)
             }
             let settings = try local.database.read { try $0.settings.read() }
             await local.gate.askForEntitlement()
@@ -85,7 +87,7 @@ struct OpeningWalk: Sendable {
         }
     }
 
-    private func containerProblem(_ cloud: some CloudDatabase) async -> Step? {
+    private func containerProblem(_ cloud: any CloudDatabase) async -> Step? {
         guard let container else { return nil }
         do {
             try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())

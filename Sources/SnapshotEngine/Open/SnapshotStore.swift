@@ -1,3 +1,4 @@
+public import CloudStore
 import LocalStore
 public import Logging
 public import StrictText
@@ -47,7 +48,27 @@ public final class SnapshotStore: Sendable {
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) async throws -> SnapshotStore {
         let walk = OpeningWalk(
-            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables
+            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil
+        ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
+        return try await walk.run()
+    }
+
+    /// Opens a store whose cloud is a backend of the application's own.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file; it is made if it is missing, unless `createsDatabase` is false.
+    ///   - cloud: the backend.
+    ///   - container: the application's container identifier; a cloud of another one is told apart from one that is missing.
+    ///   - setup: how to set the database up where it is not yet; nil leaves it as it is.
+    ///   - createsTables: whether to make the built-in tables where they are missing.
+    /// - Throws: ``SyncError`` only where not even a stand-in can be made.
+    public static func open(
+        database: String, in cloud: any CloudDatabase, container: String? = nil, setup: SetupRequest? = nil, createsDatabase: Bool = true,
+        createsTables: Bool = false, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) async throws -> SnapshotStore {
+        let walk = OpeningWalk(
+            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
         return try await walk.run()
     }

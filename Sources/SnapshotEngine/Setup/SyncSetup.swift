@@ -11,7 +11,7 @@ import StrictText
 public struct SetupRequest: Sendable {
     /// The SQLite file.
     public var database: String
-    /// The cloud directory.
+    /// The cloud directory; for a backend of your own, a text that names it in reports.
     public var cloud: String
     public var role: SyncRole
     /// The device's name; nil makes one of the machine's name and a random part.
@@ -103,7 +103,13 @@ public struct SetupReport: Sendable, Encodable {
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
 package enum SyncSetup {
-    static func run(_ request: SetupRequest) async throws -> SetupReport {
+    /// Sets a database up.
+    ///
+    /// - Parameter backend: the caller's backend; nil for the cloud directory that the request names.
+    static func run(_ request: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
+        guard backend == nil || request.sharing == nil else {
+            throw SyncError(.refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it", hint: "leave sharing nil for a backend of your own")
+        }
         let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) { try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database)) }
@@ -113,17 +119,17 @@ package enum SyncSetup {
         var hasBegun = false
 
         do {
-            if request.role == .peer { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
+            if request.role == .peer, backend == nil { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
-            let (cloud, cloudMade) = try SyncError.at(.open) { try openCloud(request) }
+            let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
             do {
-                try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request) }
+                try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil) }
             } catch {
                 // Where no zone was made, the database is left as it was.
                 if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
@@ -131,7 +137,7 @@ package enum SyncSetup {
             }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
-            let path = URL(fileURLWithPath: request.cloud).standardizedFileURL.path
+            let path = backend == nil ? URL(fileURLWithPath: request.cloud).standardizedFileURL.path : request.cloud
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows, container: identity.container)
@@ -251,13 +257,16 @@ package enum SyncSetup {
         return (cloud, !wasThere)
     }
 
-    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest) async throws {
+    private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {
         guard request.role.publishes else {
             _ = try await cloud.zone(zone)
             return
         }
         let info = try await cloud.createZone(zone, creator: device, publishers: request.role == .peer ? .many : .one)
-        if info.publishers == .many { return try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
+        if info.publishers == .many {
+            if isDirectory { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
+            return
+        }
         guard info.creator != device || request.role == .peer else { return }
         throw SyncError(
             .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",
