@@ -73,6 +73,33 @@ import Testing
             #expect(try bucket("r") == "second\n")
         }
 
+        /// A reader edits while its clock is three days ahead, and syncs then or does not. With the right clock it sends what it has, and edits again.
+        @Test(arguments: [false, true]) func aReaderSendsOnceItsClockIsRight(syncsAhead: Bool) throws {
+            let ahead: Int64 = 3 * 86_400
+            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
+            try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)
+            try run("sync --db w.db", 0)
+            try run("init --db r.db --create --cloud cloud --role reader --device r", 0)
+            try run("sync --db r.db", 0)
+            try edit("r", "UPDATE buckets SET name = 'ahead', updatedAt = '\(text(ahead))' WHERE id = 'b'", ahead)
+            if syncsAhead {
+                let refused = try scene.run("sync --db r.db", environment: clock(ahead))
+                #expect(refused.status == 78 && refused.errorText.contains("clock"))
+                let sent = try? FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("\(Scene.zone)/messages/r"))
+                #expect((sent ?? []) == [])
+            }
+            #expect(try run("sync --db r.db", 1).contains("sent 1 message to the publisher"))
+            let told = try #require(try scene.json("messages --db r.db")["told"] as? [[String: Any]])
+            #expect(told.count == 1 && told.allSatisfy { ($0["timestamp"] as? String).map { $0 < text(3600) } == true }, "\(told)")
+            // The row has the wrong timestamp still; the next edit has the right one.
+            try edit("r", "UPDATE buckets SET name = 'again', updatedAt = '\(text(2))' WHERE id = 'b'", 2)
+            #expect(try run("sync --db r.db", 3).contains("sent 1 message to the publisher"))
+            #expect(try run("sync --db w.db", 4).contains("messages of readers: 2 applied"))
+            try run("sync --db r.db", 5)
+            for name in ["w", "r"] { #expect(try bucket(name) == "again\n") }
+            #expect(try scene.database("r.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_outbox)") == "0\n")
+        }
+
         @Test func aDeletionWithTheInstantOfTheEditBeforeItIsKeptWhenItLoses() throws {
             for name in ["a", "c", "d"] {
                 try run("init --db \(name).db --create --cloud cloud --role peer --device \(name)", name == "a" ? 0 : -20_000)

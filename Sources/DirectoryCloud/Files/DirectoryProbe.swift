@@ -79,8 +79,24 @@ package struct DirectoryProbe: Sendable, Hashable {
             failure = error.words
         }
         synchronizeFailure = failure
-        isCaseSensitive = try folder.file(file.uppercased()) == nil
+        isCaseSensitive = try Self.canMake(file.uppercased(), in: folder)
         clock = try folder.attempt(at: folder.place(file)) { () throws(SystemFault) in try calls.status(descriptor.number) }.modified
+    }
+
+    /// Whether a new file can be made under a name, which is removed again; false if the name is taken.
+    ///
+    /// Nothing is opened under a name that is taken. A Linux SMB client keeps a closed file open for a second, and knows it by the name that it
+    /// was opened by: a file that was opened under a second spelling would outlive its removal, and with it the folder.
+    private static func canMake(_ name: String, in folder: CloudFolder) throws(CloudError) -> Bool {
+        let calls = folder.calls, directory = folder.descriptor.number
+        do throws(SystemFault) {
+            try OpenDescriptor(try calls.open(name, in: directory, .create), calls).close()
+        } catch {
+            guard error.isPresence else { throw error.error(at: folder.place(name)) }
+            return false
+        }
+        try folder.remove(name)
+        return true
     }
 
     /// How the folder's name begins; eight random bytes follow.

@@ -43,8 +43,13 @@ enum PlacementMethod: Sendable, CaseIterable {
         }
     }
 
-    /// Whether an error says that the file system has no such method. Some network mounts answer `EIO` to a link or rename that they cannot make.
-    func isRefused(by error: SystemFault) -> Bool { error.isUnsupported || (error.number == EIO && ["link", "rename"].contains(error.call)) }
+    /// Whether an error says that the file system has no such method.
+    ///
+    /// Some network mounts answer `EIO` to a link or rename that they cannot make. An SMB server answers `EACCES` to a link in a share on FAT. The
+    /// file to link was made in the same directory just before, so the user has the right to make names there.
+    func isRefused(by error: SystemFault) -> Bool {
+        error.isUnsupported || ([EIO, EACCES].contains(error.number) && ["link", "rename"].contains(error.call))
+    }
 
     /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.
     func works(in folder: CloudFolder, nonces: NonceSource) throws(SystemFault) -> Bool {

@@ -69,20 +69,34 @@ import Testing
         let file = try #require(names.lastIndex(of: "unlink probe")), removal = try #require(names.lastIndex(of: "rmdir \(folder)"))
         #expect(names[..<file].lastIndex(of: "close probe") ?? -1 > names.lastIndex(of: "create probe") ?? .max)
         #expect(names[..<removal].contains("close \(folder)") && file < removal)
+        // Nor is the file opened under its other spelling, which the client would keep open beyond the removal.
+        #expect(!names.contains { $0.hasPrefix("open ") && $0.lowercased().hasSuffix(" probe") }, "\(names)")
         #expect(try test.scratch.tree().filter { $0.contains("doctor") } == [])
     }
 
-    /// Some mounts answer EIO to a link that they cannot make.
-    @Test func mountWhoseLinksFailIsUsedByRenameOrRefusedWithEachReason() async throws {
+    @Test(arguments: [true, false]) func probeTellsWhetherTheCaseOfLettersCounts(isCaseSensitive: Bool) async throws {
+        let (test, _) = try await start()
+        let calls = FaultyFileSystem { !isCaseSensitive && $0.name == "create" && $0.target == "PROBE" ? .refused(EEXIST) : nil }
+        let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
+        #expect(try await cloud.probe(.standard).isCaseSensitive == isCaseSensitive)
+        #expect(try test.scratch.tree().filter { $0.contains("doctor") } == [] && calls.openCount == 0)
+    }
+
+    /// Some mounts answer EIO to a link that they cannot make, and SMB answers EACCES for a share on FAT.
+    @Test(arguments: [EIO, EACCES]) func mountWhoseLinksFailIsUsedByRenameOrRefusedWithEachReason(_ number: Int32) async throws {
         let above = try ScratchDirectory()
         let path = above.path + "/cloud"
-        func calls(_ names: Set<String>) -> FaultyFileSystem { FaultyFileSystem { names.contains($0.name) ? .refused($0.name == "createNameless" ? EOPNOTSUPP : EIO) : nil } }
-        let error = await expectCloudError(.inputOutput) {
+        func calls(_ names: Set<String>) -> FaultyFileSystem { FaultyFileSystem { names.contains($0.name) ? .refused($0.name == "createNameless" ? EOPNOTSUPP : number) : nil } }
+        let error = await expectCloudError(number == EIO ? .inputOutput : .permissionFailure) {
             try DirectoryCloud.create(at: path, container: "iCloud.org.example.test", calls: calls(["createNameless", "link", "rename"]), nonces: .system)
         }
-        let words = String(cString: strerror(EIO))
-        #expect(error?.reason.contains("can neither link a file nor rename it without replacing another") == true)
-        #expect(error?.reason.contains("; link: \(words); rename without replacing: \(words)") == true, "\(error?.reason ?? "")")
+        let words = String(cString: strerror(number))
+        if number == EIO {
+            #expect(error?.reason.contains("can neither link a file nor rename it without replacing another") == true)
+            #expect(error?.reason.contains("; link: \(words); rename without replacing: \(words)") == true, "\(error?.reason ?? "")")
+        } else {
+            #expect(error?.reason == "rename: \(words)")
+        }
         // Who is refused has changed nothing.
         #expect(!FileManager.default.fileExists(atPath: path))
         _ = try DirectoryCloud.create(at: path, container: "iCloud.org.example.test", calls: calls(["createNameless", "link"]), nonces: .system)
