@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Local file systems on loop files, memory, an overlay, and FUSE (sshfs by a server of its own on loopback, bindfs): the main job, doctor's
-# view, peers that edit without pause, and what is left behind. NFS, FAT and exFAT are tried in a virtual machine: nfs/main.sh.
+# view, peers that edit without pause, and what is left behind. NFS, SMB, FAT and exFAT are tried in a virtual machine: virtual-machine/main.sh.
 #
 # SNAPSYNC: the command. WORK: an empty directory. ONLY_FS="ext4 sshfs": those alone. PEERS and EDITS: how many, 3 and 6.
 set -uo pipefail

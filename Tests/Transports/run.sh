@@ -40,7 +40,7 @@ for file in $(transports); do
         *) verdict="FAILED ($code)" status=1 ;;
     esac
     rm -rf --one-file-system "$WORK" "$WORK.log"
-    summary+=$(printf '%-14s %4d s  %s' "$name" $((SECONDS - begin)) "$verdict")$'\n'
+    summary+=$(printf '%-16s %4d s  %s' "$name" $((SECONDS - begin)) "$verdict")$'\n'
 done
 printf '\n%s' "$summary"
 exit $status
