@@ -125,7 +125,8 @@ def imported(world, name, chooser):
                 # A row that had to give way elsewhere has a deletion, but nobody's edit.
                 if not device.latched and theirs != published.get(place) and mine.row != theirs.row and theirs.origin[:1] != ("displaced",):
                     lost.add((name, place, theirs.row, mine.row))
-            elif mine.row != theirs.row:
+            elif mine.row != theirs.row and not device.latched:
+                # What a first import replaces is in a file beside the database.
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept

@@ -36,6 +36,9 @@ def restored(world, name, number, now, origin):
     for between in bring(world, name, now):
         before = {frozen(live(world.devices[name].know)), frozen(live(between.devices[name].know))}
         after = turned_into(between, name, live(between.versions[number]), now, origin)
+        if live(after.devices[name].know) == live(between.devices[name].know):
+            # Nothing was changed: there is nothing that undo could bring back, or what it brought back before.
+            result.append(after.copy())
         after.devices[name].undo = tuple(sorted(before, key=repr))
         result.append(after)
     return distinct(result)
@@ -65,7 +68,13 @@ def replaced_cloud(world, name, now, origin):
     device = after.devices[name]
     device.know = {place: entry._replace(hi=max(entry.hi, highest.get(place, 0) + 1)) if place in device.tracked else entry
                    for place, entry in device.know.items()}
-    return distinct(publish(after, name, always=True) + publish(after, name))
+    result = publish(after, name, always=True) + publish(after, name)
+    if mine == live(head):
+        # The cloud has this device's data already.
+        same = after.copy()
+        same.devices[name].undo = world.devices[name].undo
+        result += publish(same, name)
+    return distinct(result)
 
 
 def replaced_local(world, name, now):
