@@ -7,7 +7,7 @@ package import StrictText
 package struct SnapshotAsset: Sendable {
     /// `notifications@42`: the dataset and the version, for errors.
     package let place: String
-    package let fields: SnapshotFields
+    package let fields: DatasetRecord
     package let reader: any AssetReader
     package let index: SnapshotIndex
     /// When the asset's own version was made: the dataset's, unless change assets came after it.
@@ -19,7 +19,7 @@ package struct SnapshotAsset: Sendable {
     ///   do not belong together.
     package init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
-        guard let fields = SnapshotFields(record) else {
+        guard let fields = DatasetRecord(record) else {
             throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount, or its change assets do not follow one another", hint: "update snapsync, or have the writer publish again")
         }
         self.fields = fields

@@ -77,7 +77,7 @@ package struct VersionReader: Sendable {
     package var recordCount: Int { asset.fields.recordCount }
 
     /// What its record says.
-    package var fields: SnapshotFields { asset.fields }
+    package var fields: DatasetRecord { asset.fields }
 
     /// The keys that belong to a run; the runs' ranges together are all keys there can be.
     package func range(of run: Int) -> KeyRange {

@@ -15,7 +15,7 @@ struct MissingRows: Sendable {
     /// Refuses to publish a dataset whose tracking is incomplete and whose rows are missing.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
-    func refuse(_ schema: DatasetSchema, _ last: SnapshotFields?, _ session: ReadSession) async throws {
+    func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
         guard let last, !allowed.covers(schema.name) else { return }
         let isComplete = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.trackedChanges(of: schema).isComplete } }
         guard !isComplete else { return }

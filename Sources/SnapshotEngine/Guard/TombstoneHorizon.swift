@@ -16,7 +16,7 @@ enum TombstoneHorizon {
     /// The instant before which a publisher may drop tombstones now; nil before the first version.
     ///
     /// - Parameter last: what the last version has; its time is the commits' clock.
-    static func now(_ now: Instant, last: [String: SnapshotFields]) -> Instant? {
+    static func now(_ now: Instant, last: [String: DatasetRecord]) -> Instant? {
         last.values.map(\.syncTimestamp).max().map { min(now, $0).advanced(byMicroseconds: -ageInMicroseconds) }
     }
 
@@ -30,7 +30,7 @@ enum TombstoneHorizon {
 
     /// The horizon of a dataset that a commit wrote a snapshot asset of; nil if the commit dropped none of its tombstones.
     static func of(_ schema: DatasetSchema, in commit: Commit) -> Instant? {
-        guard let horizon = named(in: commit.approvals), let record = commit.saved.first(where: { $0.name == schema.recordName }), let fields = SnapshotFields(record),
+        guard let horizon = named(in: commit.approvals), let record = commit.saved.first(where: { $0.name == schema.recordName }), let fields = DatasetRecord(record),
             AssetPath(fields.dataFile.path)?.number == commit.token.number
         else { return nil }
         return horizon

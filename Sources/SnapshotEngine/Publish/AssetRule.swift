@@ -26,12 +26,12 @@ package struct AssetRule: Sendable {
     package init() {}
 
     /// Whether a change asset of the tracked changes can be of use at all after this version.
-    func wantsChanges(after previous: SnapshotFields) -> Bool { previous.dataFile.byteCount > smallByteCount }
+    func wantsChanges(after previous: DatasetRecord) -> Bool { previous.dataFile.byteCount > smallByteCount }
 
     /// Whether the change asset alone is written.
     ///
     /// - Parameter rawByteCount: the length of its JSON; its size is at most about that.
-    func sufficesAlone(after previous: SnapshotFields, rawByteCount: Int, byteCount: Int) -> Bool {
+    func sufficesAlone(after previous: DatasetRecord, rawByteCount: Int, byteCount: Int) -> Bool {
         previous.changeFiles.count < changeFileCount && previous.changeRawByteCount + rawByteCount <= chainRawBytes
             && Double(previous.changeByteCount + byteCount) <= changeShare * Double(previous.dataFile.byteCount)
     }

@@ -26,7 +26,7 @@ struct DatasetPublisher: Sendable {
     /// A dataset whose assets are stored, waiting for the commit.
     struct Written: Sendable {
         let schema: DatasetSchema
-        let fields: SnapshotFields
+        let fields: DatasetRecord
         /// The assets that were made for it.
         let assets: [CloudAsset]
         let report: ExportedDataset
@@ -38,7 +38,7 @@ struct DatasetPublisher: Sendable {
     struct TooFewReaders: Error {}
 
     /// Writes a dataset's assets; nil if the last version has the same entities.
-    func write(_ schema: DatasetSchema, after last: SnapshotFields?) async throws -> Written? {
+    func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Written? {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
@@ -68,7 +68,7 @@ struct DatasetPublisher: Sendable {
     }
 
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
-    private func writeChanges(_ schema: DatasetSchema, after last: SnapshotFields) async throws -> StoredChanges? {
+    private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
         guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.trackedChanges(of: schema).isComplete } }) else { return nil }
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
@@ -91,18 +91,18 @@ struct DatasetPublisher: Sendable {
         }
     }
 
-    private func written(_ schema: DatasetSchema, _ changes: StoredChanges, after last: SnapshotFields) -> Written {
+    private func written(_ schema: DatasetSchema, _ changes: StoredChanges, after last: DatasetRecord) -> Written {
         let asset = changes.asset
         return Written(
             schema: schema,
-            fields: SnapshotFields(dataFile: last.dataFile, changeFiles: last.changeFiles + [asset], syncTimestamp: syncTimestamp, recordCount: changes.recordCount),
+            fields: DatasetRecord(dataFile: last.dataFile, changeFiles: last.changeFiles + [asset], syncTimestamp: syncTimestamp, recordCount: changes.recordCount),
             assets: [asset],
             report: ExportedDataset(
                 name: schema.name, kind: .changes, recordCount: changes.recordCount, file: asset.path, size: asset.byteCount, rawSize: asset.rawByteCount,
                 blocks: nil, blocksReused: nil, changes: changes.report))
     }
 
-    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: SnapshotFields?, beside changes: StoredChanges?) async throws -> Written? {
+    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws -> Written? {
         var previous = try await openPrevious(schema, last)
         do {
             do {
@@ -133,7 +133,7 @@ struct DatasetPublisher: Sendable {
             }
             return Written(
                 schema: schema,
-                fields: SnapshotFields(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
+                fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
                 assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
         } catch {
             lent.writer.abandon()
@@ -142,7 +142,7 @@ struct DatasetPublisher: Sendable {
     }
 
     /// The last snapshot, if it can be read; one that cannot costs time, not data.
-    private func openPrevious(_ schema: DatasetSchema, _ last: SnapshotFields?) async throws -> PreviousSnapshot? {
+    private func openPrevious(_ schema: DatasetSchema, _ last: DatasetRecord?) async throws -> PreviousSnapshot? {
         guard !isFull, let last else { return nil }
         do {
             let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)

@@ -63,7 +63,7 @@ package struct SnapshotPublisher: Sendable {
     }
 
     private func publish(
-        _ token: ChangeToken?, _ last: [String: SnapshotFields], _ mail: MailboxRound.Outcome, isIdle: Bool, _ noted: [String]
+        _ token: ChangeToken?, _ last: [String: DatasetRecord], _ mail: MailboxRound.Outcome, isIdle: Bool, _ noted: [String]
     ) async throws -> ExportReport {
         var warnings = noted
         if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn).run(warnings) }
@@ -84,7 +84,7 @@ package struct SnapshotPublisher: Sendable {
     }
 
     /// Whether there is neither a change nor an answer to publish.
-    private func hasNothing(_ last: [String: SnapshotFields]) throws -> Bool {
+    private func hasNothing(_ last: [String: DatasetRecord]) throws -> Bool {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 try transaction.inbox(onlyUnnamed: true).isEmpty && device.settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
@@ -93,12 +93,12 @@ package struct SnapshotPublisher: Sendable {
     }
 
     /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
-    private func readerCount(_ last: [String: SnapshotFields]) -> Int {
+    private func readerCount(_ last: [String: DatasetRecord]) -> Int {
         let isSmall = !isFull && device.settings.datasets.allSatisfy { schema in last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false }
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
-    private func export(after token: ChangeToken?, _ last: [String: SnapshotFields], readers: Int, _ warnings: [String]) async throws -> ExportReport {
+    private func export(after token: ChangeToken?, _ last: [String: DatasetRecord], readers: Int, _ warnings: [String]) async throws -> ExportReport {
         let settings = device.settings
         try limitOwnTimestamps(last)
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, folding: settings.datasets) }
@@ -134,7 +134,7 @@ package struct SnapshotPublisher: Sendable {
 
     /// Tracks rows with timestamps in the future that nobody has noted, at the present time: before a dataset's first version, and where the
     /// tracking is not complete.
-    private func limitOwnTimestamps(_ last: [String: SnapshotFields]) throws {
+    private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
         try SyncError.at(.read) {
             let schemas = try device.database.read { transaction in try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.trackedChanges(of: $0).isComplete } }
             guard !schemas.isEmpty else { return }
@@ -146,16 +146,16 @@ package struct SnapshotPublisher: Sendable {
     }
 
     /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
-    private func lastFields(_ token: ChangeToken?) async throws -> [String: SnapshotFields] {
+    private func lastFields(_ token: ChangeToken?) async throws -> [String: DatasetRecord] {
         let schemas = device.settings.datasets
         let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
         if token != nil, known.allSatisfy({ $0 != nil }) { return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } }) }
         let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-        return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(SnapshotFields.init).map { (schema.name, $0) } })
+        return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
     }
 
     /// The present time; never before a version that is there, nor before an instant that is published, whatever the clock does.
-    private func syncTimestamp(after last: [String: SnapshotFields], _ latest: Instant?) -> Instant {
+    private func syncTimestamp(after last: [String: DatasetRecord], _ latest: Instant?) -> Instant {
         let now = max(device.now(), latest ?? .distantPast)
         return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
     }
@@ -167,7 +167,7 @@ package struct SnapshotPublisher: Sendable {
     }
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
-    private func isUntouched(_ schema: DatasetSchema, _ last: [String: SnapshotFields], in transaction: LocalTransaction) throws -> Bool {
+    private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
         let changes = try transaction.trackedChanges(of: schema)
         return changes.isComplete && changes.count == 0 && last[schema.name] != nil
     }

@@ -7,7 +7,7 @@ struct CommitChain {
     /// How a dataset comes from the version that is here to the newest.
     enum Step {
         /// By each commit's change asset, oldest first.
-        case changes(SnapshotFields, [CloudAsset])
+        case changes(DatasetRecord, [CloudAsset])
         /// By the newest version whole: a commit changed the dataset in a way that only the whole tells, or the whole is less.
         case whole(CloudRecord)
     }
@@ -47,7 +47,7 @@ struct CommitChain {
         case .changes(_, let before): files = before
         case nil: break
         }
-        guard record.type == schema.recordType, let fields = SnapshotFields(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number else {
+        guard record.type == schema.recordType, let fields = DatasetRecord(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number else {
             return .whole(record)
         }
         files.append(file)

@@ -8,7 +8,7 @@ import StrictText
 /// A dataset's new version on its way in: which files are read, and how they are applied.
 struct IncomingDataset: Sendable {
     let schema: DatasetSchema
-    let fields: SnapshotFields
+    let fields: DatasetRecord
     /// The snapshot asset that the changes are laid over; nil if they are laid over what is here.
     let snapshot: SnapshotAsset?
     /// Oldest first.
@@ -38,7 +38,7 @@ struct IncomingDataset: Sendable {
     }
 
     /// What changed since the version that is here.
-    init(_ fields: SnapshotFields, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         self.schema = schema
         self.fields = fields
         snapshot = nil

@@ -66,8 +66,8 @@ extension Device {
 
     /// Notes a commit of this device as the version that is here, with the tracked changes that it has.
     private func settle(_ commit: Commit, _ intended: IntendedVersion, after applied: AppliedVersion?) throws {
-        let saved = commit.saved.compactMap { record -> (DatasetSchema, SnapshotFields)? in
-            guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = SnapshotFields(record) else { return nil }
+        let saved = commit.saved.compactMap { record -> (DatasetSchema, DatasetRecord)? in
+            guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = DatasetRecord(record) else { return nil }
             return (schema, fields)
         }
         try SyncError.at(.apply) {
@@ -91,7 +91,7 @@ extension Device {
 
 extension LocalTransaction {
     /// Notes a version of this device's own that is now both here and in the cloud, and that no commit is under way.
-    func record(_ version: AppliedVersion, _ saved: [(DatasetSchema, SnapshotFields)], after before: AppliedVersion?, of schemas: [DatasetSchema]) throws {
+    func record(_ version: AppliedVersion, _ saved: [(DatasetSchema, DatasetRecord)], after before: AppliedVersion?, of schemas: [DatasetSchema]) throws {
         try keepFields(Dictionary(uniqueKeysWithValues: saved.map { ($0.name, $1) }), of: schemas, before: before, now: version)
         try state.setApplied(version)
         try state.setIntended(nil)

@@ -28,7 +28,7 @@ struct VersionDiff: Sendable {
 
     private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: LentTake) async throws -> DiffReport {
         var counts: [DiffReport.Dataset] = []
-        let records = Dictionary((before.records + after.records).filter { SnapshotFields($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let records = Dictionary((before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var isKnown = dataset == nil
         for name in records.keys.sorted() {
             var left: VersionReader?, right: VersionReader?

@@ -110,7 +110,7 @@ public struct HistoryReport: Sendable, Encodable {
             public let changeSize: Int
 
             init?(_ record: CloudRecord) {
-                guard let fields = SnapshotFields(record) else { return nil }
+                guard let fields = DatasetRecord(record) else { return nil }
                 self.record = record.name
                 recordCount = fields.recordCount
                 file = fields.dataFile.path

@@ -87,7 +87,7 @@ struct SnapshotVerifier: Sendable {
 
     /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.
     private func check(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
-        guard let fields = SnapshotFields(record) else {
+        guard let fields = DatasetRecord(record) else {
             // The same sentence as a reader's.
             return try await findings.attempt("no file", record, version) {
                 _ = try await inspector.open(record)
@@ -124,7 +124,7 @@ struct SnapshotVerifier: Sendable {
     }
 
     /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
-    private func schema(of record: CloudRecord, _ fields: SnapshotFields) async throws -> DatasetSchema? {
+    private func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
         if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
             return try? index.schema(table: index.dataset)
         }

@@ -24,6 +24,6 @@ struct ZoneFacts: Sendable {
 
     /// The size of a record's newest snapshot asset, in bytes; nil if there is none.
     func assetSize(of record: String) -> Int? {
-        state.record(record).flatMap(SnapshotFields.init)?.dataFile.byteCount
+        state.record(record).flatMap(DatasetRecord.init)?.dataFile.byteCount
     }
 }

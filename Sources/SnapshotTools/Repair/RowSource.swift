@@ -69,8 +69,8 @@ final class EarlierVersion: EntitySource {
     /// - Parameters:
     ///   - fields: the record of the version before.
     ///   - change: what the damaged version changed.
-    init(_ fields: SnapshotFields, _ change: CloudAsset, _ damaged: SnapshotFields, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID) async throws {
-        let whole = SnapshotFields(
+    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        let whole = DatasetRecord(
             dataFile: fields.dataFile, changeFiles: fields.changeFiles + [change], syncTimestamp: damaged.syncTimestamp, recordCount: damaged.recordCount)
         version = try await VersionReader(CloudRecord(type: record.type, name: record.name, fields: whole.cloudFields), in: cloud, zone: zone)
         hasher = RangeHasher(schema: version.schema)

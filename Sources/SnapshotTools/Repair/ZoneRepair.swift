@@ -120,17 +120,17 @@ struct KeptAssets {
         let path: AssetPath
         /// The record that names it first, and all versions that do.
         let record: CloudRecord
-        let fields: SnapshotFields
+        let fields: DatasetRecord
         var versions: [Int]
     }
 
     private(set) var snapshots: [Asset] = []
     private(set) var changes: [Asset] = []
     /// Every record that carries a dataset, oldest first.
-    private let records: [(record: CloudRecord, fields: SnapshotFields, version: Int)]
+    private let records: [(record: CloudRecord, fields: DatasetRecord, version: Int)]
 
     init(_ all: [(CloudRecord, Int)]) {
-        records = all.compactMap { record, version in SnapshotFields(record).map { (record, $0, version) } }.sorted { $0.version < $1.version }
+        records = all.compactMap { record, version in DatasetRecord(record).map { (record, $0, version) } }.sorted { $0.version < $1.version }
         var snapshots: [String: Asset] = [:], changes: [String: Asset] = [:]
         for (record, fields, version) in records {
             Self.add(fields.dataFile, record, fields, version, to: &snapshots)
@@ -141,12 +141,12 @@ struct KeptAssets {
     }
 
     /// The record as it was saved last before that of an asset's own version.
-    func fields(before asset: Asset) -> SnapshotFields? {
+    func fields(before asset: Asset) -> DatasetRecord? {
         records.last { $0.record.name == asset.record.name && $0.version < asset.path.number }?.fields
     }
 
     /// The record of an asset's own version, if it is kept: the one that was saved when the asset was made.
-    func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: SnapshotFields)? {
+    func ownRecord(of asset: Asset) -> (record: CloudRecord, fields: DatasetRecord)? {
         records.first { $0.record.name == asset.record.name && $0.record.changeTag == String(asset.path.number) }.map { ($0.record, $0.fields) }
     }
 
@@ -155,7 +155,7 @@ struct KeptAssets {
         Dictionary(records.map { ($0.record.name, $0.fields) }, uniquingKeysWith: { $1 }).values.contains { ([$0.dataFile] + $0.changeFiles).contains { $0.path == path } }
     }
 
-    private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: SnapshotFields, _ version: Int, to list: inout [String: Asset]) {
+    private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: DatasetRecord, _ version: Int, to list: inout [String: Asset]) {
         guard let path = AssetPath(asset.path) else { return }
         list[asset.path, default: Asset(asset: asset, path: path, record: record, fields: fields, versions: [])].versions.append(version)
     }

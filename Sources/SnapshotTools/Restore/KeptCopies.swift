@@ -123,7 +123,7 @@ struct KeptCopies: Sendable {
         return try SyncError.at(.open) { try DirectoryCloud(path: path) }
     }
 
-    private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> SnapshotFields {
+    private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
@@ -132,7 +132,7 @@ struct KeptCopies: Sendable {
             guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.writer) }) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
             }
-            return SnapshotFields(dataFile: asset, syncTimestamp: now, recordCount: report.recordCount)
+            return DatasetRecord(dataFile: asset, syncTimestamp: now, recordCount: report.recordCount)
         } catch {
             lent.writer.abandon()
             throw SyncError(error, step: .store)

@@ -137,7 +137,7 @@ import Testing
     private func targets(_ world: DamageWorld) async throws -> [Target] {
         let zone = world.zone
         let newest = try await world.memory.records(in: zone)
-        let fields = try #require(newest.record("things_data").flatMap(SnapshotFields.init))
+        let fields = try #require(newest.record("things_data").flatMap(DatasetRecord.init))
         let change = try #require(fields.step), path = try #require(AssetPath(fields.dataFile.path))
         let last = try #require(newest.token?.number)
         func asset(_ name: String, _ path: String, _ reader: String) -> Target {

@@ -52,7 +52,7 @@ import Testing
             try await scene.export(name)
             let records = try await scene.cloud.records(in: scene.zone)
             for record in records.records {
-                let at = try #require(SnapshotFields(record)).syncTimestamp
+                let at = try #require(DatasetRecord(record)).syncTimestamp
                 if let before = last[record.name], before != at { #expect(at > before, "seed \(seed)") }
                 last[record.name] = at
             }

@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Anyone may say any number; one that is none is no count, and ends nobody.
-    @Test(arguments: [Int.max, Int.max / 2 + 1, SnapshotFields.countLimit + 1])
+    @Test(arguments: [Int.max, Int.max / 2 + 1, DatasetRecord.countLimit + 1])
     func aCountBeyondAllOthersIsNone(_ count: Int) {
         #expect(guardian([100, count, 60]).unapproved.isEmpty)
         #expect(guardian([100, count, 40]).unapproved.map(\.number) == [3])
@@ -82,9 +82,9 @@ import Testing
         for name in ["reader", "later"] { try await scene.importNewest(name) }
         // A program without the guard publishes a version that lost nearly everything.
         let state = try await scene.cloud.records(in: scene.zone)
-        let old = try #require(state.record("notifications_data").flatMap { SnapshotFields($0) })
+        let old = try #require(state.record("notifications_data").flatMap { DatasetRecord($0) })
         let schema = DatasetSchema.notifications
-        let bad = SnapshotFields(dataFile: old.dataFile, syncTimestamp: old.syncTimestamp, recordCount: 3).record(of: schema)
+        let bad = DatasetRecord(dataFile: old.dataFile, syncTimestamp: old.syncTimestamp, recordCount: 3).record(of: schema)
         let token = try await scene.cloud.publish(try await scene.cloud.prepare(CommitDraft(device: "one", saving: [bad], clock: scene.clock.now()), after: state.token, in: scene.zone))
         let error = try await #require(throws: SyncError.self) { try await scene.importNewest("reader") }
         #expect(error.code == .refused && error.place == "notifications@2" && error.reason.contains("3 of the 100 entities"))

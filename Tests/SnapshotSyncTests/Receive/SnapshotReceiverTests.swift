@@ -167,7 +167,7 @@ import Testing
         try await scene.export()
         let asset = try await scene.asset()
         let token = try await scene.cloud.changes(since: nil, in: scene.zone).token
-        let fields = SnapshotFields(dataFile: asset.fields.dataFile, changeFiles: [asset.fields.dataFile], syncTimestamp: asset.fields.syncTimestamp, recordCount: 50)
+        let fields = DatasetRecord(dataFile: asset.fields.dataFile, changeFiles: [asset.fields.dataFile], syncTimestamp: asset.fields.syncTimestamp, recordCount: 50)
         let draft = CommitDraft(device: "desk", saving: [fields.record(of: scene.datasets[0])], clock: scene.clock.now())
         _ = try await scene.cloud.publish(scene.cloud.prepare(draft, after: token, in: scene.zone))
         let error = try await refused(scene)
@@ -178,8 +178,8 @@ import Testing
     @Test func ofTwoChangeAssetsThatClaimOneParentNoneIsTaken() throws {
         func asset(_ name: String) -> CloudAsset { CloudAsset(path: "assets/things_data/\(name)", byteCount: 90, rawByteCount: 90, sha256: "", index: nil) }
         let whole = asset("00000000000000000007-0a1b2c3d.json.gz")
-        func fields(_ names: String...) throws -> SnapshotFields? {
-            SnapshotFields(SnapshotFields(dataFile: whole, changeFiles: names.map(asset), syncTimestamp: .now, recordCount: 1).record(of: try .everyKind()))
+        func fields(_ names: String...) throws -> DatasetRecord? {
+            DatasetRecord(DatasetRecord(dataFile: whole, changeFiles: names.map(asset), syncTimestamp: .now, recordCount: 1).record(of: try .everyKind()))
         }
         let (eighth, other) = ("00000000000000000008-0a1b2c3d.changes.json.gz", "00000000000000000008-11111111.changes.json.gz")
         #expect(try fields(eighth, "00000000000000000011-0a1b2c3d.changes.json.gz") != nil)

@@ -7,7 +7,7 @@ package import StrictText
 /// The fields of a record that carries a dataset: how to have its version.
 ///
 /// The version is the snapshot asset with the change assets laid over it, oldest first.
-package struct SnapshotFields: Sendable, Hashable, Codable {
+package struct DatasetRecord: Sendable, Hashable, Codable {
     /// The newest snapshot asset.
     package let dataFile: CloudAsset
     /// The change assets since, oldest first.
@@ -85,15 +85,15 @@ package struct SnapshotFields: Sendable, Hashable, Codable {
 
 extension LocalTransaction {
     /// The fields of a dataset's record in the applied version, if they were kept.
-    package func knownFields(of schema: DatasetSchema) throws -> SnapshotFields? {
+    package func knownFields(of schema: DatasetSchema) throws -> DatasetRecord? {
         guard let known = try state.knownRecord(of: schema), try known.version == state.applied() else { return nil }
-        return try? StrictJSON.decode(SnapshotFields.self, from: known.document)
+        return try? StrictJSON.decode(DatasetRecord.self, from: known.document)
     }
 
     /// Keeps the fields of the datasets' records in the version that was just applied or published; forgets those of no version.
     ///
     /// What stays as it was in the version before is kept by its old fields, if those were known.
-    package func keepFields(_ fields: [String: SnapshotFields], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
+    package func keepFields(_ fields: [String: DatasetRecord], of schemas: [DatasetSchema], before: AppliedVersion?, now version: AppliedVersion) throws {
         for schema in schemas {
             let known = try state.knownRecord(of: schema)
             let document: String? =
@@ -105,7 +105,7 @@ extension LocalTransaction {
     }
 }
 
-extension SnapshotFields: PlainReadable, PlainWritable {
+extension DatasetRecord: PlainReadable, PlainWritable {
     package var node: JSONNode {
         .members([
             "dataFile": dataFile.node, "changeFiles": .list(changeFiles.map(\.node)), "changeFile": changeFile?.node, "syncTimestamp": .instant(syncTimestamp),
