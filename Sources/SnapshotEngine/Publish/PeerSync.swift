@@ -43,7 +43,7 @@ struct PeerSync: Sendable {
                 let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn).run()
                 return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             } catch let error as SyncError where error.code == .tryAgainLater {
-                let news = try await device.news()
+                let news = try await device.fetchUpstreamChanges()
                 guard news.isBehind else { throw error }
                 // Nothing was lost where this device let another one publish first.
                 if await turn.gaveWay { continue }
@@ -62,7 +62,7 @@ struct PeerSync: Sendable {
 
     /// Imports what is new; nil if nothing is.
     private func importNews() async throws -> ImportReport? {
-        let news = try await device.news()
+        let news = try await device.fetchUpstreamChanges()
         if news.changes.token == nil {
             let creator = try await SyncError.at(.fetch) { try await device.cloud.zone(device.zone) }.creator
             guard creator == device.settings.device else {

@@ -174,7 +174,7 @@ package struct SnapshotPublisher: Sendable {
 
     /// The version to build on, after a run that was ended between its commit and the note of it was settled.
     private func settleIntended(_ warnings: inout [String]) async throws -> ChangeToken? {
-        let news = try await device.news()
+        let news = try await device.fetchUpstreamChanges()
         warnings += news.warnings
         guard news.isBehind || news.fork != nil, let newest = news.changes.token else { return news.applied?.token }
         if news.fork == nil { _ = try await device.checkIdentity(applied: news.applied, commits: news.changes.commits) }

@@ -14,7 +14,7 @@ struct ForkFinder: Sendable {
     ///
     /// - Parameter error: what came of reading on from `applied`.
     /// - Throws: `error`, if this is no fork, or none that is certain; it says what was found.
-    func news(after error: CloudError, applied: AppliedVersion?) async throws -> ZoneNews {
+    func news(after error: CloudError, applied: AppliedVersion?) async throws -> UpstreamChanges {
         guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else { throw SyncError(error, step: .fetch) }
         let copies = try await SyncError.at(.fetch) { try await device.cloud.conflictCopies(in: device.zone) }
         guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
@@ -27,7 +27,7 @@ struct ForkFinder: Sendable {
                 "\(error.reason); it may be a fork, two commits of one number, but nobody has gone on from the one that is there",
                 hint: "if a tool replicates the folder, this ends by itself when the other device publishes again; else an older copy was put back")
         }
-        return ZoneNews(
+        return UpstreamChanges(
             applied: applied, changes: changes, fork: common,
             warnings: ["a fork: version \(common.number + 1) was published by two devices, and another device's stands; what only this device had published is published again"])
     }

@@ -35,8 +35,8 @@ package struct SnapshotReceiver: Sendable {
     ///
     /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
     /// - Parameter known: what the zone has, if the caller has looked already.
-    package func importNewest(_ known: ZoneNews? = nil, attempts: Int = 3) async throws -> ImportReport {
-        let news = if let known { known } else { try await device.news() }
+    package func importNewest(_ known: UpstreamChanges? = nil, attempts: Int = 3) async throws -> ImportReport {
+        let news = if let known { known } else { try await device.fetchUpstreamChanges() }
         var mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
@@ -107,14 +107,14 @@ package struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         var untracked: Set<String>
-        let news: ZoneNews?
+        let news: UpstreamChanges?
         /// The datasets that others refer to and from which something was deleted here: what comes may need it.
         let deletedParents: Set<String>
         /// Whether the applied version knows less of a dataset than this device: only whole assets say what a version describes.
         let hasMissingColumns: Bool
     }
 
-    private func localState(_ news: ZoneNews?) throws -> Local {
+    private func localState(_ news: UpstreamChanges?) throws -> Local {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
@@ -128,7 +128,7 @@ package struct SnapshotReceiver: Sendable {
     }
 
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
-    private func applyNewest(_ news: ZoneNews, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
+    private func applyNewest(_ news: UpstreamChanges, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
         var warnings = mended
         var needsWhole = false
         if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, news.follows, mail.answers.isComplete,
@@ -279,13 +279,13 @@ package struct SnapshotReceiver: Sendable {
     }
 
     /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
-    private func trackAgain(after news: ZoneNews, in transaction: LocalTransaction) throws {
+    private func trackAgain(after news: UpstreamChanges, in transaction: LocalTransaction) throws {
         if let fork = news.fork {
             _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
             try transaction.lineage.forget(after: fork.number)
         } else {
             try transaction.publishedChanges.forget(
-                before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -ZoneNews.retention))
+                before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
         }
     }
 

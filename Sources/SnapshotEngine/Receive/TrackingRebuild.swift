@@ -14,7 +14,7 @@ struct TrackingRebuild: Sendable {
     let device: Device
 
     /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
-    func run(_ news: ZoneNews) async throws {
+    func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
         let untracked = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete } } }
         guard !untracked.isEmpty else { return }

@@ -48,13 +48,13 @@ struct ZoneSurvey: Sendable {
         unneeded = try? await Self.unneeded(cloud, zone, try files.get(), try commits.get(), try pins?.get(), now)
         let newest = (try? state.get())?.token, held = ((try? devices.get()) ?? []).map { $0.token?.number ?? 0 }
         versions = (try? await DataVersions(after: held, upTo: newest, in: cloud, zone)) ?? DataVersions(allUpTo: newest)
-        var rollback: SyncError?, undecided: String?, healable: ZoneNews?
+        var rollback: SyncError?, undecided: String?, healable: UpstreamChanges?
         do {
             if let applied { _ = try await cloud.changes(since: applied.token, in: zone) }
         } catch let error as CloudError where error.code == .rolledBack {
             do {
                 // A version that lost its number to another is no rollback: the next sync heals it.
-                if let news = try await device?.news(noting: false), news.fork != nil { healable = news } else { rollback = SyncError(error, step: .fetch) }
+                if let news = try await device?.fetchUpstreamChanges(noting: false), news.fork != nil { healable = news } else { rollback = SyncError(error, step: .fetch) }
             } catch let found as SyncError {
                 (rollback, undecided) = (found, found.reason == error.reason ? nil : found.hint)
             }

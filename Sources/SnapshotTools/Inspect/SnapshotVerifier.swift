@@ -180,7 +180,7 @@ struct SnapshotVerifier: Sendable {
             throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
         }
         guard let applied = inspector.applied else { return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"] }
-        guard try await device.news(noting: false).fork == nil else {
+        guard try await device.fetchUpstreamChanges(noting: false).fork == nil else {
             return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
         }
         let state = try await inspector.records(at: applied.number)

@@ -56,7 +56,7 @@ extension SyncEngine {
         guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {
             throw SyncError(.refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done", hint: "make a new plan and look at it")
         }
-        let newest = try await device.news(noting: false).changes.token
+        let newest = try await device.fetchUpstreamChanges(noting: false).changes.token
         guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
             throw SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done", hint: "make a new plan and look at it")
         }

@@ -89,7 +89,7 @@ struct RollbackAcceptance: Sendable {
 
     private func isHealable() async throws -> Bool {
         do {
-            return try await device.news(noting: false).fork != nil
+            return try await device.fetchUpstreamChanges(noting: false).fork != nil
         } catch let error as SyncError where error.code == .dataRefused {
             return false
         }

@@ -5,7 +5,7 @@ import SnapshotVersions
 import StrictText
 
 /// What a zone has beyond the version that is here: the one look that importing and publishing both begin with.
-package struct ZoneNews: Sendable {
+package struct UpstreamChanges: Sendable {
     /// The version that is here.
     package let applied: AppliedVersion?
     /// What came after it, or after the fork.
@@ -41,7 +41,7 @@ extension Device {
     ///
     /// - Parameter noting: whether to note such a commit; false for who only looks.
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
-    package func news(noting: Bool = true) async throws -> ZoneNews {
+    package func fetchUpstreamChanges(noting: Bool = true) async throws -> UpstreamChanges {
         let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.state.intended()) } }
         let changes: ZoneChanges
         var isExpired = false
@@ -57,9 +57,9 @@ extension Device {
         }
         guard noting, settings.role.publishes, let intended, let first = changes.commits.first, first.token == intended.version.token,
             first.token.number == (applied?.number ?? 0) + 1
-        else { return ZoneNews(applied: applied, changes: changes, fork: nil, warnings: [], isExpired: isExpired) }
+        else { return UpstreamChanges(applied: applied, changes: changes, fork: nil, warnings: [], isExpired: isExpired) }
         try settle(first, intended, after: applied)
-        return ZoneNews(
+        return UpstreamChanges(
             applied: intended.version, changes: ZoneChanges(base: [], commits: Array(changes.commits.dropFirst()), token: changes.token), fork: nil,
             warnings: ["found version \(first.token.number), which an earlier run had published without noting it"])
     }
