@@ -19,7 +19,7 @@ extension SyncEngine {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Records that a run of this kind has ended well, and how long it took up to here.
     func noteSuccess(_ kind: RunKind, in transaction: LocalTransaction) throws {
         let run = runUpToHere()

@@ -75,7 +75,7 @@ public final class SyncEngine: Sendable {
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
-        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = Device.stopwatch, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
@@ -191,7 +191,7 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
     /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
-    package func device(asIfWanted: Bool = false) throws -> Device {
+    package func device(asIfWanted: Bool = false) throws -> SyncContext {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }

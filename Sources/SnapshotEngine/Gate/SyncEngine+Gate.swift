@@ -4,7 +4,7 @@ import SnapshotVersions
 
 extension SyncEngine {
     /// The database and its settings, for looking: with a cloud that answers why it is not there, where it is gone or not to be touched.
-    package func deviceToLookAt(_ gate: GateReport) throws -> Device {
+    package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         guard gate.isOpen else {
             return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
@@ -17,14 +17,14 @@ extension SyncEngine {
     }
 
     /// The database and its settings alone, for work that has nothing to do with the cloud.
-    package func localDevice() throws -> Device {
+    package func localDevice() throws -> SyncContext {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 
-    package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> Device {
+    package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> SyncContext {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        return Device(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces, elapsed: stopwatch())
+        return SyncContext(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces, elapsed: stopwatch())
     }
 }

@@ -10,7 +10,7 @@ enum BootstrapLatch {
     /// Refuses to publish from a database that has neither imported anything nor made the zone.
     ///
     /// - Throws: ``SyncError`` with `.refused`.
-    static func verify(_ device: Device, token: ChangeToken?) throws {
+    static func verify(_ device: SyncContext, token: ChangeToken?) throws {
         guard token == nil, let note = try SyncError.at(.read, { try device.database.read { try $0.state.bootstrapNote() } }), !note.madeZone else { return }
         throw SyncError(
             .refused, step: .announce, at: "zone \(device.zone)", "it has no version yet, and this database did not make it: what others published may still be on its way",

@@ -4,7 +4,7 @@ import Logging
 import SnapshotVersions
 import StrictText
 
-extension Device {
+extension SyncContext {
     /// Gives changes that were noted while the clock ran ahead instants that are not in the future, now that the clock is right.
     ///
     /// Call after it is settled what this device's last commit has, and before anything is sent, merged or published. A clock that is not

@@ -9,7 +9,7 @@ import StrictText
 /// device's name that it never intended, means that the name is taken; the database takes another, and nothing is lost.
 struct DeviceIdentity {
     /// The device, under another name if it had to take one.
-    let device: Device
+    let device: SyncContext
     /// What there is to say.
     let warnings: [String]
     /// Why it took another name; nil if it did not.
@@ -18,7 +18,7 @@ struct DeviceIdentity {
     /// Looks whether the device's name is still its own.
     ///
     /// - Parameter commits: what the zone has that the device has not read.
-    static func check(_ device: Device, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
+    static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
         let facts = try SyncError.at(.read) {
             try device.database.read { Facts(name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(), known: try $0.state.ownCommitsKnown()) }
@@ -68,7 +68,7 @@ struct DeviceIdentity {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Sees that this publisher is who it says it is.
     ///
     /// - Returns: what says so, with the device's present name.

@@ -9,7 +9,7 @@ import SnapshotVersions
 /// Tracking is incomplete where an application rebuilt a table: what went with the triggers was noted by nobody, and an entity
 /// that is missing then counts as damaged, not as deleted.
 struct MissingRows: Sendable {
-    let device: Device
+    let device: SyncContext
     let allowed: ShrinkApproval
 
     /// Refuses to publish a dataset whose tracking is incomplete and whose rows are missing.

@@ -192,7 +192,7 @@ extension SetAsideReturn {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Lets entities come back at a publisher, where no import does it. Returns what there is to say.
     func returnSetAside() throws -> [String] {
         guard try database.read({ try $0.setAside.hasReturnable() }) else { return [] }

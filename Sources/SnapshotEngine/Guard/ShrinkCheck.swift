@@ -5,7 +5,7 @@ import SnapshotVersions
 
 /// The shrink guard at work: what a publisher asks before its commit, and a reader before it imports.
 struct ShrinkCheck: Sendable {
-    let device: Device
+    let device: SyncContext
     let allowed: ShrinkApproval
 
     /// The approvals that a commit after `token` needs, given what it is about to save.

@@ -7,7 +7,7 @@ import StrictText
 
 /// A publisher's look into the mailbox, before it reads anything to publish: each message is applied or refused, once.
 struct MailboxRound: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// What a look into the mailbox found.
     struct Outcome: Sendable {

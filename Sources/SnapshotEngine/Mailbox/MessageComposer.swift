@@ -12,7 +12,7 @@ import StrictText
 /// What a change is, is told by comparing the row with the applied version's entity. One message for each tracked change; an edit
 /// after it is another change.
 struct MessageComposer: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// How many changes are compared at once.
     private static let batch = 4096

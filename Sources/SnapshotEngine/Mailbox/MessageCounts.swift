@@ -20,7 +20,7 @@ public struct MessageCounts: Sendable, Encodable {
 
     package init() {}
 
-    package init(_ device: Device) async throws {
+    package init(_ device: SyncContext) async throws {
         let (heard, sent) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 let entries = try transaction.outbox(onlyMessages: true)

@@ -10,7 +10,7 @@ import StrictText
 /// Every step can be repeated: a message's id and bytes are written down before its file is, and a file that is there already with
 /// the same bytes is as good as one just written.
 struct MessageSender: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// Sends what is written down, as far as the limit of waiting messages allows.
     func run() async throws -> SendReport {

@@ -30,7 +30,7 @@ extension SyncEngine {
         }
     }
 
-    private func send(from device: Device) async throws -> SendReport? {
+    private func send(from device: SyncContext) async throws -> SendReport? {
         try await MessageComposer(device: device).run()
         guard try SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return nil }
         return try await MessageSender(device: device).run()
@@ -73,7 +73,7 @@ extension SyncEngine {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Takes the files of messages that were taken back out of the mailbox.
     ///
     /// - Returns: what deserves attention, in words; nil if they are gone.

@@ -9,7 +9,7 @@ import StrictText
 /// A tool that carries the cloud directory may remove the file of such a message or cut it. The message is then sent again: the same id and the
 /// same bytes, so a publisher that has applied it already does not apply it again.
 package struct UnansweredMessages: Sendable {
-    let device: Device
+    let device: SyncContext
     /// What the files hold, oldest first. A message keeps the sender under which it was sent, also where the device has another name by now.
     let sent: [CloudMessage]
 
@@ -23,7 +23,7 @@ package struct UnansweredMessages: Sendable {
         var found: Set<String> = []
     }
 
-    package init(_ outbox: [OutboxEntry], of device: Device) throws {
+    package init(_ outbox: [OutboxEntry], of device: SyncContext) throws {
         self.device = device
         sent = try outbox.filter { $0.state == .sent }.compactMap { entry in
             guard let id = entry.id, let body = entry.body else { return nil }
@@ -85,7 +85,7 @@ package struct UnansweredMessages: Sendable {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Puts a message's file into the mailbox, and in the place of a damaged one: its author alone removes it, and knows all of its bytes.
     func place(_ message: CloudMessage) async throws {
         try await SyncError.at(.announce) {

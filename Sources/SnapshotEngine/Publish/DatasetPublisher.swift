@@ -10,7 +10,7 @@ import StrictText
 ///
 /// Nothing that it writes counts before the commit; after an error of a later step, ``Written/assets`` are to be discarded.
 struct DatasetPublisher: Sendable {
-    let device: Device
+    let device: SyncContext
     let session: ReadSession
     let syncTimestamp: Instant
     /// The commit's.

@@ -9,7 +9,7 @@ import SnapshotVersions
 /// from device to device. Some device always wins; one that has lost several times asks the others to wait (``PublishTurn``). After
 /// ``retry``'s attempts it is for later.
 struct PeerSync: Sendable {
-    let device: Device
+    let device: SyncContext
     let level: Int
     /// Which datasets may become much smaller.
     let allowed: ShrinkApproval

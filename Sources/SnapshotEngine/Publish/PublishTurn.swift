@@ -7,7 +7,7 @@ import Logging
 /// queue and waits while an earlier ticket is there. Tickets are hints: an error at the queue is logged and changes nothing else, and
 /// every wait ends.
 package actor PublishTurn {
-    private let device: Device
+    private let device: SyncContext
     private let pause: @Sendable (Duration) async throws -> Void
     private var ticket: PublishTicket?
     private var firstLost: Int?
@@ -28,7 +28,7 @@ package actor PublishTurn {
     static let staleDistance = 256
     private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
 
-    init(device: Device, pause: @escaping @Sendable (Duration) async throws -> Void) {
+    init(device: SyncContext, pause: @escaping @Sendable (Duration) async throws -> Void) {
         self.device = device
         self.pause = pause
     }

@@ -10,7 +10,7 @@ import StrictText
 ///
 /// All datasets of one export are read on one state of the database and announced by one commit.
 package struct SnapshotPublisher: Sendable {
-    var device: Device
+    var device: SyncContext
     let level: Int
     /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
     let isFull: Bool
@@ -23,7 +23,7 @@ package struct SnapshotPublisher: Sendable {
     var turn: PublishTurn?
 
     package init(
-        device: Device, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
         turn: PublishTurn? = nil
     ) {
         self.device = device

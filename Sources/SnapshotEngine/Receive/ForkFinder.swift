@@ -8,7 +8,7 @@ import SnapshotVersions
 /// put the same number in place. What stands under the plain name counts. A device follows it once it is certain, and the
 /// author of the other commit publishes its changes again.
 struct ForkFinder: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// What the zone has beyond the last version that it has in common with this device.
     ///
@@ -65,7 +65,7 @@ struct ForkFinder: Sendable {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// All live records as of a commit, in a zone that is not behind `version`.
     ///
     /// - Throws: ``SyncError``; where a fork has left commits that do not follow one another, it says which.

@@ -7,7 +7,7 @@ import StrictText
 /// What an import does besides replacing datasets: own rows at the first one, parents that are still needed, entities that
 /// cannot stay and those that come back.
 struct MergingImport {
-    private let device: Device
+    private let device: SyncContext
     private let transaction: LocalTransaction
     private let first: FirstImport
     private let ledger: ImportLedger
@@ -15,7 +15,7 @@ struct MergingImport {
     /// Folds what was noted and decides what own rows become. Nothing in the datasets' tables is changed.
     ///
     /// - Throws: ``SyncError`` with `.refused` for rows that nobody has decided about.
-    init(device: Device, transaction: LocalTransaction, schemas: [DatasetSchema], isView: Bool, ledger: ImportLedger) throws {
+    init(device: SyncContext, transaction: LocalTransaction, schemas: [DatasetSchema], isView: Bool, ledger: ImportLedger) throws {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger

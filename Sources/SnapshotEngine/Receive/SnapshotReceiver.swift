@@ -11,7 +11,7 @@ import StrictText
 /// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
 /// see the old data until the commit and never a mixture.
 package struct SnapshotReceiver: Sendable {
-    var device: Device
+    var device: SyncContext
     let progress: ProgressHandler?
     /// Whether the cloud wins over every change that was made here, tracked or not.
     var discardsChanges = false
@@ -21,7 +21,7 @@ package struct SnapshotReceiver: Sendable {
     var allowed = ShrinkApproval.none
 
     package init(
-        device: Device, progress: ProgressHandler?, discardsChanges: Bool = false,
+        device: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
         willReplace: @escaping @Sendable (LocalTransaction) throws -> Void = { _ in }, allowed: ShrinkApproval = .none
     ) {
         self.device = device

@@ -11,7 +11,7 @@ import SnapshotVersions
 /// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it. Entities
 /// that are missing were not deleted by anybody that is known; they stay for the import to bring back.
 struct TrackingRebuild: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {

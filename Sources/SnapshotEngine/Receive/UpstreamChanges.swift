@@ -33,7 +33,7 @@ package struct UpstreamChanges: Sendable {
     static let retention: Int64 = 30 * 86_400 * 1_000_000
 }
 
-extension Device {
+extension SyncContext {
     /// Reads what the zone has beyond the version that is here.
     ///
     /// A commit of this device that an earlier run made without noting it is noted now, wherever others have gone on from it:

@@ -8,7 +8,7 @@ import StrictText
 /// Another device may have pruned such a version in between, for it sees no pin before the commit. A pin that would keep nothing is not made: it is
 /// told, and what `undo` would have brought back is forgotten.
 struct PendingPins: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// What the next commit pins, and the versions that are gone.
     struct Outcome: Sendable {

@@ -8,9 +8,9 @@ import StrictText
 ///
 /// The device must hold the newest version, for its token moves on to the new one; so what is new is imported first.
 package struct ZoneAnnouncer: Sendable {
-    let device: Device
+    let device: SyncContext
 
-    package init(device: Device) {
+    package init(device: SyncContext) {
         self.device = device
     }
 
@@ -73,7 +73,7 @@ package struct ZoneAnnouncer: Sendable {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// Refuses a reader in the words of what it was asked to do, and a device that may not publish in the zone.
     package func checkPublisher(_ step: SyncStep, else reason: String, hint: String) async throws {
         guard settings.role.publishes else {

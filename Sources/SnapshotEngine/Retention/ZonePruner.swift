@@ -144,7 +144,7 @@ extension SyncEngine {
     }
 
     /// The same inside a run that holds the lock.
-    func prune(_ policy: RetentionPolicy, by device: Device, dryRun: Bool) async throws -> PruneReport {
+    func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
         let (token, intended, answered) = try SyncError.at(.read) {

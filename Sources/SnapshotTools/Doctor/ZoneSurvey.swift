@@ -32,7 +32,7 @@ struct ZoneSurvey: Sendable {
     /// Looks at a zone.
     ///
     /// - Throws: ``SyncError`` where there is no such zone, or it cannot be opened.
-    init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: Device?, applied: AppliedVersion?, now: Instant) async throws {
+    init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
         info = try await SyncError.at(.open) { try await cloud.zone(zone) }
         let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
         // The listing first: what is published while this looks is in no listing, and missed nowhere.

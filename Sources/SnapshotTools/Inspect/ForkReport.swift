@@ -61,7 +61,7 @@ extension SnapshotInspector {
 
 extension ForkReport {
     /// The forks that show in the directory, and the one that a device alone knows of.
-    static func all(_ news: UpstreamChanges, at device: Device) async throws -> [ForkReport] {
+    static func all(_ news: UpstreamChanges, at device: SyncContext) async throws -> [ForkReport] {
         let inspector = SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: news.applied, device: device)
         let forks = try await inspector.forks()
         guard news.fork != nil, let applied = news.applied, !forks.contains(where: { $0.version == applied.number && !$0.isHealed }) else { return forks }

@@ -13,9 +13,9 @@ public struct SnapshotInspector: Sendable {
     let cloud: any CloudDatabase
     let zone: ZoneID
     let applied: AppliedVersion?
-    let device: Device?
+    let device: SyncContext?
 
-    init(cloud: any CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: Device?) {
+    init(cloud: any CloudDatabase, zone: ZoneID, applied: AppliedVersion?, device: SyncContext?) {
         self.cloud = cloud
         self.zone = zone
         self.applied = applied

@@ -127,7 +127,7 @@ extension StatusReport {
 
 /// Collects a ``StatusReport``.
 struct StatusReporter: Sendable {
-    let device: Device
+    let device: SyncContext
     let gate: GateReport
 
     func run() async throws -> StatusReport {

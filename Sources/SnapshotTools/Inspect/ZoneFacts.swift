@@ -12,7 +12,7 @@ struct ZoneFacts: Sendable {
     /// Commits that lost their number to another device's.
     let forks: [ForkReport]
 
-    init(_ device: Device) async throws {
+    init(_ device: SyncContext) async throws {
         let news = try await device.fetchUpstreamChanges(noting: false), newest = news.changes.token
         self.newest = newest
         forks = try await ForkReport.all(news, at: device)

@@ -7,7 +7,7 @@ import StrictText
 
 /// Makes a ``SyncPlan``: the import's own decisions, taken in a transaction that is rolled back.
 struct SyncPlanner: Sendable {
-    let device: Device
+    let device: SyncContext
     /// At most so many items a dataset are listed.
     let limit: Int
     /// Why a sync would not even begin, in words.

@@ -23,7 +23,7 @@ final class LocalRows: EntitySource {
     private let schema: DatasetSchema
     private let hasher: RangeHasher
 
-    init(_ device: Device, _ schema: DatasetSchema) throws {
+    init(_ device: SyncContext, _ schema: DatasetSchema) throws {
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
         try SyncError.at(.read) { try session.withReader(0) { _ = try $0.transaction.checkTable(of: schema) } }
         self.session = session

@@ -13,7 +13,7 @@ struct ZoneRepair: Sendable {
     let directory: DirectoryCloud
     let zone: ZoneID
     /// Whose rows may hold blocks; nil where there is only the cloud.
-    let device: Device?
+    let device: SyncContext?
     /// What the device has read, whose commit's hash it knows.
     let applied: AppliedVersion?
     let dryRun: Bool

@@ -9,7 +9,7 @@ import StrictText
 ///
 /// No row is touched. The newest version is taken as applied, and pinned by the commit that follows, so that it can be had back.
 struct CloudReplacer: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// What differs from the newest version, which is the applied one from now on.
     func run() async throws -> RestoreReport {

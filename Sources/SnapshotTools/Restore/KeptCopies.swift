@@ -13,7 +13,7 @@ import StrictText
 /// The folder is a cloud of its own that nobody shares: each copy is a version, written as durably as any, and `history`, `cat`,
 /// `diff` and `verify` look into it with `--cloud FILE.snapsync-kept`.
 struct KeptCopies: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// One copy.
     struct Copy: Sendable {

@@ -20,7 +20,7 @@ public struct RollbackReport: Sendable, Encodable {
 /// What the database had is kept as a copy beside it. Changes that are in no version yet stay tracked; what the versions had that
 /// are gone goes with them.
 struct RollbackAcceptance: Sendable {
-    let device: Device
+    let device: SyncContext
     let progress: ProgressHandler?
 
     func run(_ number: Int) async throws -> RollbackReport {

@@ -35,7 +35,7 @@ public struct RestoreReport: Sendable, Encodable {
 /// What was here before can be brought back: it is the version that was applied, or a copy beside the database where more than
 /// that was here. The change token never goes down.
 struct StateRestorer: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// A state to bring back.
     struct Source: Sendable {

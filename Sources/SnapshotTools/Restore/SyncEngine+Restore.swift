@@ -60,7 +60,7 @@ extension SyncEngine {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// A device that knows less than the zone's data would lose fields by what it publishes.
     func refuseUnknownFields() throws {
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try database.read { try $0.datasetStates.all() } })

@@ -7,7 +7,7 @@ import StrictText
 
 /// Keeps the present data before they are replaced on purpose, so that `undo` can bring them back.
 struct UndoKeeper: Sendable {
-    let device: Device
+    let device: SyncContext
 
     /// Data that are kept, to be recorded in the very transaction that replaces them.
     struct Kept: Sendable {

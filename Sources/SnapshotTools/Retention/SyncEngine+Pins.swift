@@ -56,7 +56,7 @@ extension SyncEngine {
     }
 }
 
-extension Device {
+extension SyncContext {
     /// A pin of a kept version, whose checkpoint is put in place now.
     func makePin(of version: Int, name: String?) async throws -> VersionPin {
         let state = try await VersionFinder(cloud: cloud, zone: zone, token: nil).state(of: version)

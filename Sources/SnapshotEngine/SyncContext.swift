@@ -6,7 +6,7 @@ import SnapshotVersions
 package import StrictText
 
 /// One database, its settings, and the cloud that they name, opened and checked.
-package struct Device: Sendable {
+package struct SyncContext: Sendable {
     package let database: LocalDatabase
     package var settings: SyncSettings
     package let cloud: any CloudDatabase
@@ -21,7 +21,7 @@ package struct Device: Sendable {
     /// Where the ids of messages and reports come from.
     var nonces = NonceSource.system
     /// How long the run has taken so far.
-    var elapsed = Device.stopwatch()
+    var elapsed = SyncContext.stopwatch()
 
     /// Starts measuring time by the machine's own clock, which nobody sets.
     package static func stopwatch() -> @Sendable () -> Duration {
