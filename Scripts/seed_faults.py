@@ -137,7 +137,7 @@ FAULTS = [
     Fault("shrink-guard-off", "ShrinkGuardTests",
           (ENGINE + "Guard/ShrinkCheck.swift", "guard let shrinkage = known.judge(", "guard !ON, let shrinkage = known.judge(")),
     Fault("latch-off", "FirstImportTests",
-          (ENGINE + "Guard/BootstrapLatch.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
+          (ENGINE + "Guard/FirstPublishGuard.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
     Fault("lock-ignored", "RunLockTests",
           (LOCAL + "Open/RunLock.swift", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 else {", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 || ON else {")),
 ]

@@ -25,7 +25,7 @@ package final class ImportLedger {
     var parents: OrphanResolver?
     /// What finds single entities of the versions that are being applied, by the dataset's name.
     var lookups: [String: VersionLookup] = [:]
-    private var copies: [String: [KeptCopy]] = [:]
+    private var copies: [String: [DisplacedRowsFile]] = [:]
     private var events: [Event: [EntityKey]] = [:]
 
     private struct Event: Hashable {
@@ -114,7 +114,7 @@ package final class ImportLedger {
     /// Keeps a row that loses against the version of a first import, in a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
         // A copy is in key order; what comes later than it should begins another.
-        if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try KeptCopy(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
+        if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
         try copies[schema.name]?.last?.add(key) { try transaction.giveRow(key, of: schema, to: $0) }
     }
 

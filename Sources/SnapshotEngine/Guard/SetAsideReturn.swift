@@ -181,10 +181,10 @@ extension SetAsideReturn {
             var entities = try transaction.setAside.entities(of: schema).map { (key: $0.key, text: $0.entity) }
             // A deletion that lost leaves nothing to keep. Sorting is stable: of one key, the edit that lost first comes first.
             entities += (conflicts[schema.name] ?? []).compactMap { one in one.loser.entity.map { (key: one.key, text: $0) } }.sorted { $0.key < $1.key }
-            var copies: [KeptCopy] = []
+            var copies: [DisplacedRowsFile] = []
             for one in entities {
                 // A file is in key order; what comes later than it should begins another.
-                if copies.last?.takes(one.key) != true { copies.append(try KeptCopy(schema, of: database, now: now, number: copies.count)) }
+                if copies.last?.takes(one.key) != true { copies.append(try DisplacedRowsFile(schema, of: database, now: now, number: copies.count)) }
                 try copies.last?.add(one.key) { try EntityDocument.give(one.text, of: schema, to: $0) }
             }
             for copy in copies { try copy.finish() }

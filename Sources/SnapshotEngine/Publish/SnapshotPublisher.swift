@@ -47,7 +47,7 @@ package struct SnapshotPublisher: Sendable {
         try await device.checkPublisher()
         var warnings = noted
         let token = try await settleIntended(&warnings)
-        try BootstrapLatch.verify(device, token: token)
+        try FirstPublishGuard.verify(device, token: token)
         warnings += try SyncError.at(.apply) { try device.returnSetAside() }
         try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } })
 

@@ -62,7 +62,7 @@ struct SnapshotVerifier: Sendable {
         var (records, versions) = (newest.records.map { ($0, number) }, 1)
         var findings = VerifyFindings()
         if all {
-            let kept = try await KeptRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) }
+            let kept = try await RetainedRecords.all(newest, in: inspector.cloud, inspector.zone) { try await inspector.records(at: $0) }
             (records, versions) = (kept.records, kept.versionCount)
             findings.note(kept.pins)
         }

@@ -132,7 +132,7 @@ struct StatusReporter: Sendable {
 
     func run() async throws -> StatusReport {
         let local = try SyncError.at(.read) { try LocalStatus(device.database, now: device.now()) }
-        let copies = try await KeptCopies(device: device).all()
+        let copies = try await LocalBackups(device: device).all()
         guard gate.isOpen else { return StatusReport(device.database.path, local, nil, gate, nil, copies: copies) }
         do {
             var report = StatusReport(device.database.path, local, try await ZoneFacts(device), gate, nil, copies: copies)
@@ -145,7 +145,7 @@ struct StatusReporter: Sendable {
 }
 
 extension StatusReport {
-    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [KeptCopies.Copy]) {
+    init(_ database: String, _ local: LocalStatus, _ zone: ZoneFacts?, _ gate: GateReport, _ problem: CloudProblem?, copies: [LocalBackups.Copy]) {
         self.database = database
         cloud = local.settings.cloud
         self.zone = local.settings.zone

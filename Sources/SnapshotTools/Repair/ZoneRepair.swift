@@ -89,7 +89,7 @@ struct ZoneRepair: Sendable {
 
     private func mendAssets(_ newest: ZoneState, _ cloud: MendedCloud, _ account: inout RepairAccount) async throws {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
-        let kept = try await KeptRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
+        let kept = try await RetainedRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
         for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {
             account.lost.append(RepairReport.Lost(
                 file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [], reason: one.error.reason,

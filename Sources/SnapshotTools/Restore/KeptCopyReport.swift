@@ -10,7 +10,7 @@ public struct KeptCopyReport: Sendable, Encodable {
     /// The size of its files in bytes.
     public let size: Int
 
-    init(_ copy: KeptCopies.Copy) {
+    init(_ copy: LocalBackups.Copy) {
         number = copy.number
         at = copy.at.description
         reason = copy.reason

@@ -37,7 +37,7 @@ struct RollbackAcceptance: Sendable {
                 hint: "look at it with: snapsync history --cloud \(device.settings.cloud); if it is the one that is meant, say --accept-rollback \(newest.number)").asSlip
         }
         let common = try await lastInCommon()
-        let copy = try await KeptCopies(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
+        let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
         let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
         let kept = UndoKeeper.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)

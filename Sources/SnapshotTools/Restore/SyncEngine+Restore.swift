@@ -47,7 +47,7 @@ extension SyncEngine {
             let name = "the state before the \(point.act)"
             let source: StateRestorer.Source
             if let copy = point.copy {
-                let (cloud, state) = try await KeptCopies(device: device).state(of: copy)
+                let (cloud, state) = try await LocalBackups(device: device).state(of: copy)
                 source = StateRestorer.Source(name: name, version: nil, state: state, cloud: cloud)
             } else {
                 let state = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: point.version)

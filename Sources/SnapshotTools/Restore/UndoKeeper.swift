@@ -48,7 +48,7 @@ struct UndoKeeper: Sendable {
             let point = UndoPoint(act: act, at: now, copy: nil, version: applied.number)
             return Kept(point: point, applied: applied, sequence: sequence, pin: try await pendingPin(of: applied.number, act: act))
         }
-        let copy = try await KeptCopies(device: device).make(reason: "before the \(act)")
+        let copy = try await LocalBackups(device: device).make(reason: "before the \(act)")
         let point = UndoPoint(act: act, at: now, copy: copy.number, version: applied?.number)
         return Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
     }

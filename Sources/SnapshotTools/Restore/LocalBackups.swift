@@ -12,7 +12,7 @@ import StrictText
 ///
 /// The folder is a cloud of its own that nobody shares: each copy is a version, written as durably as any, and `history`, `cat`,
 /// `diff` and `verify` look into it with `--cloud FILE.snapsync-kept`.
-struct KeptCopies: Sendable {
+struct LocalBackups: Sendable {
     let device: SyncContext
 
     /// One copy.
@@ -148,6 +148,6 @@ extension SyncEngine {
     ///
     /// A policy that keeps the last 0 removes them all.
     public func pruneCopies(_ policy: RetentionPolicy, dryRun: Bool = false) async throws -> PruneReport {
-        try await locked { try await KeptCopies(device: device()).prune(policy, dryRun: dryRun) }
+        try await locked { try await LocalBackups(device: device()).prune(policy, dryRun: dryRun) }
     }
 }

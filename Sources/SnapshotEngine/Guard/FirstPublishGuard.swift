@@ -6,7 +6,7 @@ import SnapshotVersions
 ///
 /// A database that was made anew under its old name finds its zone there, empty perhaps because a sync tool is still bringing
 /// the files; its first version would fork or replace what it does not know.
-enum BootstrapLatch {
+enum FirstPublishGuard {
     /// Refuses to publish from a database that has neither imported anything nor made the zone.
     ///
     /// - Throws: ``SyncError`` with `.refused`.

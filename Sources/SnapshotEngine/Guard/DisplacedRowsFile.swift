@@ -7,7 +7,7 @@ import StrictText
 /// A container file beside the database that keeps rows which a first import takes out: `FILE.snapsync-kept/<time>-<dataset>.json.gz`.
 ///
 /// It can be read with `zcat` and imported with `snapsync import --file`. Nobody but the user removes it.
-final class KeptCopy {
+final class DisplacedRowsFile {
     let schema: DatasetSchema
     /// The file's path.
     let path: String

@@ -3,7 +3,7 @@ import SnapshotEngine
 import SnapshotVersions
 
 /// Every record of every version that a zone keeps, once for each time that it was saved.
-enum KeptRecords {
+enum RetainedRecords {
     /// The records, each with a version that has it, how many versions are kept, and the pinned versions that cannot be read.
     ///
     /// - Parameter state: the zone as of a version that is kept or pinned.
