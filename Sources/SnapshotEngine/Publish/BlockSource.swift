@@ -17,7 +17,7 @@ protocol BlockSource: Sendable {
 /// For a rowid table in key order, reading is random access to pages, which is worth two cores.
 final class RangeBlockSource: BlockSource, @unchecked Sendable {
     // SAFETY: `cursor` and `ended` are touched in `turns` only; everything else is constant.
-    private let turns = WorkerTurns()
+    private let turns = FailFastMutex()
     private let cursor: KeyCursor
     private let cutter: BlockCutter
     private let session: ReadSession
@@ -66,7 +66,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
 /// One connection that is read in key order; workers take turns at reading and compress side by side.
 final class RowBlockSource: BlockSource, @unchecked Sendable {
     // SAFETY: `rows`, `encoder`, `count` and `ended` are touched in `turns` only.
-    private let turns = WorkerTurns()
+    private let turns = FailFastMutex()
     private let rows: RowReader
     private let encoder: BlockEncoder
     private var count = 0

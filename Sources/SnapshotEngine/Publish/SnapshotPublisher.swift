@@ -56,14 +56,14 @@ package struct SnapshotPublisher: Sendable {
         let last = try await lastFields(token)
         // Whoever publishes anything lists the mailbox, whatever its mark says.
         let isIdle = try !isFull && hasNothing(last)
-        let mail = try await MailboxRound(device: device).run(mayRest: isIdle)
+        let mail = try await MailboxProcessor(device: device).run(mayRest: isIdle)
         var report = try await publish(token, last, mail, isIdle: isIdle, warnings)
         report.conflicts += mail.conflicts
         return report
     }
 
     private func publish(
-        _ token: ChangeToken?, _ last: [String: DatasetRecord], _ mail: MailboxRound.Outcome, isIdle: Bool, _ noted: [String]
+        _ token: ChangeToken?, _ last: [String: DatasetRecord], _ mail: MailboxProcessor.Outcome, isIdle: Bool, _ noted: [String]
     ) async throws -> ExportReport {
         var warnings = noted
         if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn).run(warnings) }

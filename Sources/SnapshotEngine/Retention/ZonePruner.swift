@@ -153,9 +153,9 @@ extension SyncEngine {
         let pruner = ZonePruner(
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered
         ) { checkpoint, record in
-            try await ZoneAnnouncer(device: device).publish { _ in
+            try await MetadataPublisher(device: device).publish { _ in
                 let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
-                return ZoneAnnouncer.Changes(saving: [record.record], checkpoint: reference)
+                return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }
         return try await pruner.run(dryRun: dryRun)

@@ -26,10 +26,10 @@ extension SyncEngine {
             // Looked up before anything is imported: a version that is not there changes nothing.
             if device.settings.role.publishes { _ = try await VersionFinder(cloud: device.cloud, zone: device.zone, token: nil).state(of: version) }
             var changed = false
-            let token = try await ZoneAnnouncer(device: device).publish { state in
-                if let pin = state.pins.first(where: { $0.version == version }), pin.name == name { return ZoneAnnouncer.Changes() }
+            let token = try await MetadataPublisher(device: device).publish { state in
+                if let pin = state.pins.first(where: { $0.version == version }), pin.name == name { return MetadataPublisher.Changes() }
                 changed = true
-                return ZoneAnnouncer.Changes(saving: [try await device.makePin(of: version, name: name).record])
+                return MetadataPublisher.Changes(saving: [try await device.makePin(of: version, name: name).record])
             }
             // A prune that listed the pins before the commit may have taken what the pin needs.
             if changed {
@@ -43,13 +43,13 @@ extension SyncEngine {
     /// Lets a version go again when others of its age go.
     public func unpin(_ version: Int) async throws -> PinReport {
         try await locked {
-            let token = try await ZoneAnnouncer(device: device()).publish { state in
+            let token = try await MetadataPublisher(device: device()).publish { state in
                 guard let pin = state.pins.first(where: { $0.version == version }) else {
                     let pinned = state.pins.map { String($0.version) }.joined(separator: ", ")
                     throw SyncError(
                         .nothingThere, step: .announce, at: "version \(version)", "it is not pinned", hint: pinned.isEmpty ? "no version is" : "pinned are \(pinned)")
                 }
-                return ZoneAnnouncer.Changes(deleting: [pin.record.name])
+                return MetadataPublisher.Changes(deleting: [pin.record.name])
             }
             return PinReport(version: version, name: nil, isPinned: false, changed: true, newestVersion: token.number)
         }

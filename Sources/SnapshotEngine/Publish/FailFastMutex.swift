@@ -4,7 +4,7 @@ import Foundation
 ///
 /// What a failed turn leaves behind is half done. A worker that went on from there could take the broken part for a whole
 /// one, or its end for the end of everything, before the first error has reached the one who waits for the result.
-final class WorkerTurns: @unchecked Sendable {
+final class FailFastMutex: @unchecked Sendable {
     // SAFETY: `failure` is touched under `lock` only.
     private let lock = NSLock()
     private var failure: (any Error)?

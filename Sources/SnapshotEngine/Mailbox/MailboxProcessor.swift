@@ -6,7 +6,7 @@ import SnapshotVersions
 import StrictText
 
 /// A publisher's look into the mailbox, before it reads anything to publish: each message is applied or refused, once.
-struct MailboxRound: Sendable {
+struct MailboxProcessor: Sendable {
     let device: SyncContext
 
     /// What a look into the mailbox found.

@@ -7,7 +7,7 @@ import StrictText
 /// Makes a commit that changes no data: pins, and what was pruned.
 ///
 /// The device must hold the newest version, for its token moves on to the new one; so what is new is imported first.
-package struct ZoneAnnouncer: Sendable {
+package struct MetadataPublisher: Sendable {
     let device: SyncContext
 
     package init(device: SyncContext) {
@@ -46,7 +46,7 @@ package struct ZoneAnnouncer: Sendable {
             let wanted = try await changes(state)
             guard let token, !wanted.isEmpty else { return token ?? ChangeToken(number: 0, hash: "") }
             do {
-                return try await ZoneAnnouncer(device: identity.device).commit(wanted, after: token)
+                return try await MetadataPublisher(device: identity.device).commit(wanted, after: token)
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < Self.policy.attempts {
                 try await Task.sleep(for: Self.policy.delay(after: attempt))
             }
