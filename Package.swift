@@ -43,15 +43,20 @@ let package = Package(
         // The one call of SQLite that Swift cannot make: it is variadic.
         .target(name: "CSQLiteConfig"),
 
+        // The C library's calls that several modules need: files, locks, clocks. Besides DirectoryCloud nothing else imports the C library.
+        .target(
+            name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))],
+            cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))], swiftSettings: house),
+
         // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other rooms stand on.
-        .target(name: "StrictText", swiftSettings: house),
+        .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
         // The SQLite side; the only room that imports GRDB.
         .target(
             name: "LocalStore",
             dependencies: [
-                "SnapshotModel", "StrictText", "CSQLiteConfig",
+                "Platform", "SnapshotModel", "StrictText", "CSQLiteConfig",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
@@ -60,7 +65,7 @@ let package = Package(
         .target(
             name: "SnapshotFormat",
             dependencies: [
-                "SnapshotModel", "StrictText", "CZlib", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
+                "Platform", "SnapshotModel", "StrictText", "CZlib", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
@@ -71,9 +76,6 @@ let package = Package(
             swiftSettings: house),
         // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
         .target(name: "CommitLog", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
-        // The system calls that LocalStore and DirectoryCloud need; imports the C library, so that other modules need not.
-        .target(
-            name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(
             name: "DirectoryCloud",
@@ -138,7 +140,7 @@ let package = Package(
         .executableTarget(
             name: "snapsync",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "StrictText", "CLinux",
+                "SnapshotSync", "SnapshotModel", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -172,6 +174,6 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
     ]
 )

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Logging
+import Platform
 
 /// The command: parse, call one method of the engine, print.
 @main

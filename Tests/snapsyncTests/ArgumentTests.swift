@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 @testable import snapsync
 import TestSupport
 import Testing
@@ -25,7 +26,7 @@ import Testing
     }
 
     /// A library that is loaded before the program and sets a variable moves `environ`, from where Swift's library searches for the
-    /// arguments of a static program. The files of the command that read them are built into a small static program here.
+    /// arguments of a static program. The module that reads them is built into a small static program here.
     @Test(.enabled(if: Self.canLinkStatically, "Swift's static library or a C compiler is missing"))
     func staticProgramFindsItsWordsBehindAPreloadedLibrary() throws {
         let scratch = try ScratchDirectory()
@@ -45,10 +46,12 @@ import Testing
         try scratch.write("print(CommandLine.arguments.count > 1 ? \"found\" : \"lost\", ProgramArguments.words)\n", to: "main.swift")
         let sources = CommandPage.root.appendingPathComponent("Sources").path
         try scratch.write("module CLinux { header \"\(sources)/CLinux/include/CLinux.h\" }\n", to: "module.modulemap")
+        let platform = try FileManager.default.contentsOfDirectory(atPath: "\(sources)/Platform").filter { $0.hasSuffix(".swift") }
         for words in [
             ["clang", "-shared", "-fPIC", "-o", "early.so", "early.c"],
             ["clang", "-c", "-I", "\(sources)/CLinux/include", "-o", "CLinux.o", "\(sources)/CLinux/CLinux.c"],
-            ["swiftc", "-static-stdlib", "-I", ".", "-o", "words", "main.swift", "\(sources)/snapsync/ProgramArguments.swift", "CLinux.o"],
+            ["swiftc", "-static-stdlib", "-package-name", "words", "-enable-upcoming-feature", "InternalImportsByDefault", "-Xcc", "-D_GNU_SOURCE", "-I", ".", "-o", "words", "main.swift", "CLinux.o"]
+                + platform.map { "\(sources)/Platform/\($0)" },
         ] {
             let built = try ProgramRun(words[0], Array(words.dropFirst()), in: scratch.path)
             try #require(built.status == 0, "\(words): \(built.errorText)")

@@ -4,11 +4,7 @@
 // Calls that Glibc's Swift module does not offer. Each returns -1 and sets errno on failure.
 
 /// Opens `path` beneath the directory `dirfd`, following no link and never leaving that directory (openat2(2)).
-/// Falls back to clinux_open_step_by_step where the kernel has no openat2 or a sandbox forbids it.
 int clinux_open_beneath(int dirfd, const char *path, int flags, unsigned int mode);
-
-/// The same with openat(2) alone: one part of the path at a time, each with O_NOFOLLOW, none of them `..`.
-int clinux_open_step_by_step(int dirfd, const char *path, int flags, unsigned int mode);
 
 /// The magic number of the file system that `fd` lies on (fstatfs(2)).
 long clinux_file_system_type(int fd);

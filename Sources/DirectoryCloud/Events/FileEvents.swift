@@ -1,9 +1,12 @@
-import CloudStore
-import CommitLog
-import Dispatch
-import Glibc
+#if os(Linux)
+    import Dispatch
+    #if canImport(Glibc)
+        import Glibc
+    #else
+        import Musl
+    #endif
+#endif
 package import Platform
-import Synchronization
 
 /// What the file system says of changes in some directories: inotify, handed to a closure.
 ///
@@ -31,6 +34,14 @@ package final class FileEvents: Sendable {
         package let name: String?
     }
 
+    /// Why the system refuses, in words, and what would help.
+    package static func explain(_ fault: SystemFault) -> String {
+        if fault.isOutOfSpace { return "the system's limit of watched directories is reached (raise fs.inotify.max_user_watches)" }
+        if fault.isTooManyOpen { return "the system's limit of watchers is reached (raise fs.inotify.max_user_instances)" }
+        return "the file system's events cannot be had (\(fault.words))"
+    }
+
+#if os(Linux)
     private let descriptor: Int32
     // SAFETY: a dispatch source may be used from any thread; the overlay does not say so.
     private nonisolated(unsafe) let source: any DispatchSourceRead
@@ -75,15 +86,6 @@ package final class FileEvents: Sendable {
     /// Ends a watch; harmless if the directory is gone and the watch with it.
     package func end(_ watch: Int32) { _ = inotify_rm_watch(descriptor, watch) }
 
-    /// Why the system refuses, in words, and what would help.
-    package static func explain(_ fault: SystemFault) -> String {
-        switch fault.number {
-        case ENOSPC: "the system's limit of watched directories is reached (raise fs.inotify.max_user_watches)"
-        case EMFILE, ENFILE: "the system's limit of watchers is reached (raise fs.inotify.max_user_instances)"
-        default: "the file system's events cannot be had (\(fault.words))"
-        }
-    }
-
     /// Takes everything that waits.
     private static func read(_ descriptor: Int32) -> [Change] {
         var changes: [Change] = []
@@ -114,4 +116,18 @@ package final class FileEvents: Sendable {
             rest = UnsafeRawBufferPointer(rebasing: rest[(16 + length)...])
         }
     }
+#else
+    /// This system's events are not used: whoever wants them looks from time to time instead.
+    ///
+    /// - Throws: ``SystemFault``, always.
+    package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) { throw SystemFault.missing("inotify_init1") }
+
+    /// Never called: there is no instance.
+    package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
+        throw SystemFault.missing("inotify_add_watch")
+    }
+
+    /// Never called: there is no instance.
+    package func end(_ watch: Int32) {}
+#endif
 }

@@ -1,7 +1,6 @@
 package import CloudStore
 import CommitLog
 import Foundation
-import Glibc
 import Platform
 import Synchronization
 
@@ -90,7 +89,7 @@ package final class ZoneEvents: Sendable {
                 roles[try events.watch(path, for: interest, followsLink: role == .above || role == .root)] = role
             } catch {
                 // What is not there, or may not be read, is said by the run that needs it.
-                guard error.number == ENOSPC || error.number == ENOMEM else { continue }
+                guard error.isTooManyWatches else { continue }
                 throw error
             }
         }

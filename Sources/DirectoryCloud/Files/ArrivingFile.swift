@@ -1,6 +1,6 @@
 import CloudStore
 import CommitLog
-import Glibc
+import Foundation
 import Platform
 package import StrictText
 
@@ -15,7 +15,7 @@ package enum ArrivingFile {
     package static let limitSeconds = 600
 
     /// How long the file is watched for growth where the clocks say that it is old.
-    private static let lookMicroseconds: UInt32 = 100_000
+    private static let lookSeconds = 0.1
 
     /// Whether a file's last write is young. A time in the future counts as far as one in the past: either clock may be wrong.
     package static func isYoung(_ modified: Instant, now: Instant) -> Bool {
@@ -83,7 +83,7 @@ package enum ArrivingFile {
     }
 
     private static func isGrowing(_ name: String, _ status: FileStatus, in folder: CloudFolder) -> Bool {
-        usleep(lookMicroseconds)
+        Thread.sleep(forTimeInterval: lookSeconds)
         guard let later = try? folder.file(name)?.status else { return false }
         return later.byteCount > status.byteCount || later.modified != status.modified
     }

@@ -1,7 +1,6 @@
 import CloudStore
 import CommitLog
 import Foundation
-import Glibc
 import Platform
 import StrictText
 
@@ -29,12 +28,9 @@ enum CloudRoot {
     }
 
     private static func failure(_ error: SystemFault, at path: String) -> CloudError {
-        switch error.number {
-        case ENOENT, ENOTDIR, ENODEV, ESTALE, ENOTCONN, EHOSTDOWN, ELOOP, ENAMETOOLONG:
-            CloudError(
-                .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
-        default: error.error(at: path)
-        }
+        guard error.isUnreachable else { return error.error(at: path) }
+        return CloudError(
+            .cloudUnavailable, at: path, "the directory cannot be opened: \(error.words)", hint: "mount it, or check the path", isRetryable: true)
     }
 
     /// Makes the directory a cloud with this identity, or returns the identity that it has.

@@ -1,6 +1,5 @@
 public import CloudStore
 import CommitLog
-import Dispatch
 import Foundation
 import Platform
 import StrictText
@@ -20,8 +19,10 @@ public final class DirectoryCloud: CloudDatabase {
     private let calls: any FileSystemCalls
     let files: FileMaker
     private let ends = VerifiedEnds()
-    // Disks block; the threads that Swift's tasks share must not.
-    private let queue = DispatchQueue(label: "snapsync.cloud", attributes: .concurrent)
+    /// A disk blocks, and a mount whose server is gone may block for ever.
+    private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
+    /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 for all.
+    package static let threadLimit = 8
 
     /// Opens a cloud.
     ///
@@ -31,7 +32,7 @@ public final class DirectoryCloud: CloudDatabase {
     /// - Throws: ``CloudError`` with `.cloudUnavailable` (no directory; or no cloud in it, where a UUID is expected),
     ///   `.notACloud`, `.badContainer` (another UUID or container), `.incompatibleVersion` or `.permissionFailure`.
     public convenience init(path: String, expecting uuid: String? = nil, container: String? = nil) throws {
-        try self.init(path: path, expecting: uuid, calls: LinuxFileSystem(), nonces: .system)
+        try self.init(path: path, expecting: uuid, calls: systemFileCalls, nonces: .system)
         if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
     }
 
@@ -75,7 +76,7 @@ public final class DirectoryCloud: CloudDatabase {
     ///
     /// - Parameter besideOthers: whether other files may lie in the directory, which only its owner knows.
     package static func create(
-        at path: String, container: String, calls: any FileSystemCalls = LinuxFileSystem(), nonces: NonceSource = .system, besideOthers: Bool = false,
+        at path: String, container: String, calls: any FileSystemCalls = systemFileCalls, nonces: NonceSource = .system, besideOthers: Bool = false,
         sharing: DirectorySharing? = nil
     ) throws -> DirectoryCloud {
         _ = try ContainerIdentifier(container)
@@ -208,10 +209,6 @@ extension DirectoryCloud {
     }
 
     func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
-            queue.async {
-                continuation.resume(with: Result { try StaleHandle.reopening { () throws in try self.inRoot(body) } })
-            }
-        }
+        try await workers.run { try StaleHandle.reopening { () throws in try self.inRoot(body) } }
     }
 }

@@ -1,6 +1,5 @@
 package import CloudStore
 import CommitLog
-import Glibc
 import Platform
 package import StrictText
 

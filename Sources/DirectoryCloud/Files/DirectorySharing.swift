@@ -1,6 +1,5 @@
 import CloudStore
 import CommitLog
-import Glibc
 import Platform
 
 /// Who besides its owner may use a cloud's directory.
@@ -19,7 +18,7 @@ public enum DirectorySharing: String, Sendable, CaseIterable {
     case all
 
     /// The mode of the cloud's directory.
-    var mode: mode_t {
+    var mode: UInt32 {
         switch self {
         case .owner: 0o700
         case .group: 0o2770
@@ -27,15 +26,15 @@ public enum DirectorySharing: String, Sendable, CaseIterable {
         }
     }
 
-    private static let setGroupID: mode_t = 0o2000
+    private static let setGroupID: UInt32 = 0o2000
 
     /// The mode of a directory made in one of this mode.
-    static func modeOfFolder(in above: mode_t) -> mode_t {
+    static func modeOfFolder(in above: UInt32) -> UInt32 {
         above & setGroupID == 0 ? 0o700 : setGroupID | 0o700 | above & 0o077
     }
 
     /// The mode of a file made in a directory of this mode. Files are never changed, so nobody else need write them.
-    static func modeOfFile(in above: mode_t) -> mode_t {
+    static func modeOfFile(in above: UInt32) -> UInt32 {
         above & setGroupID == 0 ? 0o600 : 0o600 | above & 0o044
     }
 }
@@ -65,7 +64,7 @@ extension CloudFolder {
     }
 
     /// Sets a mode where this user may: what others made is theirs to share.
-    private func setMode(_ mode: mode_t, of descriptor: OpenDescriptor) throws(CloudError) {
+    private func setMode(_ mode: UInt32, of descriptor: OpenDescriptor) throws(CloudError) {
         do throws(SystemFault) {
             try calls.setMode(descriptor.number, mode)
         } catch {

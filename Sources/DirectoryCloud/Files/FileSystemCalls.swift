@@ -1,6 +1,5 @@
 package import CloudStore
 import CommitLog
-package import Glibc
 package import Platform
 package import StrictText
 
@@ -45,7 +44,7 @@ package protocol FileSystemCalls: Sendable {
     /// Removes an empty directory.
     func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault)
     /// Sets the rights of an open file or directory.
-    func setMode(_ descriptor: Int32, _ mode: mode_t) throws(SystemFault)
+    func setMode(_ descriptor: Int32, _ mode: UInt32) throws(SystemFault)
     /// The names in a directory, without `.` and `..`, in no order.
     func names(in directory: Int32) throws(SystemFault) -> [String]
 }
@@ -77,6 +76,15 @@ package struct FileStatus: Sendable {
     }
 }
 
+/// The calls of the system that this program runs on.
+package let systemFileCalls: any FileSystemCalls = {
+    #if os(Linux)
+        LinuxFileSystem()
+    #else
+        POSIXFileSystem()
+    #endif
+}()
+
 extension FileSystemCalls {
     /// The stamp of an open directory; nil where its times tell nothing of what other machines do, as of a file system that is
     /// only made up.
@@ -86,16 +94,16 @@ extension FileSystemCalls {
     package func isRemote(_ directory: Int32) -> Bool { false }
 
     /// A cloud's own directories are never removed; where a file system only stands in for one, neither are others.
-    package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault("rmdir", ENOSYS) }
+    package func removeDirectory(_ name: String, in directory: Int32) throws(SystemFault) { throw SystemFault.missing("rmdir") }
 
-    /// Where a file system only stands in for one, bytes are written.
+    /// Where the system cannot copy, bytes are written.
     package func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
-        throw SystemFault("copy_file_range", ENOSYS)
+        throw SystemFault.missing("copy_file_range")
     }
 
-    /// Where a file system only stands in for one, bytes have no way to go.
+    /// A hint may be ignored.
     package func beginSynchronizing(_ descriptor: Int32, from offset: Int, byteCount: Int) {}
 
     /// Where a file system only stands in for one, nobody is kept out.
-    package func setMode(_ descriptor: Int32, _ mode: mode_t) throws(SystemFault) {}
+    package func setMode(_ descriptor: Int32, _ mode: UInt32) throws(SystemFault) {}
 }

@@ -1,7 +1,13 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
 package import CloudStore
 import CommitLog
 import Foundation
-import Glibc
 import Platform
 
 /// The file system that a directory lies on.
@@ -24,14 +30,14 @@ package struct FileSystemFacts: Sendable, Hashable {
     /// - Throws: ``CloudError`` where the directory cannot be opened.
     package init(ofDirectory path: String) throws(CloudError) {
         var space = statvfs()
-        guard statvfs(path, &space) == 0, let type = RemoteFileSystem.type(ofDirectory: path) else {
-            throw SystemFault("statvfs", errno).error(at: path)
-        }
-        let remote = RemoteFileSystem.name(ofDirectory: path)
-        name = remote ?? Self.localNames[type] ?? "the file system 0x\(String(type, radix: 16))"
+        guard statvfs(path, &space) == 0 else { throw SystemFault("statvfs", errno).error(at: path) }
+        let type: Int?
+        do throws(SystemFault) { type = try RemoteFileSystem.type(ofDirectory: path) } catch { throw error.error(at: path) }
+        let remote = type.flatMap { RemoteFileSystem.names[$0] }
+        name = remote ?? type.map { Self.localNames[$0] ?? "the file system 0x\(String($0, radix: 16))" } ?? "a file system of unknown kind"
         isShared = remote != nil
         freeByteCount = Int(clamping: UInt64(space.f_bavail).multipliedReportingOverflow(by: UInt64(space.f_frsize)).partialValue)
-        isReadOnly = space.f_flag & Self.readOnly != 0
+        isReadOnly = Int(space.f_flag) & Self.readOnly != 0
         mountOptions = Self.mountOptions(ofDirectory: path)
     }
 
@@ -45,7 +51,7 @@ package struct FileSystemFacts: Sendable, Hashable {
     }
 
     /// Whether this process may make and remove names in a directory, as far as modes and mounts say.
-    package static func isWritable(_ path: String) -> Bool { access(path, W_OK | X_OK) == 0 }
+    package static func isWritable(_ path: String) -> Bool { FileAccess([.write, .search]).refusal(path) == nil }
 
     /// Whether an NFS client remembers that a name was not there, so that a new file may be found up to a minute late.
     package var remembersAbsence: Bool {
@@ -56,7 +62,7 @@ package struct FileSystemFacts: Sendable, Hashable {
         var info = stat()
         guard stat(path, &info) == 0, let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
         // As glibc's makedev(3) packs them.
-        let device = UInt64(info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF), minor = (device & 0xFF) | (device >> 12 & ~0xFF)
+        let device = UInt64(truncatingIfNeeded: info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF), minor = (device & 0xFF) | (device >> 12 & ~0xFF)
         return mountOptions(inTable: table, device: "\(major):\(minor)")
     }
 
@@ -70,10 +76,10 @@ package struct FileSystemFacts: Sendable, Hashable {
     }
 
     /// Whether there is anything of that name.
-    package static func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
+    package static func isThere(_ path: String) -> Bool { FileAccess.exists.refusal(path) == nil }
 
     /// `ST_RDONLY`.
-    private static let readOnly: UInt = 1
+    private static let readOnly = 1
 
     private static let localNames: [Int: String] = [
         0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x0102_1994: "tmpfs", 0x794C_7630: "overlayfs", 0x2FC1_2FC1: "ZFS", 0xF2F5_2010: "F2FS",

@@ -1,6 +1,5 @@
 import CloudStore
 import CommitLog
-import Glibc
 import Platform
 
 /// How a file system puts a file in place without replacing anything.
@@ -48,7 +47,7 @@ enum PlacementMethod: Sendable, CaseIterable {
     /// Some network mounts answer `EIO` to a link or rename that they cannot make. An SMB server answers `EACCES` to a link in a share on FAT. The
     /// file to link was made in the same directory just before, so the user has the right to make names there.
     func isRefused(by error: SystemFault) -> Bool {
-        error.isUnsupported || ([EIO, EACCES].contains(error.number) && ["link", "rename"].contains(error.call))
+        error.isUnsupported || ((error.isInputOutput || error.isDenial) && ["link", "rename"].contains(error.call))
     }
 
     /// Whether a file can be put in place in this way, and an existing name is refused; tried out under names that are removed again.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    internal import Glibc
-#else
-    internal import Darwin
-#endif
+import Platform
 
 /// The order of text keys: by their UTF-8 bytes, a beginning before what it begins.
 enum KeyOrder {
@@ -11,7 +7,7 @@ enum KeyOrder {
     static func isAscending(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> Bool {
         guard let left = first.baseAddress, first.count > 0 else { return second.count > 0 }
         guard let right = second.baseAddress else { return false }
-        let order = memcmp(left, right, min(first.count, second.count))
+        let order = System.compare(left, right, byteCount: min(first.count, second.count))
         return order < 0 || (order == 0 && first.count < second.count)
     }
 }

@@ -23,6 +23,8 @@ enum Backend: String, CaseIterable, Sendable {
     case memory, directory
     /// A directory on a file system without nameless files, one without hard links too, and a kernel without openat2.
     case directoryWithNames, directoryWithoutLinks, directoryStepByStep
+    /// A directory reached by the calls of POSIX alone, as on a system without Linux's own.
+    case directoryPOSIX
 
     /// For tests that damage a file in thousands of places.
     static let thorough: [Backend] = [.memory, .directory]
@@ -38,6 +40,7 @@ enum Backend: String, CaseIterable, Sendable {
         case .directoryWithoutLinks:
             try DirectoryUnderTest(calls: FaultyFileSystem { $0.name == "createNameless" || $0.name == "link" ? .refused(EPERM) : nil })
         case .directoryStepByStep: try DirectoryUnderTest(calls: LinuxFileSystem(hasOpenat2: false))
+        case .directoryPOSIX: try DirectoryUnderTest(calls: POSIXFileSystem())
         }
     }
 }
@@ -70,7 +73,7 @@ struct DirectoryUnderTest: CloudUnderTest {
 
     static let zonePath = "private/ZentikSyncZone"
 
-    init(calls: any FileSystemCalls = LinuxFileSystem(), inMemory: Bool = false) throws {
+    init(calls: any FileSystemCalls = systemFileCalls, inMemory: Bool = false) throws {
         scratch = try ScratchDirectory(inMemory: inMemory)
         directory = try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test", calls: calls, nonces: .system)
     }

@@ -1,0 +1,98 @@
+import Dispatch
+import Synchronization
+
+/// Runs blocking calls on threads of their own, at most so many at a time.
+///
+///     let calls = BlockingCalls(limit: 8, label: "snapsync.cloud")
+///     let bytes = try await calls.run { try read(file) }
+///
+/// The threads that Swift's tasks share must not block. A call beyond the limit waits as a suspended task and needs no thread: where the
+/// calls to a hung mount never return, the rest of the process still has the threads of Dispatch. A waiting call ends with
+/// `CancellationError` when its task is cancelled; a running one goes on to its end.
+package final class BlockingCalls: Sendable {
+    private struct State {
+        var runningCount = 0
+        var nextID = 0
+        /// The waiting calls in the order in which they came.
+        var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
+    }
+
+    private let limit: Int
+    private let queue: DispatchQueue
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - limit: how many calls run at a time at most; 1 or more.
+    ///   - label: the name of the threads for debuggers.
+    package init(limit: Int, label: String) {
+        self.limit = limit
+        queue = DispatchQueue(label: label, attributes: .concurrent)
+    }
+
+    /// How many calls wait for a thread.
+    package var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs `body` on a thread of its own.
+    ///
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while the call waits for a thread.
+    package func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
+        if !begin() { try await wait() }
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async {
+                let result = Result(catching: body)
+                self.end()
+                continuation.resume(with: result)
+            }
+        }
+    }
+
+    /// Takes a thread if one is free.
+    private func begin() -> Bool {
+        state.withLock { state in
+            guard state.runningCount < limit else { return false }
+            state.runningCount += 1
+            return true
+        }
+    }
+
+    private func wait() async throws {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let isRunning: Bool? = state.withLock { state -> Bool? in
+                    // Under the lock: a cancellation that comes after this finds the continuation in the list.
+                    guard !Task.isCancelled else { return false }
+                    guard state.runningCount >= limit else {
+                        state.runningCount += 1
+                        return true
+                    }
+                    state.waiting.append((id, continuation))
+                    return nil
+                }
+                switch isRunning {
+                case true?: continuation.resume()
+                case false?: continuation.resume(throwing: CancellationError())
+                case nil: break
+                }
+            }
+        } onCancel: {
+            let cancelled = state.withLock { state in
+                state.waiting.firstIndex { $0.id == id }.map { state.waiting.remove(at: $0).continuation }
+            }
+            cancelled?.resume(throwing: CancellationError())
+        }
+    }
+
+    /// Gives the thread to the call that has waited longest, or back.
+    private func end() {
+        let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
+            guard state.waiting.isEmpty else { return state.waiting.removeFirst().continuation }
+            state.runningCount -= 1
+            return nil
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,53 @@
+#if canImport(Glibc)
+    package import Glibc
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Darwin
+#endif
+
+/// A file's size and times.
+package struct FileTimes: Sendable {
+    /// A time of a file, since 1970.
+    package struct Time: Sendable {
+        package let seconds: Int
+        package let nanoseconds: Int
+
+        package init(seconds: Int, nanoseconds: Int) {
+            (self.seconds, self.nanoseconds) = (seconds, nanoseconds)
+        }
+
+        init(_ time: timespec) { self.init(seconds: Int(time.tv_sec), nanoseconds: Int(time.tv_nsec)) }
+
+        /// When the content of the file with this status changed last.
+        package init(modificationOf status: stat) { self.init(System.modification(status)) }
+
+        var specification: timespec { timespec(tv_sec: .init(seconds), tv_nsec: .init(nanoseconds)) }
+
+        /// In microseconds, rounded down.
+        package var microseconds: Int64 { Int64(seconds) * 1_000_000 + Int64(nanoseconds) / 1000 }
+    }
+
+    /// The file's size in bytes.
+    package let byteCount: Int
+    /// When the content changed last.
+    package let modified: Time
+    /// When the content was read last.
+    package let accessed: Time
+
+    /// Reads them, following links; nil where that fails.
+    package init?(ofFile path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        byteCount = Int(status.st_size)
+        modified = Time(System.modification(status))
+        accessed = Time(System.access(status))
+    }
+
+    /// Sets a file's times, following no link.
+    ///
+    /// - Returns: whether they were set.
+    package static func set(modified: Time, accessed: Time, ofFile path: String) -> Bool {
+        utimensat(AT_FDCWD, path, [accessed.specification, modified.specification], AT_SYMLINK_NOFOLLOW) == 0
+    }
+}

@@ -1,0 +1,65 @@
+#if canImport(Glibc)
+    package import Glibc
+#elseif canImport(Musl)
+    package import Musl
+#else
+    package import Darwin
+#endif
+
+/// The calls of the C library that more than one module needs.
+package enum System {
+    /// The time by the machine's real-time clock, in microseconds since 1970.
+    package static var microsecondsSince1970: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+
+    /// Compares bytes as `memcmp` does: negative, zero or positive.
+    @inlinable
+    package static func compare(_ left: UnsafeRawPointer, _ right: UnsafeRawPointer, byteCount: Int) -> Int32 {
+        memcmp(left, right, byteCount)
+    }
+
+    /// Makes a call again as long as a signal interrupts it.
+    ///
+    /// - Throws: ``SystemFault`` with the name `call` where it returns a negative value.
+    package static func retrying<Value: SignedInteger>(_ call: String, _ body: () -> Value) throws(SystemFault) -> Value {
+        while true {
+            let value = body()
+            if value >= 0 { return value }
+            let number = errno
+            guard number == EINTR else { throw SystemFault(call, number) }
+        }
+    }
+
+    /// Makes the content of an open file, or the names of an open directory, durable.
+    package static func synchronize(_ descriptor: Int32) throws(SystemFault) {
+        _ = try retrying("fsync") { synchronizeOnce(descriptor) }
+    }
+
+    /// Makes an empty file that only its owner may read and write.
+    ///
+    /// - Returns: whether it was made; false where something has that name or the file cannot be made.
+    package static func makePrivateFile(_ path: String) -> Bool {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        return descriptor >= 0 && close(descriptor) == 0
+    }
+
+    /// Removes a file's name.
+    ///
+    /// - Returns: whether it was removed.
+    @discardableResult
+    package static func unlink(_ path: String) -> Bool { removeName(path) == 0 }
+
+    /// The file that a symbolic link leads to, followed to its end; nil for anything but a link, and for a link that leads nowhere.
+    package static func destination(ofLink path: String) -> String? {
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK, let real = realpath(path, nil) else { return nil }
+        defer { free(real) }
+        return String(cString: real)
+    }
+}
+
+/// The C library's `unlink`, whose name ``System/unlink(_:)`` hides.
+private func removeName(_ path: String) -> Int32 { unlink(path) }
