@@ -1,10 +1,5 @@
 import Foundation
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import Platform
 
 /// A look at a database's file and its folder, for what SQLite and Foundation keep to themselves.
 ///
@@ -16,12 +11,12 @@ enum DatabaseFile {
     ///
     /// - Throws: ``LocalStoreError`` with `.notFound`, `.permissionDenied` or `.inputOutput`.
     static func verify(_ path: String, creating: Bool) throws(LocalStoreError) {
-        if let number = refusal(path, F_OK) {
-            guard isAbsence(number) else { throw failure(number, at: path, "the database cannot be looked at") }
+        if let fault = FileAccess.exists.refusal(path) {
+            guard fault.isMissing else { throw failure(fault, at: path, "the database cannot be looked at") }
             if creating { return }
             throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
         }
-        if let number = refusal(path, R_OK) { throw failure(number, at: path, "the database cannot be read") }
+        if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
     }
 
     /// Why SQLite could not open the database or a file beside it.
@@ -35,12 +30,12 @@ enum DatabaseFile {
             return LocalStoreError(.notFound, at: path, "\(reason): it is a directory", hint: "check the path given with --db")
         }
         // A database that is to be made is opened, too: then its folder says why not.
-        for (place, mode) in [(folder(of: path), W_OK | X_OK), (path, R_OK | W_OK)] {
-            guard let number = refusal(place, mode) else { continue }
-            if isAbsence(number) {
+        for (place, access) in [(folder(of: path), FileAccess([.write, .search])), (path, FileAccess([.read, .write]))] {
+            guard let fault = access.refusal(place) else { continue }
+            if fault.isMissing {
                 return LocalStoreError(.notFound, at: path, reason, hint: "check that the file and its folder exist and can be read and written")
             }
-            return failure(number, at: path, reason)
+            return failure(fault, at: path, reason)
         }
         return passing(at: path, reason)
     }
@@ -55,15 +50,15 @@ enum DatabaseFile {
     /// - Parameter message: what SQLite says; nil if nobody has tried.
     static func obstacle(_ path: String, _ message: String? = nil) -> LocalStoreError? {
         let said = message.map { " (\($0))" } ?? ""
-        guard refusal(path, W_OK) == nil, refusal(folder(of: path), W_OK | X_OK) == nil else {
+        guard FileAccess.write.refusal(path) == nil, FileAccess([.write, .search]).refusal(folder(of: path)) == nil else {
             return LocalStoreError(
                 .permissionDenied, at: path, "the database cannot be written\(said)", hint: "check the owner and mode of the file and of its folder")
         }
         for ending in ["-shm", "-wal", "-journal", ".snapsync-lock"] {
             let beside = path + ending
-            guard let number = refusal(beside, W_OK), !isAbsence(number) else { continue }
+            guard let fault = FileAccess.write.refusal(beside), !fault.isMissing else { continue }
             return LocalStoreError(
-                .permissionDenied, at: beside, "this file beside the database cannot be written: \(String(cString: strerror(number)))",
+                .permissionDenied, at: beside, "this file beside the database cannot be written: \(fault.words)",
                 hint: "another user's program has left it; give this user the right to write it (chmod, chown)"
                     + (ending == "-shm" ? ", or remove it while no program has the database open" : ""))
         }
@@ -75,22 +70,14 @@ enum DatabaseFile {
         LocalStoreError(.inputOutput, at: place, "\(reason); nothing was changed", hint: "check the disk, the mount and the limit of open files, then run the same command again")
     }
 
-    private static func failure(_ number: Int32, at path: String, _ reason: String) -> LocalStoreError {
-        let words = String(cString: strerror(number))
-        guard [EACCES, EPERM, EROFS].contains(number) else {
-            return LocalStoreError(.inputOutput, at: path, "\(reason): \(words)", hint: "check the disk or the mount, then run the same command again")
+    private static func failure(_ fault: SystemFault, at path: String, _ reason: String) -> LocalStoreError {
+        guard fault.isForbidden else {
+            return LocalStoreError(.inputOutput, at: path, "\(reason): \(fault.words)", hint: "check the disk or the mount, then run the same command again")
         }
-        return LocalStoreError(.permissionDenied, at: path, "\(reason): \(words)", hint: "check the owner and mode of the file and of its folder")
+        return LocalStoreError(.permissionDenied, at: path, "\(reason): \(fault.words)", hint: "check the owner and mode of the file and of its folder")
     }
-
-    private static func isAbsence(_ number: Int32) -> Bool { number == ENOENT || number == ENOTDIR }
 
     private static func folder(of path: String) -> String {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
-    }
-
-    /// The system's reason why a file may not be used so; nil if it may.
-    private static func refusal(_ path: String, _ mode: Int32) -> Int32? {
-        access(path, mode) == 0 ? nil : errno
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import Glibc
+import Platform
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -26,20 +26,14 @@ package final class LocalDatabase: Sendable {
         self.path = path
         self.waiting = waiting
         wait = LockWait(waiting)
-        let isMade = creating && Self.makeFile(path)
+        // What SQLite keeps beside a database gets the database's mode. Where no file can be made, SQLite says why.
+        let isMade = creating && System.makePrivateFile(path)
         do {
             queue = try Self.open(path, wait)
         } catch {
-            if isMade { unlink(path) }
+            if isMade { System.unlink(path) }
             throw error
         }
-    }
-
-    /// Makes an empty file for its owner alone, if there is none; what SQLite keeps beside a database has the database's mode.
-    /// Where none can be made SQLite says why.
-    private static func makeFile(_ path: String) -> Bool {
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        return descriptor >= 0 && Glibc.close(descriptor) == 0
     }
 
     private static func open(_ path: String, _ wait: LockWait) throws -> DatabaseQueue {

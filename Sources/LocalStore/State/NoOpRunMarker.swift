@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
+import Platform
 import SnapshotModel
 package import StrictText
 
@@ -27,10 +23,9 @@ package struct NoOpRunMarker: Sendable {
     /// The last such run, if it has left its note and nothing else has touched the file since; its duration is nil where a program has
     /// read the file.
     package func read() -> (at: Instant, microseconds: Int64?)? {
-        var facts = stat()
-        guard stat(path, &facts) == 0, facts.st_size == 0, facts.st_mtim.tv_nsec % 1000 == digits else { return nil }
-        let at = Self.microseconds(facts.st_mtim), began = Self.microseconds(facts.st_atim)
-        let isRun = began <= at && facts.st_atim.tv_nsec % 1000 == digits
+        guard let times = FileTimes(ofFile: path), times.byteCount == 0, times.modified.nanoseconds % 1000 == digits else { return nil }
+        let at = times.modified.microseconds, began = times.accessed.microseconds
+        let isRun = began <= at && times.accessed.nanoseconds % 1000 == digits
         return (Instant(microseconds: at), isRun ? at - began : nil)
     }
 
@@ -39,14 +34,12 @@ package struct NoOpRunMarker: Sendable {
     /// - Returns: whether it can be read back; if not, the run is to be noted in the database.
     package func write(_ run: RunRecord) -> Bool {
         guard run.microseconds >= 0, run.at.microseconds > run.microseconds else { return false }
-        let times = [time(run.at.microseconds - run.microseconds), time(run.at.microseconds)]
-        guard utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0, let found = read() else { return false }
+        let began = time(run.at.microseconds - run.microseconds)
+        guard FileTimes.set(modified: time(run.at.microseconds), accessed: began, ofFile: path), let found = read() else { return false }
         return found.at == run.at && found.microseconds == run.microseconds
     }
 
-    private func time(_ microseconds: Int64) -> timespec {
-        timespec(tv_sec: Int(microseconds / 1_000_000), tv_nsec: Int(microseconds % 1_000_000) * 1000 + digits)
+    private func time(_ microseconds: Int64) -> FileTimes.Time {
+        FileTimes.Time(seconds: Int(microseconds / 1_000_000), nanoseconds: Int(microseconds % 1_000_000) * 1000 + digits)
     }
-
-    private static func microseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000 }
 }

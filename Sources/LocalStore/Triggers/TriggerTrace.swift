@@ -1,6 +1,5 @@
 import GRDB
 import GRDBSQLite
-import Glibc
 
 /// Notes which of the application's triggers began last on a connection: SQLite's own errors do not name it.
 final class TriggerTrace {
@@ -14,7 +13,8 @@ final class TriggerTrace {
             guard let context, let text else { return 0 }
             let prefix: StaticString = "-- TRIGGER "
             let characters = text.assumingMemoryBound(to: CChar.self)
-            guard prefix.withUTF8Buffer({ strncmp(characters, UnsafeRawPointer($0.baseAddress!).assumingMemoryBound(to: CChar.self), $0.count) }) == 0 else { return 0 }
+            // Ends at the first difference, which is at the latest the zero byte after the text.
+            guard prefix.withUTF8Buffer({ bytes in bytes.indices.allSatisfy { UInt8(bitPattern: characters[$0]) == bytes[$0] } }) else { return 0 }
             let name = String(cString: characters + prefix.utf8CodeUnitCount)
             if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
             return 0
