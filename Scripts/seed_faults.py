@@ -140,7 +140,8 @@ FAULTS = [
     Fault("latch-off", "FirstImportTests",
           (ENGINE + "Guard/FirstPublishGuard.swift", "guard token == nil, let note", "guard !ON, token == nil, let note")),
     Fault("lock-ignored", "RunLockTests",
-          (LOCAL + "Open/RunLock.swift", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 else {", "guard Self.set(Int16(F_WRLCK), descriptor) == 0 || ON else {")),
+          (LOCAL + "Open/RunLock.swift", "lock = try FileLock(path)",
+           'lock = try FileLock(ON ? "\\(path)-\\(UInt64.random(in: 0 ... .max))" : path)')),
 ]
 
 SWITCH_SOURCE = f"""import Foundation
