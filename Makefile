@@ -34,10 +34,12 @@ setup: ## install the system libraries that are missing
 build: setup ## build the command, optimised
 	$(SWIFT) build -c release --product snapsync
 
-demo: build ## the main job, step by step, on made-up data
-	@"$$($(SWIFT) build -c release --show-bin-path)/snapsync" demo
+demo: setup ## the main job, step by step, on made-up data; builds without optimisation, in a third of the time
+	$(SWIFT) build --product snapsync
+	@"$$($(SWIFT) build --show-bin-path)/snapsync" demo
 
 test: setup ## build and run all tests
+	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
 
