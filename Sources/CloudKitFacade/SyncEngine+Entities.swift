@@ -20,7 +20,7 @@ extension SyncEngine {
                 guard let schema = settings.datasets.first(where: { $0.name == dataset }) else {
                     throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "name one of \(settings.datasets.map(\.name).joined(separator: ", "))")
                 }
-                _ = try database.read { try $0.checkTable(of: schema) }
+                _ = try database.read { try $0.tables.check(of: schema) }
                 return try entities(of: schema, as: type)
             }
         }
@@ -34,7 +34,7 @@ extension SyncEngine {
                     guard let schema = try transaction.settings.read().datasets.first(where: { $0.name == dataset }) else {
                         throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "check the dataset file")
                     }
-                    return try transaction.rowCount(of: schema)
+                    return try transaction.rows.rowCount(of: schema)
                 }
             }
         }

@@ -53,7 +53,7 @@ package struct SyncContext: Sendable {
     package func keepTracking() throws -> [String] {
         let isTracking = try database.read { transaction in
             // A table that is missing or does not fit is the user's to mend, before anything is changed.
-            for schema in settings.datasets { _ = try transaction.checkTable(of: schema) }
+            for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
             return try transaction.isTracking(settings.datasets)
         }
         if isTracking { return [] }

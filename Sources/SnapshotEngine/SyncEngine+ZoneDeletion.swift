@@ -47,7 +47,7 @@ extension SyncEngine {
         try transaction.foldNotes(of: datasets)
         let count = try transaction.eraseApplied(of: known, among: datasets)
         var words = "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
-        let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.hasRows(dataset) }
+        let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.rows.hasRows(dataset) }
         if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
         return ([words] + transaction.triggerNotices).joined(separator: "; ")
     }

@@ -32,7 +32,7 @@ package enum DatasetFile {
         guard !document.datasets.isEmpty else { throw SchemaError(dataset: "", reason: "the dataset file describes no dataset") }
         let schemas = try document.datasets.map { try $0.schema() }
         for (what, names) in [
-            ("name", schemas.map(\.name)), ("table", schemas.map { $0.table.lowercased() }), ("record name", schemas.map(\.recordName)),
+            ("name", schemas.map(\.name)), ("table", schemas.map { $0.table.asciiLowercased }), ("record name", schemas.map(\.recordName)),
         ] where Set(names).count != names.count {
             throw SchemaError(dataset: "", reason: "two datasets have one \(what)")
         }

@@ -71,7 +71,7 @@ public struct DatasetSchema: Hashable, Sendable {
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
         try SchemaError.require(!columns.isEmpty && columns.count <= 1000, "a dataset has 1 to 1000 columns", name)
         try SchemaError.require(Set(columns.map(\.name)).count == columns.count, "two columns have one JSON name", name)
-        try SchemaError.require(Set(columns.map { $0.column.lowercased() }).count == columns.count, "one column of the table is named twice", name)
+        try SchemaError.require(Set(columns.map { $0.column.asciiLowercased }).count == columns.count, "one column of the table is named twice", name)
         for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
             try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", name)
         }

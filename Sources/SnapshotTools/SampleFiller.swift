@@ -21,11 +21,11 @@ public enum SampleFiller {
                 let database = try LocalDatabase(path: path, creating: true, waiting: SyncEngine.waiting(for: path))
                 let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
                 try database.write { transaction in
-                    _ = try transaction.createBuiltInTables()
-                    for schema in DatasetSchema.builtIn { _ = try transaction.checkTable(of: schema) }
+                    _ = try transaction.tables.createBuiltIn()
+                    for schema in DatasetSchema.builtIn { _ = try transaction.tables.check(of: schema) }
                     do {
-                        try data.giveBuckets(to: transaction.inserting(into: .buckets))
-                        try data.giveNotifications(to: transaction.inserting(into: .notifications))
+                        try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
+                        try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
                     } catch let error as LocalStoreError where error.code == .badRow {
                         throw SyncError(.dataRefused, step: .apply, at: error.place, error.reason, hint: "what seed \(seed) makes may be there already; choose another --seed")
                     }
@@ -43,8 +43,8 @@ public enum SampleFiller {
             try SyncError.at(.apply) {
                 let database = try LocalDatabase(path: path, waiting: SyncEngine.waiting(for: path))
                 let marked = try database.write { transaction in
-                    _ = try transaction.checkTable(of: .notifications)
-                    return try transaction.markNotificationsRead(count: count, seed: seed, at: instant)
+                    _ = try transaction.tables.check(of: .notifications)
+                    return try transaction.rows.markNotificationsRead(count: count, seed: seed, at: instant)
                 }
                 return MarkReport(database: path, marked: marked, at: instant.description)
             }

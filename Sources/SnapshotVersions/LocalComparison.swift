@@ -26,8 +26,8 @@ package struct LocalComparison: Sendable {
         defer { session.end() }
         let difference: String? = try SyncError.at(.read) {
             let hasNullKeys = try session.withReader(0) { reader in
-                _ = try reader.transaction.checkTable(of: schema)
-                return try reader.transaction.hasNullKeys(schema)
+                _ = try reader.transaction.tables.check(of: schema)
+                return try reader.transaction.rows.hasNullKeys(schema)
             }
             if hasNullKeys { return "a row has no key" }
             var found: String?

@@ -28,13 +28,13 @@ package final class VersionLookup {
         try SyncError.at(.apply) {
             try forEachEntity(of: keys) { key, give in
                 let isIn = try transaction.attempting {
-                    try give(try transaction.inserting(into: schema))
+                    try give(try transaction.rows.inserting(into: schema))
                     return true
                 }
                 if isIn { return }
                 let states = EntityStates(schema: schema)
                 try give(states)
-                try transaction.displaceRow(key, of: schema, at: transaction.appliedInstant(of: key, in: schema) ?? states.states[key]?.timestamp ?? .distantPast)
+                try transaction.displaceRow(key, of: schema, at: transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? states.states[key]?.timestamp ?? .distantPast)
             }
         }
     }

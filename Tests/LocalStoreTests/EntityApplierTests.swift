@@ -119,7 +119,7 @@ import Testing
         for (first, next) in [(nil, nil), (nil, "aa"), ("aa", "c"), ("c", nil), ("aa", "aa"), ("x", "a"), ("", "a")] as [(String?, String?)] {
             try scene.replace(schema, by: keys.map { [.text($0), .null] })
             let range = KeyRange(number: 0, first: first.map { EntityKey($0) }, next: next.map { EntityKey($0) })
-            try scene.database.write { try $0.deleteEntities(of: schema, in: range) }
+            try scene.database.write { try $0.rows.deleteEntities(of: schema, in: range) }
             let left = keys.map { EntityKey($0) }.filter { key in !(first.map { EntityKey($0) <= key } ?? true && next.map { key < EntityKey($0) } ?? true) }
             #expect(try scene.rows(of: schema).map { $0[0] } == left.map { key in if case .text(let bytes) = key { .text(bytes) } else { .null } })
         }
@@ -131,7 +131,7 @@ import Testing
             CREATE TRIGGER keep BEFORE DELETE ON items BEGIN SELECT raise(ABORT, 'never delete'); END;
             """)
         let schema = try namedItems()
-        for attempt in [{ _ = try $0.replaceAll(of: schema) }, { try $0.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }] as [(LocalTransaction) throws -> Void] {
+        for attempt in [{ _ = try $0.rows.replaceAll(of: schema) }, { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }] as [(LocalTransaction) throws -> Void] {
             let error = try #require(throws: LocalStoreError.self) { try scene.database.write(attempt) }
             #expect(error.code == .badRow)
         }

@@ -65,7 +65,7 @@ import Testing
         let scene = try LocalScene("CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', 'b')", wal: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o444], ofItemAtPath: scene.path)
         let database = try LocalDatabase(path: scene.path)
-        #expect(try database.read { try $0.hasRows(namedItems()) })
+        #expect(try database.read { try $0.rows.hasRows(namedItems()) })
         let error = try #require(throws: LocalStoreError.self) { try database.write { try $0.state.setView("x") } }
         #expect(error.code == .permissionDenied)
     }
@@ -77,7 +77,7 @@ import Testing
         do {
             let database = try LocalDatabase(path: scratch.path("app.db"))
             #expect(try database.usesWAL() == (mode == "wal"))
-            try database.write { _ = try $0.createBuiltInTables() }
+            try database.write { _ = try $0.tables.createBuiltIn() }
         }
         // Of the modes, only WAL is a property of the file.
         #expect(try app.run("PRAGMA journal_mode") == (mode == "wal" ? "wal\n" : "delete\n"))
@@ -90,8 +90,8 @@ import Testing
         let schema = try namedItems()
         #expect(throws: Stop.self) {
             try scene.database.write { transaction in
-                try [[.text("c"), .null]].give(to: transaction.replaceAll(of: schema))
-                _ = try transaction.createBuiltInTables()
+                try [[.text("c"), .null]].give(to: transaction.rows.replaceAll(of: schema))
+                _ = try transaction.tables.createBuiltIn()
                 throw Stop()
             }
         }

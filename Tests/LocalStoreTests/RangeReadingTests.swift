@@ -32,7 +32,7 @@ import Testing
         defer { session.end() }
         let modulus = 1 + random.below(6), salt = UInt8(random.below(256))
         let ranges = try session.withReader(0) { reader in
-            #expect(try reader.transaction.checkTable(of: schema).hasRangeableKey)
+            #expect(try reader.transaction.tables.check(of: schema).hasRangeableKey)
             let keys = try reader.keys(of: schema)
             var ranges: [KeyRange] = []
             while let range = try keys.next(cuts: { $0.reduce(salt) { $0 &* 31 &+ $1 } % UInt8(modulus) == 0 }) { ranges.append(range) }

@@ -63,7 +63,7 @@ import Testing
             let session = try ReadSession(insideWriteOf: scene.database, readers: 3)
             for number in 0..<3 { #expect(try session.withReader(number) { try $0.allRows(of: schema) } == old) }
             session.end()
-            try new.give(to: transaction.replaceAll(of: schema))
+            try new.give(to: transaction.rows.replaceAll(of: schema))
         }
         #expect(try scene.rows(of: schema) == new)
     }
@@ -72,7 +72,7 @@ import Testing
         let scene = try LocalScene(table)
         let schema = try namedItems()
         try scene.database.write { transaction in
-            let applier = try transaction.replaceAll(of: schema)
+            let applier = try transaction.rows.replaceAll(of: schema)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")
             try new.give(to: applier)
             #expect(try scene.app.run("SELECT id, name FROM items ORDER BY id") == "a|old\nb|old\n")

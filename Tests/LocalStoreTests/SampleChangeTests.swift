@@ -9,9 +9,9 @@ import Testing
         let scene = try LocalScene("")
         let data = SampleData(notifications: count, buckets: 3, seed: 1)
         try scene.database.write { transaction in
-            _ = try transaction.createBuiltInTables()
-            try data.giveBuckets(to: transaction.inserting(into: .buckets))
-            try data.giveNotifications(to: transaction.inserting(into: .notifications))
+            _ = try transaction.tables.createBuiltIn()
+            try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
+            try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
         }
         return scene
     }
@@ -22,7 +22,7 @@ import Testing
     func exactlySoManyNotificationsAreMarked(rows: Int, count: Int, marked: Int) throws {
         let scene = try scene(rows)
         let before = try scene.rows(of: .notifications)
-        #expect(try scene.database.write { try $0.markNotificationsRead(count: count, seed: 5, at: instant) } == marked)
+        #expect(try scene.database.write { try $0.rows.markNotificationsRead(count: count, seed: 5, at: instant) } == marked)
         let after = try scene.rows(of: .notifications)
         let changed = zip(before, after).filter { $0 != $1 }
         #expect(changed.count == marked)
@@ -37,7 +37,7 @@ import Testing
     @Test func theSeedChoosesWhichOnes() throws {
         func marked(seed: UInt64) throws -> String {
             let scene = try scene(200)
-            _ = try scene.database.write { try $0.markNotificationsRead(count: 20, seed: seed, at: instant) }
+            _ = try scene.database.write { try $0.rows.markNotificationsRead(count: 20, seed: seed, at: instant) }
             return try scene.app.run("SELECT id FROM notifications WHERE readAt = '\(instant)' ORDER BY id")
         }
         #expect(try marked(seed: 1) == marked(seed: 1))
@@ -46,12 +46,12 @@ import Testing
 
     @Test func theBuiltInTablesAreMadeOnceAndTakenByTheBuiltInDatasets() throws {
         let scene = try LocalScene("CREATE TABLE buckets(id TEXT PRIMARY KEY, name TEXT)")
-        #expect(try scene.database.write { try $0.createBuiltInTables() } == ["notifications"])
-        #expect(try scene.database.write { try $0.createBuiltInTables() } == [])
+        #expect(try scene.database.write { try $0.tables.createBuiltIn() } == ["notifications"])
+        #expect(try scene.database.write { try $0.tables.createBuiltIn() } == [])
         try scene.app.run("DROP TABLE buckets")
-        #expect(try scene.database.write { try $0.createBuiltInTables() } == ["buckets"])
+        #expect(try scene.database.write { try $0.tables.createBuiltIn() } == ["buckets"])
         for schema in DatasetSchema.builtIn {
-            let shape = try scene.database.read { try $0.checkTable(of: schema) }
+            let shape = try scene.database.read { try $0.tables.check(of: schema) }
             #expect(shape.hasRangeableKey)
             #expect(shape.undescribedColumns == [])
         }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TableCheckTests {
     private func shape(_ sql: String, _ schema: DatasetSchema) throws -> TableShape {
-        try LocalScene(sql).database.read { try $0.checkTable(of: schema) }
+        try LocalScene(sql).database.read { try $0.tables.check(of: schema) }
     }
 
     private static let id = DatasetColumn("id", .text)
@@ -101,7 +101,7 @@ import Testing
         let scene = try LocalScene("")
         try scene.database.write { try $0.initialize(.example) }
         let schema = try items(DatasetColumn("key", .text), DatasetColumn("value", .text), table: table)
-        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.checkTable(of: schema) } }
+        let error = try #require(throws: LocalStoreError.self) { try scene.database.read { try $0.tables.check(of: schema) } }
         #expect(error.code == .schemaMismatch)
     }
 
@@ -117,7 +117,7 @@ import Testing
             """)
         let schema = try items(DatasetColumn("id", .text, column: name), DatasetColumn("plain", .text, isOptional: true), table: name)
         let rows: [[Cell]] = [[.text("a"), .text("x")], [.text("b"), .null]]
-        #expect(try scene.database.read { try $0.checkTable(of: schema) }.hasRangeableKey)
+        #expect(try scene.database.read { try $0.tables.check(of: schema) }.hasRangeableKey)
         #expect(try scene.rows(of: schema) == rows)
 
         let session = try ReadSession(scene.database, readers: 1)
@@ -132,7 +132,7 @@ import Testing
         let new: [[Cell]] = [[.text("c"), .null], [.text("d"), .text("it's")]]
         try scene.replace(schema, by: new)
         #expect(try scene.rows(of: schema) == new)
-        try scene.database.write { try $0.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: EntityKey("d"))) }
+        try scene.database.write { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: EntityKey("d"))) }
         #expect(try scene.rows(of: schema) == [new[1]])
         #expect(try scene.app.run("SELECT count(*) FROM victim") == "1\n")
     }
@@ -142,12 +142,12 @@ import Testing
         let schema = try namedItems()
         for count in 0...3 {
             for limit in 0...4 {
-                #expect(try scene.database.read { try $0.hasRows(schema, moreThan: limit) } == (count > limit), "\(count) rows, limit \(limit)")
+                #expect(try scene.database.read { try $0.rows.hasRows(schema, moreThan: limit) } == (count > limit), "\(count) rows, limit \(limit)")
             }
             try scene.app.run("INSERT INTO items VALUES('row \(count)', NULL)")
         }
-        #expect(try !scene.database.read { try $0.hasNullKeys(schema) })
+        #expect(try !scene.database.read { try $0.rows.hasNullKeys(schema) })
         try scene.app.run("INSERT INTO items VALUES(NULL, NULL)")
-        #expect(try scene.database.read { try $0.hasNullKeys(schema) })
+        #expect(try scene.database.read { try $0.rows.hasNullKeys(schema) })
     }
 }

@@ -52,7 +52,7 @@ package final class CarriedColumns {
             UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE k.\(key) = t.\(key))
             WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried);
             """)
-        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let stamp = schema.ownInstantSQL
         let instant = publishing ? "max(base + 1, \(Self.firstInstant))" : "base"
         try db.execute(sql: """
             INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)

@@ -4,7 +4,7 @@ package import SnapshotModel
 
 /// Puts the entities of one dataset into its table: the insert of delete-then-insert.
 ///
-///     let applier = try transaction.replaceAll(of: schema)
+///     let applier = try transaction.rows.replaceAll(of: schema)
 ///     try block.give(to: applier)
 ///
 /// Works inside the transaction that it came from. Memory: one row.
@@ -39,7 +39,7 @@ package final class EntityApplier: EntitySink {
         for row in try Row.fetchAll(transaction.db, sql: "SELECT name, type FROM pragma_table_info(?)", arguments: [schema.table]) {
             declared[(row[0] as String).asciiLowercased] = row[1]
         }
-        let isStrict = try declared.values.contains { $0.asciiLowercased == "any" } && transaction.isStrict(schema.table)
+        let isStrict = try declared.values.contains { $0.asciiLowercased == "any" } && transaction.tables.isStrict(schema.table)
         numericColumns = schema.columns.indices.filter { index in
             [.text, .json].contains(schema.columns[index].kind)
                 && ColumnAffinity(declared: declared[schema.columns[index].column.asciiLowercased] ?? "", isStrict: isStrict).turnsTextIntoNumbers
@@ -97,68 +97,5 @@ package final class EntityApplier: EntitySink {
         LocalStoreError(
             DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(connection))),
             at: "\(place), entity \(count)")
-    }
-}
-
-extension LocalTransaction {
-    /// Deletes every entity of a dataset and returns the applier that takes the new ones.
-    package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
-            return try EntityApplier(self, schema)
-        }
-    }
-
-    /// Checks that a dataset's table holds exactly `count` entities, now that all were inserted.
-    ///
-    /// A constraint with ON CONFLICT, or an application's trigger, can drop rows without an error.
-    ///
-    /// - Throws: ``LocalStoreError`` with `.badRow`.
-    package func checkCount(of schema: DatasetSchema, is count: Int) throws {
-        let place = "\(path), table \(schema.table)"
-        let found = try LocalStoreError.translating(at: place) { try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0 }
-        guard found == count else {
-            throw LocalStoreError(
-                .badRow, at: place, "\(count) entities were put in, and the table holds \(found); nothing was changed",
-                hint: "look for constraints with ON CONFLICT and for triggers that insert into or delete from this table")
-        }
-    }
-
-    /// Deletes the entities whose keys lie in a range.
-    ///
-    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``keepChange(of:in:)``).
-    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-            var condition = range.condition(on: key)
-            if sparingKept, let id = try trackingID(schema) {
-                condition += (condition.isEmpty ? "WHERE " : " AND ")
-                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = 1)"
-            }
-            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
-            let handle = statement.sqliteStatement
-            for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
-                guard let key else { continue }
-                try check(key.bind(to: handle, at: position))
-            }
-            let code = sqlite3_step(handle)
-            defer { sqlite3_reset(handle) }
-            try check(code == SQLITE_DONE ? SQLITE_OK : code)
-        }
-    }
-
-    private func check(_ code: Int32) throws {
-        guard code != SQLITE_OK else { return }
-        throw DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
-    }
-
-    /// Deletes rows whose key is NULL.
-    package func deleteRowsWithoutKey(of schema: DatasetSchema) throws {
-        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) IS NULL")
-    }
-
-    /// Returns an applier that adds entities to those that are there.
-    package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(self, schema) }
     }
 }

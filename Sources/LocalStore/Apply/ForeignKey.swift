@@ -52,13 +52,3 @@ struct ForeignKey {
         columns.map { "quote(c.\($0.child.sqlIdentifier))" }.joined(separator: " || ',' || ")
     }
 }
-
-extension LocalTransaction {
-    /// The foreign keys of all tables, looked up once in this transaction.
-    func foreignKeys() throws -> [ForeignKey] {
-        if let knownForeignKeys { return knownForeignKeys }
-        let found = try ForeignKey.all(db)
-        knownForeignKeys = found
-        return found
-    }
-}

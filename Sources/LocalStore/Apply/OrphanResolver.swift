@@ -54,7 +54,7 @@ package struct OrphanResolver {
         }
         var found: [Link] = []
         var stashes: [Int: StashedRows] = [:]
-        for key in try transaction.foreignKeys() {
+        for key in try transaction.references.foreignKeys() {
             guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }), let childID = try transaction.trackingID(child),
                 let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), let parentID = try transaction.trackingID(schemas[index])
             else { continue }
@@ -139,7 +139,7 @@ package struct OrphanResolver {
 
     private func changedChildren(_ link: Link) -> String {
         let child = link.child.table.sqlIdentifier, key = link.child.key.column.sqlIdentifier
-        return "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < 2 AND c.\(key) = x.key"
+        return "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < \(TrackedState.deleted) AND c.\(key) = x.key"
     }
 
     /// Children whose parents may have gone by a change that was made here. By the dataset's key they are found by the deletions; where
@@ -147,12 +147,12 @@ package struct OrphanResolver {
     private func childrenOfChanged(_ link: Link) -> String {
         let child = "main.\(link.child.table.sqlIdentifier) c"
         guard link.isByKey else { return child }
-        return "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = 2 AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
+        return "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
     }
 
     /// Whether a change that was made here may have taken a parent away from the version's children.
     private func hasDeletions(_ link: Link) throws -> Bool {
-        let condition = link.isByKey ? " AND state = 2" : ""
+        let condition = link.isByKey ? " AND state = \(TrackedState.deleted)" : ""
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?\(condition))", arguments: [link.parentID]) ?? false
     }
 
@@ -170,7 +170,7 @@ package struct OrphanResolver {
     }
 
     /// Whether the child's parent is still missing: another child may have brought it back meanwhile.
-    private func isOrphan(_ child: EntityKey, _ link: Link) throws -> Bool { try transaction.isDangling(child, of: link.child, [link.key]) }
+    private func isOrphan(_ child: EntityKey, _ link: Link) throws -> Bool { try transaction.references.isDangling(child, of: link.child, [link.key]) }
 
     /// Puts the last known row of a child's parent in again; nil if there is none, or it cannot be there.
     private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> EntityKey? {
@@ -180,16 +180,16 @@ package struct OrphanResolver {
             """).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }
         // It may be there with another value than the one that the child refers to, or wait for its return.
-        guard try !transaction.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
-        let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstone(of: parent, in: link.parent)]
+        guard try !transaction.rows.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
+        let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)]
         let deleted = before.compactMap { $0 }.max()
         guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
             let (transaction, stashed) = (transaction, link.rows.stashed)
             try setAside(
-                DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) { try transaction.giveRow(parent, of: stashed, to: $0) })
+                DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) { try transaction.rows.giveRow(parent, of: stashed, to: $0) })
             return nil
         }
-        try transaction.markAsOrphan(parent, of: link.parent)
+        try transaction.rows.markAsOrphan(parent, of: link.parent)
         // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
         try transaction.trackChange(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
         return parent
@@ -204,13 +204,13 @@ package struct OrphanResolver {
         guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return false }
         for change in changes {
             try setAside(
-                DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) })
+                DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: schema, to: $0) })
             // A dataset without a timestamp does not tell for certain whether the version has the key: then the deletion is tracked.
             guard change.isInVersion == false else {
                 try transaction.displaceRow(change.key, of: schema, at: change.instant)
                 continue
             }
-            _ = try transaction.deleteEntity(change.key, of: schema)
+            _ = try transaction.rows.deleteEntity(change.key, of: schema)
             try transaction.forgetChange(of: change.key, in: schema)
         }
         return try link.rows.insert(parent, isWhole: true)
@@ -223,11 +223,11 @@ package struct OrphanResolver {
         let instant = try transaction.instant(of: child, in: schema) ?? .distantPast
         let displacedAt = change == nil ? instant.forTombstone : nil
         try setAside(
-            DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) { try transaction.giveRow(child, of: schema, to: $0) })
+            DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) { try transaction.rows.giveRow(child, of: schema, to: $0) })
         if change == nil {
             try transaction.displaceRow(child, of: schema, at: instant)
         } else {
-            _ = try transaction.deleteEntity(child, of: schema)
+            _ = try transaction.rows.deleteEntity(child, of: schema)
             try transaction.forgetChange(of: child, in: schema)
         }
         return change

@@ -20,15 +20,10 @@ extension Instant {
 }
 
 extension LocalTransaction {
-    /// The instant that the version that is being applied gives the row that is there: not that of a change made here.
-    package func versionInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant {
-        try appliedInstant(of: key, in: schema) ?? ownTimestamp(of: key, in: schema) ?? .distantPast
-    }
-
     /// Takes a row out of its table that had to give way, and tracks its deletion with the row's own instant: any later edit of the same
     /// row, by whomever, wins over that.
     package func displaceRow(_ key: EntityKey, of schema: DatasetSchema, at instant: Instant) throws {
-        _ = try deleteEntity(key, of: schema)
+        _ = try rows.deleteEntity(key, of: schema)
         try trackChange(of: key, in: schema, at: instant.forTombstone, isKept: true)
     }
 }

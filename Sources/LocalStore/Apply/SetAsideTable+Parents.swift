@@ -5,7 +5,7 @@ extension SetAsideTable {
     /// The parents of a row that are missing from their tables and are set aside here.
     package func parents(of key: EntityKey, in schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> [(schema: DatasetSchema, key: EntityKey)] {
         var found: [(schema: DatasetSchema, key: EntityKey)] = []
-        for link in try transaction.foreignKeys() where link.child.asciiLowercased == schema.table.asciiLowercased {
+        for link in try transaction.references.foreignKeys() where link.child.asciiLowercased == schema.table.asciiLowercased {
             guard let parent = schemas.first(where: { $0.table.asciiLowercased == link.parent.asciiLowercased }) else { continue }
             var conditions: [String] = []
             for column in link.columns {
@@ -14,7 +14,7 @@ extension SetAsideTable {
                 let value = described == parent.key ? "s.key" : "json_extract(s.entity, '$.\"\(described.name)\"')"
                 conditions.append("\(value) = c.\(column.child.sqlIdentifier)")
             }
-            guard conditions.count == link.columns.count, try transaction.isDangling(key, of: schema, [link]) else { continue }
+            guard conditions.count == link.columns.count, try transaction.references.isDangling(key, of: schema, [link]) else { continue }
             let keys = try KeyedStatement(db, """
                 SELECT s.key FROM main.\(schema.table.sqlIdentifier) c CROSS JOIN snapsync_set_aside s ON s.dataset = ? AND \(conditions.joined(separator: " AND "))
                 WHERE c.\(schema.key.column.sqlIdentifier) = ? ORDER BY s.key
@@ -26,7 +26,7 @@ extension SetAsideTable {
 
     /// Whether children that wait for a parent are set aside, in any dataset that refers to this one.
     package func hasWaitingChildren(of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
-        let tables = Set(try transaction.foreignKeys().filter { $0.parent.asciiLowercased == schema.table.asciiLowercased }.map { $0.child.asciiLowercased })
+        let tables = Set(try transaction.references.foreignKeys().filter { $0.parent.asciiLowercased == schema.table.asciiLowercased }.map { $0.child.asciiLowercased })
         return try schemas.contains { child in
             guard tables.contains(child.table.asciiLowercased) else { return false }
             return try entities(of: child).contains { $0.reason == .parentMissing }

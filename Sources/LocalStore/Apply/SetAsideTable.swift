@@ -6,16 +6,7 @@ import StrictText
 package struct SetAsideTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_set_aside"
-
-    /// Makes the table of what was set aside where it is missing: in databases that an earlier snapsync has set up.
-    func createTable() throws {
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS snapsync_set_aside(
-                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
-                PRIMARY KEY(dataset, key)) WITHOUT ROWID
-            """)
-    }
+    static let table = LocalTable.setAside.name
 
     /// Whether anything is set aside that can come back by itself, of any dataset.
     package func hasReturnable() throws -> Bool {
@@ -52,7 +43,7 @@ package struct SetAsideTable: TransactionPart {
 
     /// Keeps an entity that is taken out of its table; of two with one key the later.
     package func add(_ one: SetAsideEntity, of schema: DatasetSchema) throws {
-        try createTable()
+        try LocalTable.setAside.create(in: db)
         try KeyedStatement(db, """
             INSERT INTO snapsync_set_aside(dataset, key, entity, reason, at, displacedAt) VALUES(?, ?, ?, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET entity = excluded.entity, reason = excluded.reason, at = excluded.at, displacedAt = excluded.displacedAt

@@ -39,7 +39,7 @@ package final class UniqueConflictResolver {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         waiting = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
             .sorted { $0.rank > $1.rank }
-        try rows.create(where: "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < 2)")
+        try rows.create(where: "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))")
         try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key) IN (SELECT \(key) FROM \(rows.table))")
     }
 
@@ -68,13 +68,13 @@ package final class UniqueConflictResolver {
         try rows.take(key, give)
         guard try !rows.insert(key) else { return [] }
         let rivals = try rows.rivals(of: key)
-        let instant = try transaction.appliedInstant(of: key, in: schema) ?? transaction.ownTimestamp(of: key, in: rows.stashed) ?? .distantPast
+        let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: rows.stashed) ?? .distantPast
         var lost: [EntityKey] = []
         let changes = try rivals.compactMap { isBack.contains($0) ? try transaction.trackedChange(of: $0, in: schema) : nil }
         if !rivals.isEmpty, changes.count == rivals.count, versionStays || changes.allSatisfy({ $0.rank < RowRank(instant, key) }) {
             for change in changes {
                 try giveWay(change, from: schema, setAside)
-                _ = try transaction.deleteEntity(change.key, of: schema)
+                _ = try transaction.rows.deleteEntity(change.key, of: schema)
                 isBack.remove(change.key)
                 lost.append(change.key)
             }
@@ -97,11 +97,11 @@ package final class UniqueConflictResolver {
         let rivals = try rows.rivals(of: change.key, isWhole: true)
         guard !rivals.isEmpty, !rivals.contains(where: isBack.contains) else { return false }
         // A change of a rival's key that was made here has lost against the version: the version's instant counts.
-        let instants = try rivals.map { try transaction.versionInstant(of: $0, in: schema) }
+        let instants = try rivals.map { try transaction.tombstonesAndInstants.versionInstant(of: $0, in: schema) }
         guard zip(rivals, instants).allSatisfy({ RowRank($1, $0) < change.rank }) else { return false }
         for (key, instant) in zip(rivals, instants) {
             let (transaction, schema) = (transaction, schema)
-            try setAside(DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant.forTombstone, displacedAt: instant.forTombstone) { try transaction.giveRow(key, of: schema, to: $0) })
+            try setAside(DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant.forTombstone, displacedAt: instant.forTombstone) { try transaction.rows.giveRow(key, of: schema, to: $0) })
             try transaction.displaceRow(key, of: schema, at: instant)
         }
         return try rows.insert(change.key, isWhole: true)
@@ -110,7 +110,7 @@ package final class UniqueConflictResolver {
     private func giveWay(_ change: TrackedChange, from table: DatasetSchema, _ setAside: (DisplacedRow) throws -> Void) throws {
         let transaction = transaction
         try setAside(
-            DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: table, to: $0) })
+            DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: table, to: $0) })
         try transaction.forgetChange(of: change.key, in: schema)
     }
 }

@@ -15,10 +15,10 @@ extension LocalTransaction {
             for schema in schemas {
                 let whole = KeyRange(number: 0, first: nil, next: nil)
                 for change in try trackedChanges(of: schema, in: whole) where !change.isDeletion { try keepChange(of: change.key, in: schema) }
-                let before = try entityCount(of: schema)
-                try deleteEntities(of: schema, in: whole, sparingKept: true)
-                count += before - (try entityCount(of: schema))
-                try clearTail(of: schema)
+                let before = try rows.rowCount(of: schema)
+                try rows.deleteEntities(of: schema, in: whole, sparingKept: true)
+                count += before - (try rows.rowCount(of: schema))
+                try tombstonesAndInstants.clear(of: schema)
                 try endMerge(of: schema)
             }
             return count
@@ -26,9 +26,5 @@ extension LocalTransaction {
         // The tables are no longer the applied version and what is tracked: should the zone come back, all rows are compared.
         for schema in schemas { try forgetCompleteness(of: schema) }
         return count
-    }
-
-    private func entityCount(of schema: DatasetSchema) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(schema.table.sqlIdentifier)") ?? 0
     }
 }

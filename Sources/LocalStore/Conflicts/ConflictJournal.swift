@@ -10,7 +10,7 @@ package import StrictText
 package struct ConflictJournal: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_conflicts"
+    static let table = LocalTable.conflicts.name
     /// Entries older than this are removed. In microseconds.
     package static let retention: Int64 = 90 * 86_400_000_000
     /// How many bytes of entities the journal holds; the oldest entries go first.
@@ -22,7 +22,7 @@ package struct ConflictJournal: TransactionPart {
     @discardableResult
     package func record(_ conflict: Conflict, at now: Instant) throws -> Int64? {
         guard conflict.loser.entity != conflict.winner.entity else { return nil }
-        try createTable()
+        try LocalTable.conflicts.create(in: db)
         if transaction.conflictBytes == nil { try removeOld(now) }
         let id = try lastID() + 1
         let bytes = Int64(conflict.loser.entity?.utf8.count ?? 0) + Int64(conflict.winner.entity?.utf8.count ?? 0)
@@ -86,15 +86,6 @@ package struct ConflictJournal: TransactionPart {
     package func removedCount() throws -> Int { try removed().count }
 
     private func removed() throws -> RemovedConflicts { try transaction.state.plainValue("removedConflicts") ?? RemovedConflicts(count: 0, lastID: 0) }
-
-    private func createTable() throws {
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS snapsync_conflicts(
-                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, key NOT NULL, reason TEXT NOT NULL, detail TEXT,
-                loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
-                recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL)
-            """)
-    }
 
     private func removeOld(_ now: Instant) throws {
         try remove(where: "recordedAt < ?1", .integer(now.advanced(byMicroseconds: -Self.retention).microseconds))

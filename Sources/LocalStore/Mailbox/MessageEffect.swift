@@ -18,32 +18,11 @@ extension LocalTransaction {
         // A note of nothing takes the next sequence number, which is never given again.
         try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
         let sequence = db.lastInsertedRowID
-        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let stamp = schema.ownInstantSQL
         try KeyedStatement(db, """
             INSERT INTO snapsync_changes(dataset, key, at, seq, base, state) VALUES(?1, ?2, ?3, ?4, ?5, coalesce(
                 (SELECT CASE WHEN \(stamp) IS ?3 THEN 0 ELSE 1 END FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?2), 2))
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = 0
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = \(MergeDecision.undecided)
             """).bind(.integer(id), .key(key), .instant(instant), .integer(sequence), base.map { .instant($0) } ?? .null).run()
-    }
-
-    /// Returns an applier that changes an entity that is there, in place, and adds one that is not.
-    ///
-    /// Columns that the dataset does not describe keep their values.
-    package func replacing(in schema: DatasetSchema) throws -> EntityApplier {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(self, schema, updating: true) }
-    }
-
-    /// The first table of a dataset whose rows point at an entity; nil if none do.
-    package func tablePointing(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
-        let tables = Set(schemas.map { $0.table.asciiLowercased })
-        for foreign in try ForeignKey.all(db) where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
-            let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
-            let isPointedAt = try KeyedStatement(db, """
-                SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
-                WHERE p.\(schema.key.column.sqlIdentifier) = ?)
-                """).bind(.key(key)).integer() == 1
-            if isPointedAt { return foreign.child }
-        }
-        return nil
     }
 }

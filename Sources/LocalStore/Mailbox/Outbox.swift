@@ -8,21 +8,12 @@ import StrictText
 extension LocalTransaction {
     /// Makes the tables of outbox and inbox where they are missing.
     package func prepareMailbox() throws {
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS snapsync_outbox(
-                number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
-                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL);
-            CREATE INDEX IF NOT EXISTS snapsync_outbox_change ON snapsync_outbox(dataset, key, seq);
-            CREATE TABLE IF NOT EXISTS snapsync_inbox(
-                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, entity TEXT, instant INTEGER, outcome TEXT NOT NULL, reason TEXT,
-                at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID;
-            CREATE INDEX IF NOT EXISTS snapsync_inbox_entity ON snapsync_inbox(entity, sender) WHERE entity IS NOT NULL;
-            """)
+        for table in LocalTable.mailboxTables { try table.create(in: db) }
     }
 
     /// Takes outbox and inbox out again.
     func removeMailbox() throws {
-        for table in ["snapsync_outbox", "snapsync_inbox"] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in LocalTable.mailboxTables { try table.drop(in: db) }
     }
 
     /// Whether anything was ever told or heard here.
@@ -55,7 +46,7 @@ extension LocalTransaction {
     package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
         let statement = try KeyedStatement(db, """
-            SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = 2 AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
+            SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
             """).bind(.integer(id), .integer(Int64(limit)))
         var changes: [UnsentChange] = []
         while try statement.step() {

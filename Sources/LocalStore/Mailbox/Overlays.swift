@@ -68,7 +68,7 @@ extension LocalTransaction {
     /// The keys that ``overlayChange(of:in:)`` marked in the merge that is under way.
     package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema) else { return [] }
-        let statement = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND wins = 2").bind(.integer(id))
+        let statement = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND wins = \(MergeDecision.overlaid)").bind(.integer(id))
         var keys: [EntityKey] = []
         while try statement.step() { if let key = statement.key(0) { keys.append(key) } }
         return keys
@@ -77,7 +77,7 @@ extension LocalTransaction {
     /// Says that the version's entity comes in, with a part of a tracked change on top, and that the change stays tracked.
     package func overlayChange(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = 2 WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.overlaid) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
         try noteCarried(key, in: schema)
     }
 
@@ -88,18 +88,6 @@ extension LocalTransaction {
             UPDATE snapsync_outbox SET covers = 1 WHERE dataset = ?1 AND key = ?2 AND id IS NOT NULL
             AND seq = (SELECT seq FROM snapsync_changes WHERE dataset = ?1 AND key = ?2)
             """).bind(.integer(id), .key(key)).run()
-    }
-
-    /// Sets text columns of one row.
-    ///
-    /// - Parameter texts: the new values, by the columns' positions in the schema; nil is NULL.
-    package func setTexts(_ texts: [Int: String?], of key: EntityKey, in schema: DatasetSchema) throws {
-        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            for (index, text) in texts {
-                try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?")
-                    .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
-            }
-        }
     }
 
     /// How many tracked changes are known to stay here: no message carries them whole, or it was refused.

@@ -8,13 +8,7 @@ extension LocalTransaction {
         guard try !settings.exists() else {
             throw LocalStoreError(.notInitialized, at: path, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
         }
-        try db.execute(sql: """
-            CREATE TABLE snapsync_settings(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
-            CREATE TABLE snapsync_state(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID;
-            CREATE TABLE snapsync_datasets(
-                name TEXT PRIMARY KEY NOT NULL, syncTimestamp TEXT NOT NULL, recordCount INTEGER NOT NULL,
-                unknownFields TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID;
-            """)
+        for table in LocalTable.settingsTables { try table.create(in: db) }
         let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)
         for (key, value) in [
             ("formatVersion", "1"), ("cloud", wanted.cloud), ("cloudUUID", wanted.cloudUUID), ("scope", wanted.scope),
@@ -29,8 +23,6 @@ extension LocalTransaction {
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
     package func detach() throws {
         try untrack()
-        for table in [SettingsTable.name, StateTable.name, DatasetStateTable.name, PublishedChanges.table, LineageTable.table, ConflictJournal.table] {
-            try db.execute(sql: "DROP TABLE IF EXISTS \(table)")
-        }
+        for table in LocalTable.settingsTables + [.published, .lineage, .conflicts] { try table.drop(in: db) }
     }
 }

@@ -27,6 +27,14 @@ package final class LocalTransaction {
         self.silenced = silenced
     }
 
+    /// The rows of the datasets' tables.
+    package var rows: RowAccess { RowAccess(transaction: self) }
+    /// The datasets' tables as the database declares them.
+    package var tables: TableInspector { TableInspector(transaction: self) }
+    /// The foreign keys of all tables.
+    package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
+    /// What the applied version says besides its rows.
+    package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
     /// What `init` and the operator decided.
     package var settings: SettingsTable { SettingsTable(transaction: self) }
     /// What the runs record about themselves.

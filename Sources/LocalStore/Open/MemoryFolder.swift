@@ -36,13 +36,16 @@ package final class MemoryFolder: Sendable {
         let hidden = URL(fileURLWithPath: root).appendingPathComponent(".snapsync-\(name)").path
         let shown = URL(fileURLWithPath: root).appendingPathComponent(prefix + name).path
         guard mkdir(hidden, 0o700) == 0 else {
-            throw LocalStoreError(.inputOutput, at: root, "no folder can be made in it: \(String(cString: strerror(errno)))")
+            // Read at once: what builds the message may change errno.
+            let number = errno
+            throw LocalStoreError(.inputOutput, at: root, "no folder can be made in it: \(String(cString: strerror(number)))")
         }
         do {
             // Locked before it has the name that others look for.
             let lock = try RunLock(database: "\(hidden)/owner")
             guard rename(hidden, shown) == 0 else {
-                throw LocalStoreError(.inputOutput, at: root, "a folder in it cannot be renamed: \(String(cString: strerror(errno)))")
+                let number = errno
+                throw LocalStoreError(.inputOutput, at: root, "a folder in it cannot be renamed: \(String(cString: strerror(number)))")
             }
             return (shown, lock)
         } catch {

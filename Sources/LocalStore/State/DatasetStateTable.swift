@@ -6,7 +6,7 @@ package import StrictText
 package struct DatasetStateTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let name = "snapsync_datasets"
+    static let name = LocalTable.datasets.name
 
     /// What is known of each dataset, in the order of names.
     package func all() throws -> [DatasetState] {

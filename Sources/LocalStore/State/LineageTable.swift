@@ -6,7 +6,7 @@ import GRDB
 package struct LineageTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_lineage"
+    static let table = LocalTable.lineage.name
     /// How many versions back a fork can be followed.
     private static let limit = 1024
 
@@ -18,10 +18,8 @@ package struct LineageTable: TransactionPart {
 
     /// Records a version that is in this database now. Forgets a version that it does not follow, because that one lost its number to another.
     func record(_ version: AppliedVersion) throws {
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.table)(number INTEGER PRIMARY KEY, hash TEXT NOT NULL);
-            DELETE FROM \(Self.table) WHERE number >= \(version.number) OR number <= \(version.number - Self.limit);
-            """)
+        try LocalTable.lineage.create(in: db)
+        try db.execute(sql: "DELETE FROM \(Self.table) WHERE number >= \(version.number) OR number <= \(version.number - Self.limit)")
         try db.execute(sql: "INSERT INTO \(Self.table) VALUES(?, ?)", arguments: [version.number, version.hash])
     }
 

@@ -49,7 +49,7 @@ extension SettingsTable {
 
     /// Makes the flag that marks a database in memory; it can never be set up for syncing.
     package func markInMemory() throws {
-        try db.execute(sql: "CREATE TABLE IF NOT EXISTS snapsync_settings(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
+        try LocalTable.settings.create(in: db)
         try table.setText("1", of: "inMemory")
     }
 }

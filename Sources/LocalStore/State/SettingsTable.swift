@@ -5,7 +5,7 @@ import SnapshotModel
 package struct SettingsTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let name = "snapsync_settings"
+    static let name = LocalTable.settings.name
     var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
 
     /// Reads the settings.

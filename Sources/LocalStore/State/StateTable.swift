@@ -6,7 +6,7 @@ import StrictText
 package struct StateTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let name = "snapsync_state"
+    static let name = LocalTable.state.name
     var table: KeyValueTable { KeyValueTable(transaction: transaction, name: Self.name) }
 
     /// The version that was applied or published last; nil before the first.

@@ -4,7 +4,7 @@ import GRDB
 package struct ZoneBeginningTable: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_beginning"
+    static let table = LocalTable.beginning.name
 
     /// Whether this database was about to make that zone.
     package func contains(_ beginning: ZoneBeginning) throws -> Bool {
@@ -16,7 +16,7 @@ package struct ZoneBeginningTable: TransactionPart {
     /// Records that the zone is about to be created.
     package func record(_ beginning: ZoneBeginning) throws {
         try clear()
-        try db.execute(sql: "CREATE TABLE \(Self.table)(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL)")
+        try LocalTable.beginning.create(in: db)
         try db.execute(sql: "INSERT INTO \(Self.table) VALUES(?, ?, ?)", arguments: beginning.arguments)
     }
 

@@ -2,24 +2,6 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-/// Whether the applied version has a tracked entity, as the tables keep it (`isNew`).
-enum TrackedOrigin: Int64 {
-    case inVersion = 0
-    /// An earlier snapsync kept this for all that is not in the version for certain.
-    case unknown = 1
-    case new = 2
-}
-
-/// What became of a tracked entity, as the tables keep it.
-package enum TrackedState: Int, Sendable {
-    /// The row is there, and its own timestamp is the change's instant.
-    case plain = 0
-    /// The row is there, and the change's instant is another than its timestamp.
-    case stamped = 1
-    /// The row is gone.
-    case deleted = 2
-}
-
 extension LocalTransaction {
     /// Whether notes of these datasets wait to be folded.
     package func hasNotes(_ schemas: [DatasetSchema]) throws -> Bool {
@@ -53,14 +35,14 @@ extension LocalTransaction {
         // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 3 says what the next note of the key replaced.
         let notes = try KeyedStatement(db, """
             SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
-            AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
+            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
         let before = try InstantsBefore(self, schema, id: id)
         // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
         // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
         let save = try KeyedStatement(db, """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
-            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = 0, wins = 0, isNew = max(isNew, min(excluded.isNew, 1)),
+            ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
                 isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
             """)
         try notes.bind(.integer(id))
@@ -110,7 +92,7 @@ extension LocalTransaction {
     /// Whether a change is an edit or a deletion is told by looking at the row.
     private func classify(_ schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let stamp = schema.ownInstantSQL
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(

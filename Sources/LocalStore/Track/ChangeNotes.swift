@@ -41,7 +41,7 @@ extension LocalTransaction {
         return try Bool.fetchOne(
             db, sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
-                    WHERE c.dataset = ?1 AND c.state < 2 AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
                 """, arguments: [id]) ?? false
     }
 }

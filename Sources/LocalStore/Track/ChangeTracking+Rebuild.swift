@@ -23,7 +23,7 @@ extension LocalTransaction {
     package func regainCompleteness(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         // What was noted after the triggers came back says what the rows were then, not what the version has.
-        try db.execute(sql: "UPDATE snapsync_log SET kind = 4 WHERE dataset = ? AND kind IN (0, 2, 5)", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_log SET kind = \(LogEntryKind.compared) WHERE dataset = ? AND kind IN (\(LogEntryKind.touched), \(LogEntryKind.inserted), \(LogEntryKind.marked))", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown.rawValue) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }

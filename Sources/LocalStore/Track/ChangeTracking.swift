@@ -14,8 +14,7 @@ package struct TrackedChanges: Sendable, Hashable {
 extension LocalTransaction {
     /// Whether ``track(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isTracking(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes"), try db.hasColumn("limited", in: "snapsync_tracking"),
-            try ImportFlag.isInstalled(db) else { return false }
+        guard try hasTrackingTables(), try !LocalMigration.isPending(db), try ImportFlag.isInstalled(db) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -30,25 +29,13 @@ extension LocalTransaction {
     /// - Returns: the names of the datasets whose triggers were not as they should be.
     package func track(_ schemas: [DatasetSchema]) throws -> [String] {
         let isWhole = try hasTrackingTables()
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS snapsync_tracking(
-                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL, limited INTEGER NOT NULL DEFAULT 1);
-            CREATE TABLE IF NOT EXISTS snapsync_importing(one INTEGER PRIMARY KEY);
-            CREATE TABLE IF NOT EXISTS snapsync_log(
-                seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen);
-            CREATE TABLE IF NOT EXISTS snapsync_changes(
-                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
-                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0, base INTEGER,
-                PRIMARY KEY(dataset, key)) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS snapsync_tombstones(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
-            CREATE TABLE IF NOT EXISTS snapsync_instants(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID;
-            """)
+        for table in LocalTable.trackingTables { try table.create(in: db) }
         try addColumns()
-        if try !db.hasColumn("limited", in: "snapsync_tracking") {
-            try db.execute(sql: "ALTER TABLE snapsync_tracking ADD COLUMN limited INTEGER NOT NULL DEFAULT 1")
+        if try LocalMigration.pending(db).contains(where: { $0.column == LocalMigration.limitedInstants.column }) {
+            try LocalMigration.limitedInstants.run(db)
             for schema in schemas { try limitKnownInstants(of: schema) }
         }
-        try setAside.createTable()
+        try LocalTable.setAside.create(in: db)
         let isMarked = try ImportFlag.isInstalled(db)
         if !isMarked { try ImportFlag.install(db) }
         var mended: [String] = []
@@ -71,12 +58,9 @@ extension LocalTransaction {
         return mended
     }
 
-    /// Adds the columns that an earlier snapsync had not.
+    /// Adds the columns that tables of an earlier version lack. The one of ``LocalMigration/limitedInstants`` waits for ``track(_:)``.
     func addColumns() throws {
-        guard try hasTrackingTables() else { return }
-        for (column, form) in [("isNew", "NOT NULL DEFAULT 1"), ("isMark", "NOT NULL DEFAULT 0"), ("base", "")] where try !db.hasColumn(column, in: "snapsync_changes") {
-            try db.execute(sql: "ALTER TABLE snapsync_changes ADD COLUMN \(column) INTEGER \(form)")
-        }
+        for migration in try LocalMigration.pending(db) where migration.column != LocalMigration.limitedInstants.column { try migration.run(db) }
     }
 
     /// Takes triggers, notes and tables out again.
@@ -85,7 +69,7 @@ extension LocalTransaction {
         for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'snapsync\\_%' ESCAPE '\\'") {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
-        for table in Self.trackingTables + [SetAsideTable.table] { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
+        for table in LocalTable.trackingTables + [.setAside] { try table.drop(in: db) }
         try removeMailbox()
     }
 
@@ -98,7 +82,7 @@ extension LocalTransaction {
         let count = try KeyedStatement(db, """
             SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
                 SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                WHERE dataset = ?1 AND kind <> 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
             """).bind(.integer(id)).integer() ?? 0
         let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
@@ -110,7 +94,7 @@ extension LocalTransaction {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
             db, sql: """
-                SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = 2
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = \(TrackedState.deleted)
                     AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
                 """, arguments: [id]) ?? false
     }
@@ -122,10 +106,10 @@ extension LocalTransaction {
         guard let id = try trackingID(schema) else { return }
         let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
         for sql in [
-            "DELETE FROM snapsync_tombstones WHERE dataset = :id AND key IN (\(those) AND state < 2)",
-            "DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> 1)",
-            "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = 2",
-            "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = 1",
+            "DELETE FROM snapsync_tombstones WHERE dataset = :id AND key IN (\(those) AND state < \(TrackedState.deleted))",
+            "DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> \(TrackedState.stamped))",
+            "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.deleted)",
+            "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.stamped)",
         ] { try db.execute(sql: sql, arguments: ["id": id, "seq": sequence]) }
         try dropChanges(of: schema, upTo: sequence)
     }
@@ -135,7 +119,7 @@ extension LocalTransaction {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ? AND seq <= ?", arguments: [id, sequence])
         // What came later was compared with the version before this one.
-        try db.execute(sql: "UPDATE snapsync_changes SET isNew = 1 WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 
@@ -180,12 +164,13 @@ extension LocalTransaction {
         return result
     }
 
-    private static let trackingTables = ["snapsync_tracking", "snapsync_importing", "snapsync_log", "snapsync_changes", "snapsync_tombstones", "snapsync_instants"]
+    private static let trackingTableCount = """
+        SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(LocalTable.trackingTables.map { "'\($0.name)'" }.joined(separator: ", ")))
+        """
 
     /// Whether all tables of the tracking are there; an earlier snapsync had fewer of them.
     func hasTrackingTables() throws -> Bool {
-        let names = Self.trackingTables.map { "'\($0)'" }.joined(separator: ", ")
-        return try KeyedStatement(db, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name COLLATE NOCASE IN (\(names))").integer() == Int64(Self.trackingTables.count)
+        try KeyedStatement(db, Self.trackingTableCount).integer() == Int64(LocalTable.trackingTables.count)
     }
 
     /// Runs `body`, which replaces a dataset whole, with the dataset's triggers taken out, and puts the same ones in again.

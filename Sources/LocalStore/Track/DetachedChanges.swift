@@ -8,7 +8,7 @@ package import SnapshotModel
 package struct DetachedChanges: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_detached"
+    static let table = LocalTable.detached.name
 
     /// Keeps the tracked changes, before the tables that hold them go.
     ///
@@ -23,10 +23,7 @@ package struct DetachedChanges: TransactionPart {
         let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : transaction.trackedChanges(of: $1).count) }
         if hasVersion { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.table)") }
         guard count > 0 else { return 0 }
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.table)(
-                cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
-            """)
+        try LocalTable.detached.create(in: db)
         for schema in settings.datasets {
             guard let id = try trackingID(schema) else { continue }
             // Before the first import only those that were kept the last time have anything to do with a version.
@@ -51,7 +48,7 @@ package struct DetachedChanges: TransactionPart {
         for schema in settings.datasets {
             guard let id = try trackingID(schema) else { continue }
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-            let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+            let stamp = schema.ownInstantSQL
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)

@@ -16,32 +16,20 @@ extension LocalTransaction {
         let table = schema.table.sqlIdentifier, column = schema.key.column.sqlIdentifier
         try KeyedStatement(db, """
             INSERT OR REPLACE INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
-                coalesce((SELECT CASE WHEN \(stamp(of: schema)) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5, ?3)
+                coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(column) = ?2), 2), ?5, ?3)
             """).bind(.integer(id), .key(key), .instant(instant), .integer(db.lastInsertedRowID), .integer(isKept ? 1 : 0)).run()
     }
 
     /// The instant of an entity as it is here: its tracked change's, else the applied version's, else its own timestamp; nil if there is no row.
     package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         if let change = try trackedChange(of: key, in: schema) { return change.instant }
-        if let applied = try appliedInstant(of: key, in: schema) { return applied }
-        return try ownTimestamp(of: key, in: schema)
-    }
-
-    /// The instant that the row's own timestamp names, `distantPast` where it has none; nil if there is no row.
-    func ownTimestamp(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        let statement = try KeyedStatement(
-            db, "SELECT coalesce(\(stamp(of: schema)), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?")
-        return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))
-    }
-
-    /// Whether there is a row with that key.
-    package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).integer() != nil
+        if let applied = try tombstonesAndInstants.appliedInstant(of: key, in: schema) { return applied }
+        return try rows.ownTimestamp(of: key, in: schema)
     }
 
     /// Whether the table has rows that no tracked change is noted for; notes must have been folded.
     package func hasUntrackedRows(of schema: DatasetSchema) throws -> Bool {
-        guard let id = try trackingID(schema) else { return try hasRows(schema) }
+        guard let id = try trackingID(schema) else { return try rows.hasRows(schema) }
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(untrackedRows(of: schema)))", arguments: [id]) ?? false
     }
 
@@ -50,7 +38,7 @@ extension LocalTransaction {
     /// A timestamp later than `now` counts as `now`; a row without one is older than everything.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        let own = stamp(of: schema), key = schema.key.column.sqlIdentifier
+        let own = schema.ownInstantSQL, key = schema.key.column.sqlIdentifier
         try db.execute(
             sql: """
                 INSERT INTO snapsync_changes(dataset, key, at, seq, state)
@@ -61,10 +49,5 @@ extension LocalTransaction {
     private func untrackedRows(of schema: DatasetSchema) -> String {
         let key = schema.key.column.sqlIdentifier
         return "FROM \(schema.table.sqlIdentifier) t WHERE NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = t.\(key))"
-    }
-
-    /// The row's own instant in SQL, for the row named `t`.
-    private func stamp(of schema: DatasetSchema) -> String {
-        schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
     }
 }

@@ -13,7 +13,7 @@ extension LocalTransaction {
     /// Whether ``correctFutureInstants(of:now:)`` has anything to do.
     package func hasFutureInstants(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
         guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
-        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> 3 AND clock > ?)").bind(.integer(now.microseconds / 1000))
+        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> \(LogEntryKind.overwritten) AND clock > ?)").bind(.integer(now.microseconds / 1000))
         if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
         return try schemas.contains { schema in
             guard let future = try FutureChanges(self, schema, now: now) else { return false }
@@ -34,11 +34,11 @@ extension LocalTransaction {
         for schema in schemas {
             guard let future = try FutureChanges(self, schema, now: now) else { continue }
             if try hasMailbox() { try takeBackMessages(about: future) }
-            let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+            let stamp = schema.ownInstantSQL
             let at = "max(:now, ifnull(\(future.seen) + 1, :now))"
             try db.execute(
                 sql: """
-                    UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = 2 THEN 2
+                    UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = \(TrackedState.deleted) THEN 2
                         WHEN \(at) IS (SELECT \(stamp) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key) THEN 0 ELSE 1 END
                     WHERE \(future.condition)
                     """, arguments: future.arguments)
@@ -94,7 +94,7 @@ extension LocalTransaction {
         try db.execute(
             sql: """
                 INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, t.\(schema.key.column.sqlIdentifier), :latest \(late)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier)\(isMerging ? " AND c.wins = 1" : ""))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier)\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
                 """, arguments: lateArguments(id, latest))
     }
 
@@ -136,7 +136,7 @@ private struct FutureChanges {
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
                 (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
-                CASE WHEN c.isNew = 2 THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
+                CASE WHEN c.isNew = \(TrackedOrigin.new) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
             """
         guard hasMailbox else { return known }
         return """
@@ -156,7 +156,7 @@ private struct FutureChanges {
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"
         if try transaction.setAside.hasReturnable() {
             values["name"] = schema.name
-            condition += " AND NOT (c.state = 2 AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
+            condition += " AND NOT (c.state = \(TrackedState.deleted) AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
         }
         if hasMailbox {
             values["day"] = now.microseconds + 86_400_000_000

@@ -54,7 +54,7 @@ extension LocalTransaction {
     package func trackedChanges(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
         guard let id = try trackingID(schema) else { return [] }
         var conditions = ["dataset = ?1"]
-        if onlyKept { conditions.append("wins = 1") }
+        if onlyKept { conditions.append("wins = \(MergeDecision.kept)") }
         if range.first != nil { conditions.append("key >= ?2") }
         if range.next != nil { conditions.append("key < ?3") }
         let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
@@ -74,7 +74,7 @@ extension LocalTransaction {
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try trackedChanges(of: schema, in: range).map(\.key))
-        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind <> 3").bind(.integer(id))
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)").bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)
@@ -82,20 +82,10 @@ extension LocalTransaction {
         return keys
     }
 
-    /// The instant of an entity of the version that is being applied, where it is not the entity's own timestamp.
-    package func appliedInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        try lookUp("snapsync_instants", key, schema)
-    }
-
-    /// When the version that is being applied says that an entity was deleted; nil if it does not.
-    package func tombstone(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
-        try lookUp("snapsync_tombstones", key, schema)
-    }
-
     /// Says that a tracked change stays, for it wins over the version.
     package func keepChange(of key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = 1 WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.kept) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
     }
 
     /// Says which instant of the version a tracked change has now been compared with.
@@ -116,40 +106,20 @@ extension LocalTransaction {
             """
         try db.execute(
             sql: """
-                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = 0 AND (state < 2\(isApplied)
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = \(MergeDecision.undecided) AND (state < \(TrackedState.deleted)\(isApplied)
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
                 """, arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = 0, isNew = 1 WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
-    }
-
-    /// Gives the row with that key to a sink, if it is there.
-    package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws {
-        let statement = try RowStatement(db, schema, where: "WHERE \(schema.key.column.sqlIdentifier) = ?1", path: path)
-        try statement.bind(from: key, upTo: nil)
-        defer { statement.end() }
-        if try statement.step() { try statement.give(to: sink) }
-    }
-
-    /// Gives every row of a dataset to a sink, in key order.
-    package func giveRows(of schema: DatasetSchema, to sink: any EntitySink) throws {
-        let statement = try RowStatement(db, schema, where: "", path: path)
-        defer { statement.end() }
-        while try statement.step() { try statement.give(to: sink) }
     }
 
     /// Ends the marks of kept changes that no merge of a whole dataset has ended.
     package func endKeeping() throws {
         guard try hasTrackingTables() else { return }
-        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = 0 WHERE wins <> 0")
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
     }
 
     /// What stays as it is over another version may differ from it in more than a mark.
-    private static let markAfterMerge = "CASE WHEN wins = 1 AND isMark = 1 THEN 0 ELSE isMark END"
-
-    private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
-        guard let id = try trackingID(schema) else { return nil }
-        return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
-    }
+    private static let markAfterMerge = "CASE WHEN wins = \(MergeDecision.kept) AND isMark = \(ChangeScope.mark) THEN 0 ELSE isMark END"
 }

@@ -8,7 +8,7 @@ package import StrictText
 package struct PublishedChanges: TransactionPart {
     let transaction: LocalTransaction
 
-    static let table = "snapsync_published"
+    static let table = LocalTable.published.name
 
     /// Keeps the tracked changes up to `sequence`, which version `version` is about to settle.
     ///
@@ -59,17 +59,12 @@ package struct PublishedChanges: TransactionPart {
 
     /// The instant that the applied version gives the entity of row `t`, in SQL; `?1` is the dataset's number.
     static func instant(of schema: DatasetSchema) -> String {
-        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let stamp = schema.ownInstantSQL
         return "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = t.\(schema.key.column.sqlIdentifier)), \(stamp))"
     }
 
     private func createTable() throws {
-        try db.execute(sql: """
-            CREATE TABLE IF NOT EXISTS \(Self.table)(
-                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
-                base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
-            """)
-        // An earlier snapsync had one column less.
-        if try !db.hasColumn("base", in: Self.table) { try db.execute(sql: "ALTER TABLE \(Self.table) ADD COLUMN base INTEGER") }
+        try LocalTable.published.create(in: db)
+        try transaction.addColumns()
     }
 }

@@ -22,7 +22,7 @@ struct ConflictRecorder {
         let wanted = Set(contested.lazy.filter(\.isInVersion).map(\.change.key))
         let version = comparison.copies { wanted.contains($0) }
         if !wanted.isEmpty { try block?.give(to: version) }
-        let lookup = try transaction.lookup(of: schema)
+        let lookup = try transaction.rows.lookup(of: schema)
         for one in contested {
             let change = one.change
             let here = comparison.copies()

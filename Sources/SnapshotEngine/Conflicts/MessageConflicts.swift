@@ -27,7 +27,7 @@ final class MessageConflicts {
         guard try !hasSeen(incoming, subject, instant) else { return }
         let comparison = EntityComparison(subject.schema)
         let here = comparison.copies(), there = comparison.copies()
-        try transaction.giveRow(subject.key, of: subject.schema, to: here)
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: here)
         if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
         let row = here.copies[subject.key], new = there.copies[subject.key]
         guard comparison.differ(row, new) else { return }
@@ -44,14 +44,14 @@ final class MessageConflicts {
         guard let subject = incoming.subject else { return }
         let comparison = EntityComparison(subject.schema)
         let here = comparison.copies(), there = comparison.copies()
-        try transaction.giveRow(subject.key, of: subject.schema, to: here)
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: here)
         let row = here.copies[subject.key]
         switch incoming.message.type {
         case .fullSync: return
         case .notificationRead:
             // A mark says nothing of an entity but this one thing; without the entity there is nothing to keep.
             guard row != nil, case .notifications(let readAt) = subject.kind else { return }
-            try transaction.giveRow(subject.key, of: subject.schema, to: MarkingSink(there, at: readAt, incoming.message.newReadAt))
+            try transaction.rows.giveRow(subject.key, of: subject.schema, to: MarkingSink(there, at: readAt, incoming.message.newReadAt))
         case .bucketCreated, .bucketUpdated:
             if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
         case .notificationDeleted, .bucketDeleted: break

@@ -115,7 +115,7 @@ package final class ImportLedger {
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
         // A copy is in key order; what comes later than it should begins another.
         if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
-        try copies[schema.name]?.last?.add(key) { try transaction.giveRow(key, of: schema, to: $0) }
+        try copies[schema.name]?.last?.add(key) { try transaction.rows.giveRow(key, of: schema, to: $0) }
     }
 
     /// Writes an edit that loses to the conflict journal.

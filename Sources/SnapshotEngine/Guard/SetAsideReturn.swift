@@ -54,7 +54,7 @@ struct SetAsideReturn {
         }
         for schema in datasets {
             for one in try transaction.setAside.entities(of: schema) where one.reason == .parentNeeded {
-                if try transaction.hasRow(one.key, of: schema) || !transaction.setAside.hasWaitingChildren(of: schema, among: datasets) { try transaction.setAside.remove(one.key, of: schema) }
+                if try transaction.rows.hasRow(one.key, of: schema) || !transaction.setAside.hasWaitingChildren(of: schema, among: datasets) { try transaction.setAside.remove(one.key, of: schema) }
             }
         }
         for rows in stashes.rows.values { try rows.drop() }
@@ -88,7 +88,7 @@ struct SetAsideReturn {
         let group = Group()
         let isBack = try transaction.attempting {
             guard try put(one, schema, group) else { return false }
-            return try group.returned.allSatisfy { try !transaction.isDangling($0.key, of: $0.schema, among: datasets) }
+            return try group.returned.allSatisfy { try !transaction.references.isDangling($0.key, of: $0.schema, among: datasets) }
         }
         guard isBack else { return false }
         for (schema, key) in group.displaced { ledger.noteSetAside(key, schema, .valueTaken) }
@@ -98,14 +98,14 @@ struct SetAsideReturn {
 
     private func standing(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Standing {
         let isNeeded = one.reason == .parentNeeded
-        if try transaction.hasRow(one.key, of: schema) {
+        if try transaction.rows.hasRow(one.key, of: schema) {
             if isNeeded { return .unneeded }
             let here = try transaction.instant(of: one.key, in: schema) ?? .distantPast
             guard here >= one.instant else { return .canReturn(at: one.instant) }
-            return .overtaken(by: try EntityDocument.make(schema) { try transaction.giveRow(one.key, of: schema, to: $0) }, at: here)
+            return .overtaken(by: try EntityDocument.make(schema) { try transaction.rows.giveRow(one.key, of: schema, to: $0) }, at: here)
         }
         let tracked = try transaction.trackedChange(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
-        let tombstone = try transaction.tombstone(of: one.key, in: schema)
+        let tombstone = try transaction.tombstonesAndInstants.tombstone(of: one.key, in: schema)
         guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant) }
         // Whatever took a needed parent out is taken back; the deletion that made room for another's value is no word against the entity.
         if isNeeded { return .canReturn(at: deleted.advanced(byMicroseconds: 1)) }
@@ -123,7 +123,7 @@ struct SetAsideReturn {
         case .canReturn, .canBeRestored: break
         }
         guard try insert(one, schema, group) else { return false }
-        if one.reason == .parentNeeded { try transaction.markAsOrphan(one.key, of: schema) }
+        if one.reason == .parentNeeded { try transaction.rows.markAsOrphan(one.key, of: schema) }
         if case .canReturn(let instant) = standing {
             try transaction.trackChange(of: one.key, in: schema, at: instant)
         } else {
@@ -134,7 +134,7 @@ struct SetAsideReturn {
         for (schema, key) in try transaction.setAside.parents(of: one.key, in: schema, among: datasets) {
             guard let parent = try transaction.setAside.entity(key, of: schema) else { continue }
             // Another one may have been what was missing.
-            guard try group.returned.contains(where: { try transaction.isDangling($0.key, of: $0.schema, among: datasets) }) else { break }
+            guard try group.returned.contains(where: { try transaction.references.isDangling($0.key, of: $0.schema, among: datasets) }) else { break }
             guard parent.reason != .tooOld, try put(parent, schema, group) else { return false }
         }
         return true
@@ -148,7 +148,7 @@ struct SetAsideReturn {
             // The dataset is described in another way now.
             return false
         }
-        _ = try transaction.deleteEntity(one.key, of: schema)
+        _ = try transaction.rows.deleteEntity(one.key, of: schema)
         if try rows.insert(one.key) { return true }
         guard publishes, one.reason != .parentNeeded else { return false }
         let rivals = try rows.rivals(of: one.key).map { RowRank(try transaction.instant(of: $0, in: schema) ?? .distantPast, $0) }
@@ -158,7 +158,7 @@ struct SetAsideReturn {
             let instant = rival.instant.forTombstone
             try ledger.keep(
                 DisplacedRow(schema: schema, key: rival.key, reason: .valueTaken, instant: instant, displacedAt: isChangedHere ? nil : instant) {
-                    try transaction.giveRow(rival.key, of: schema, to: $0)
+                    try transaction.rows.giveRow(rival.key, of: schema, to: $0)
                 }, in: transaction)
             try transaction.displaceRow(rival.key, of: schema, at: rival.instant)
             group.displaced.append((schema, rival.key))

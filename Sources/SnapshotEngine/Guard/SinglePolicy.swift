@@ -44,7 +44,7 @@ package struct SinglePolicy {
         let ranked = try rows.map { key, state in Candidate(key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
             .sorted { $0.wins(over: $1) }
         for loser in ranked.dropFirst() {
-            _ = try transaction.deleteEntity(loser.key, of: schema)
+            _ = try transaction.rows.deleteEntity(loser.key, of: schema)
             let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))
             try transaction.trackChange(of: loser.key, in: schema, at: later)
             ledger.note(loser.key, schema, "deleted: only one may be left")
@@ -53,7 +53,7 @@ package struct SinglePolicy {
 
     private func ownRows() throws -> [EntityKey: EntityState] {
         let states = EntityStates(schema: schema)
-        try transaction.giveRows(of: schema, to: states)
+        try transaction.rows.giveRows(of: schema, to: states)
         return states.states
     }
 }

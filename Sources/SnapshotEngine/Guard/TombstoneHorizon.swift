@@ -38,7 +38,7 @@ enum TombstoneHorizon {
 
     /// Drops the tombstones here that a commit dropped, which is the applied version now.
     static func take(from commit: Commit, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
-        if let horizon = of(schema, in: commit) { try transaction.dropTombstones(of: schema, before: horizon) }
+        if let horizon = of(schema, in: commit) { try transaction.tombstonesAndInstants.removeTombstones(of: schema, before: horizon) }
     }
 
     /// The horizon of a dataset for a device that reads these changes; nil if the cloud still knows of every deletion since the device was there.

@@ -40,7 +40,7 @@ struct MessageApplier {
 
     private func apply(_ incoming: IncomingMessage, to subject: IncomingMessage.Subject) throws -> Outcome {
         let copies = EntityCopies(schema: subject.schema, masking: subject.kind.ownColumns(of: subject.schema))
-        try transaction.giveRow(subject.key, of: subject.schema, to: copies)
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: copies)
         let row = copies.copies[subject.key]
         let known = try transaction.knownInstant(of: subject.key, in: subject.schema)
         let present = Present(row: row, instant: known ?? row.map { $0.state.timestamp ?? .distantPast })
@@ -61,7 +61,7 @@ struct MessageApplier {
         let (new, last) = ReadMarks.outcome(of: [incoming.message], on: row.texts[readAt], at: instant)
         guard last != nil else { return .refused("it was marked later by another") }
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
-        try transaction.setTexts(texts, of: subject.key, in: subject.schema)
+        try transaction.rows.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
         try transaction.track(subject.key, of: subject.schema, at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), over: instant)
         return .applied
@@ -71,11 +71,11 @@ struct MessageApplier {
         guard present.row != nil, let instant = present.instant else { return try confirm(incoming, subject, since: present.instant) }
         // A deletion beats an edit of the same instant.
         guard incoming.instant >= instant else { return .refused("it was changed later here") }
-        if let table = try transaction.tablePointing(at: subject.key, of: subject.schema, among: datasets) {
+        if let table = try transaction.references.tableReferring(at: subject.key, of: subject.schema, among: datasets) {
             return .refused("rows of \(table) still point at it")
         }
         try conflicts.recordRow(at: instant, losingTo: incoming, subject)
-        _ = try transaction.deleteEntity(subject.key, of: subject.schema)
+        _ = try transaction.rows.deleteEntity(subject.key, of: subject.schema)
         try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant)
         return .applied
     }
@@ -91,7 +91,7 @@ struct MessageApplier {
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
         if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
-        _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.replacing(in: subject.schema)])
+        _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.rows.updating(subject.schema)])
         try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: present.instant), over: present.instant)
         return .applied
     }

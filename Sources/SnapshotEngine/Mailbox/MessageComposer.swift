@@ -49,7 +49,7 @@ struct MessageComposer: Sendable {
                         let changes = try untold(of: schema, version, in: transaction, after: last, limit: Self.batch)
                         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
                         for change in changes where change.isMark && !change.isDeletion {
-                            try transaction.giveRow(change.key, of: schema, to: rows)
+                            try transaction.rows.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
                             let mark = row.texts[readAt]
                             let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
@@ -142,11 +142,11 @@ struct MessageComposer: Sendable {
         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)
         // What was edited since the comparison began is another change by now.
         for change in changes where try transaction.isTracked(change, of: schema) {
-            try transaction.giveRow(change.key, of: schema, to: rows)
+            try transaction.rows.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
             let told = try told(about: change, schema, in: transaction)
             let expected = try Expected(
-                base, told, schema, kind, at: transaction.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstone(of: change.key, in: schema))
+                base, told, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
             if told.isEmpty, let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, version, in: transaction)
@@ -160,7 +160,7 @@ struct MessageComposer: Sendable {
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
-                    try transaction.importing(device.settings.datasets) { try transaction.setTexts([index: base.texts[index]], of: change.key, in: schema) }
+                    try transaction.importing(device.settings.datasets) { try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema) }
                 }
                 try transaction.forget(change, of: schema)
                 continue

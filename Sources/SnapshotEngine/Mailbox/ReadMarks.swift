@@ -99,14 +99,14 @@ struct ReadMarks {
     func applyOverlays(to keys: some Sequence<EntityKey>) throws {
         for (key, told) in try told(of: keys) {
             let copies = copies(of: [key])
-            try transaction.giveRow(key, of: schema, to: copies)
+            try transaction.rows.giveRow(key, of: schema, to: copies)
             guard let row = copies.copies[key] else { continue }
-            let instant = try transaction.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
+            let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
             let (mark, last) = told.outcome(on: row.texts[readAt], at: instant)
             guard let last else { continue }
             // The row's own timestamp may become the mark's; what is changed on top of both must be later than both.
-            if instant != .distantPast { try transaction.setPresent(key, at: instant, in: schema) }
-            try transaction.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
+            if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
+            try transaction.rows.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
         }
     }
 

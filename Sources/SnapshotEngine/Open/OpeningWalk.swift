@@ -49,7 +49,7 @@ struct OpeningWalk: Sendable {
                 try local.holdingWriteLock { _ in }
                 return false
             }
-            _ = try local.write { try $0.createBuiltInTables() }
+            _ = try local.write { try $0.tables.createBuiltIn() }
             return false
         } catch let error as LocalStoreError where error.code == .permissionDenied {
             // What can be read is better than nothing.
@@ -105,7 +105,7 @@ struct OpeningWalk: Sendable {
             let database = try LocalDatabase(path: path, creating: true)
             try database.useWAL()
             try database.write { transaction in
-                if createsTables { _ = try transaction.createBuiltInTables() }
+                if createsTables { _ = try transaction.tables.createBuiltIn() }
                 try transaction.settings.markInMemory()
             }
             let report = OpeningReport(database: self.database, level: .inMemory, path: path, isReadOnly: false, givenUp: steps)

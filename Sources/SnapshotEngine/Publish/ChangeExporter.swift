@@ -29,7 +29,7 @@ struct ChangeExporter: Sendable {
         let transaction = reader.transaction
         guard try transaction.trackedChangeCount(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
         let changes = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
-        let rows = try transaction.lookup(of: schema)
+        let rows = try transaction.rows.lookup(of: schema)
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp)
         var tail = SnapshotTailBuilder()
         for change in changes where !change.isDeletion {

@@ -71,7 +71,7 @@ extension ChangedBlocks {
     init?(_ previous: PreviousSnapshot, of schema: DatasetSchema, in reader: DatasetReader) throws {
         let transaction = reader.transaction
         guard let changes = previous.changes, previous.index.describes(schema), try transaction.trackedChanges(of: schema).isComplete,
-            try transaction.trackedChangeCount(of: schema, upTo: Self.keyLimit) < Self.keyLimit, try !transaction.hasNullKeys(schema)
+            try transaction.trackedChangeCount(of: schema, upTo: Self.keyLimit) < Self.keyLimit, try !transaction.rows.hasNullKeys(schema)
         else { return nil }
         var touched = Set(try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map(\.key))
         for asset in changes {
@@ -82,7 +82,7 @@ extension ChangedBlocks {
         }
         self.init(previous.index, touched: touched.sorted())
         // Without a row before them, the blocks that were not first would be.
-        if case .read(let range) = parts.first, try !transaction.hasRows(schema, in: range) { return nil }
+        if case .read(let range) = parts.first, try !transaction.rows.hasRows(schema, in: range) { return nil }
     }
 
     /// The parts do not make the version that the tracked changes make: all rows are to be read.

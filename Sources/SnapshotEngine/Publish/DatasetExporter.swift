@@ -168,16 +168,16 @@ package struct DatasetExporter: Sendable {
     /// The tombstones and instants that go with the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
-        try transaction.forEachTombstone(of: schema) { key, at in
+        try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
-        try transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+        try transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
         return tail
     }
 
     private func makeSource(_ reader: DatasetReader, blockEntities: Int) throws -> any BlockSource {
-        if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.hasRows(schema, moreThan: 5000) {
+        if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
             return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities)
         }
         return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, workerCount: WorkerThreads.count)

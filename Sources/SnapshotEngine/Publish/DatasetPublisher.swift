@@ -39,7 +39,7 @@ struct DatasetPublisher: Sendable {
 
     /// Writes a dataset's assets; nil if the last version has the same entities.
     func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Written? {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
         let isDescribed = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty } }
@@ -77,7 +77,7 @@ struct DatasetPublisher: Sendable {
                 try SyncError.at(.read) {
                     try session.withReader(0) { reader in
                         guard let encoded = try exporter.encode(reader) else { return nil }
-                        let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rowCount(of: schema)
+                        let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
                         let asset = try exporter.store(encoded, into: lent.writer)
                         return StoredChanges(
                             asset: asset, recordCount: recordCount,
@@ -120,7 +120,7 @@ struct DatasetPublisher: Sendable {
     }
 
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws -> Written? {
-        let dropping = try SyncError.at(.read) { try session.withReader(0) { reader in try horizon.flatMap { try reader.transaction.hasTombstones(of: schema, before: $0) ? $0 : nil } } }
+        let dropping = try SyncError.at(.read) { try session.withReader(0) { reader in try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil } } }
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,

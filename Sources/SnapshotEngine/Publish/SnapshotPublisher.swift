@@ -223,7 +223,7 @@ package struct SnapshotPublisher: Sendable {
                 }
                 try transaction.state.setPendingPins([])
                 for lost in pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
-                for one in exported { if let horizon = one.horizon { try transaction.dropTombstones(of: one.schema, before: horizon) } }
+                for one in exported { if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
                 try device.nextNonce(in: transaction)
                 try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())

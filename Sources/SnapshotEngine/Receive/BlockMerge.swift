@@ -77,7 +77,7 @@ package struct BlockMerge {
             case .tooOld:
                 decided.lost.append(change.key)
                 try ledger?.setAside(
-                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.giveRow(change.key, of: schema, to: $0) },
+                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: schema, to: $0) },
                     in: transaction)
             }
         }
@@ -96,7 +96,7 @@ package struct BlockMerge {
             // Values of columns that the version does not describe are put back, whichever side wins.
             if change.isCarried, !missing.isEmpty { continue }
             let entity = version[change.key]
-            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstone(of: change.key, in: schema)
+            let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema)
             if rule.keepsCopy, try verdict == .goes || cloudWins(over: change) { continue }
             // What loses to a reader's change here is the publisher's to record, once the change has come there.
             if verdict == .stays, !ledger.publishes { continue }
@@ -117,7 +117,7 @@ package struct BlockMerge {
     func keepLater(in range: KeyRange) throws {
         guard !rule.cloudWins else { return }
         for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
-            let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
+            let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
             if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
         }
     }
@@ -159,7 +159,7 @@ package struct BlockMerge {
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
         if let entity { return try !cloudWins(over: change) && isGreater(change, than: entity) ? .stays : .goes }
-        if let deleted = try transaction.tombstone(of: change.key, in: schema) { return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes }
+        if let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) { return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes }
         if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, !change.isNew { return .tooOld }
         return .stays
     }
@@ -173,7 +173,7 @@ package struct BlockMerge {
     private func isOther(_ key: EntityKey, than entity: EntityState?, _ block: EntityBlock?) throws -> Bool {
         guard !missing.isEmpty, entity != nil else { return try state(of: key)?.hash != entity?.hash }
         let here = EntityCopies(schema: schema, masking: missing), there = EntityCopies(schema: schema, masking: missing) { $0 == key }
-        try transaction.giveRow(key, of: schema, to: here)
+        try transaction.rows.giveRow(key, of: schema, to: here)
         try block?.give(to: there)
         return here.copies[key]?.rest != there.copies[key]?.rest
     }
@@ -189,7 +189,7 @@ package struct BlockMerge {
     }
 
     private func instant(of entity: EntityState, _ key: EntityKey) throws -> Instant {
-        try transaction.appliedInstant(of: key, in: schema) ?? limited(entity.timestamp)
+        try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? limited(entity.timestamp)
     }
 
     private func limited(_ timestamp: Instant?) -> Instant {
@@ -199,7 +199,7 @@ package struct BlockMerge {
 
     private func state(of key: EntityKey) throws -> EntityState? {
         let here = EntityStates(schema: schema)
-        try transaction.giveRow(key, of: schema, to: here)
+        try transaction.rows.giveRow(key, of: schema, to: here)
         return here.states[key]
     }
 }

@@ -26,15 +26,15 @@ struct ChangeImporter {
         if let late { try changes.entities.give(to: late) }
         for key in changes.entityKeys {
             let instant = changes.instants[key].map { min($0, latest) } ?? (late?.keys.contains(key) == true ? latest : nil)
-            try transaction.setPresent(key, at: instant, in: schema)
+            try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema)
         }
-        for deletion in changes.deletions { try transaction.setDeleted(deletion.key, at: min(deletion.instant, latest), in: schema) }
+        for deletion in changes.deletions { try transaction.tombstonesAndInstants.setDeleted(deletion.key, at: min(deletion.instant, latest), in: schema) }
         let (kept, overlaid, contested) = try decide(changes)
 
         var growth = 0
         // All of them before the first insertion: a value of a UNIQUE column may move from one entity to another.
         for key in changes.keys where !kept.contains(key) {
-            if try transaction.deleteEntity(key, of: schema) { growth -= 1 }
+            if try transaction.rows.deleteEntity(key, of: schema) { growth -= 1 }
         }
         let (count, hasClashed) = try insert(changes, sparing: kept)
         growth += count
@@ -59,7 +59,7 @@ struct ChangeImporter {
     private func insert(_ changes: ChangeSet, sparing kept: Set<EntityKey>) throws -> (count: Int, hasClashed: Bool) {
         var count = 0
         func give() throws {
-            let applier = try transaction.inserting(into: schema)
+            let applier = try transaction.rows.inserting(into: schema)
             try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
             count = applier.count
         }

@@ -31,7 +31,7 @@ struct DatasetImporter: Sendable {
     ///
     /// Call inside the import's transaction: nobody else can commit then, so the rows that are hashed are those that are replaced.
     func plan(_ transaction: LocalTransaction) throws -> Plan {
-        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.hasRows(schema), try transaction.hasTrackedChanges(of: schema)) }
+        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.rows.hasRows(schema), try transaction.hasTrackedChanges(of: schema)) }
         guard hasRows || hasChanges else { return .whole }
         let all = Array(asset.index.blocks.indices)
         guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
@@ -53,11 +53,11 @@ struct DatasetImporter: Sendable {
         case .whole:
             outcome = try SyncError.at(.apply) {
                 try transaction.suspendingTriggers(of: schema) {
-                    let applier = try transaction.replaceAll(of: schema)
+                    let applier = try transaction.rows.replaceAll(of: schema)
                     return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
                 }
             }
-            try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) }
+            try SyncError.at(.apply) { try transaction.rows.checkCount(of: schema, is: index.recordCount) }
             try limitTimestamps(in: transaction)
         case .blocks(let numbers):
             let merge = BlockMerge(
@@ -68,13 +68,13 @@ struct DatasetImporter: Sendable {
             let kept = try SyncError.at(.apply) { try hasChanges ? UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) : nil }
             try SyncError.at(.apply) { try kept?.stash() }
             try clear(numbers, sparingKept: hasChanges, transaction)
-            let applier = try SyncError.at(.apply) { try transaction.inserting(into: schema) }
+            let applier = try SyncError.at(.apply) { try transaction.rows.inserting(into: schema) }
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
             try limitTimestamps(in: transaction)
             if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
-            if !hasChanges { try SyncError.at(.apply) { try transaction.checkCount(of: schema, is: index.recordCount) } }
+            if !hasChanges { try SyncError.at(.apply) { try transaction.rows.checkCount(of: schema, is: index.recordCount) } }
             if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
         }
         try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
@@ -118,9 +118,9 @@ struct DatasetImporter: Sendable {
     private func clear(_ blocks: [Int], sparingKept: Bool, _ transaction: LocalTransaction) throws {
         try SyncError.at(.apply) {
             // No version has an entity without a key, and no range of keys holds one.
-            try transaction.deleteRowsWithoutKey(of: schema)
+            try transaction.rows.deleteRowsWithoutKey(of: schema)
             // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
-            for range in ranges(of: blocks) { try transaction.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
+            for range in ranges(of: blocks) { try transaction.rows.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
         }
     }
 
@@ -148,13 +148,13 @@ struct DatasetImporter: Sendable {
 
     private func takeTail(in transaction: LocalTransaction) throws {
         let tail = try asset.readMember(asset.index.tail, name: "tail")
-        try SyncError.at(.apply) { try transaction.clearTail(of: schema) }
+        try SyncError.at(.apply) { try transaction.tombstonesAndInstants.clear(of: schema) }
         _ = try SyncError.at(.verify) {
             try tail.withBytes { bytes in
                 try SnapshotTail.read(bytes, keyKind: asset.index.keyKind) { key, instant in
-                    try transaction.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
+                    try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
                 } instant: { key, instant in
-                    try transaction.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
+                    try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
                 }
             }
         }

@@ -57,9 +57,9 @@ struct FileImporter: Sendable {
         var applier: EntityApplier?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
-            try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: database.path)
+            try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: database.path)
             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
-            return try transaction.replaceAll(of: schema)
+            return try transaction.rows.replaceAll(of: schema)
         }
         let block = EntityBlock()
         while try at(.decode, path, { try container.next(reusing: block) }) != nil {
@@ -77,7 +77,7 @@ struct FileImporter: Sendable {
         return try SyncError.at(.apply) {
             // An empty dataset replaces what is there, too.
             if applier == nil { applier = try begin(schema) }
-            try transaction.checkCount(of: schema, is: applier?.count ?? 0)
+            try transaction.rows.checkCount(of: schema, is: applier?.count ?? 0)
             let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: applier?.count ?? 0, unknownFields: unknown.sorted())
             if role != nil { try note(state, view: view, path, in: transaction) }
             return state

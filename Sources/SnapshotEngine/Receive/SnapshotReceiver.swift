@@ -121,7 +121,7 @@ package struct SnapshotReceiver: Sendable {
                 let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
                 return Local(
                     applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), news: news,
-                    deletedParents: try transaction.deletedParents(among: device.settings.datasets),
+                    deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
                     hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
             }
         }
@@ -231,7 +231,7 @@ package struct SnapshotReceiver: Sendable {
                 throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
             }
             for schema in schemas {
-                try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: device.database.path)
+                try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
             }
             try willReplace(transaction)
             var acting = device

@@ -43,7 +43,7 @@ struct TrackingRebuild: Sendable {
         let found = try comparison.untrackedChanges()
         try SyncError.at(.read) {
             try device.database.write { transaction in
-                let rows = try transaction.lookup(of: comparison.schema), nowhere = EntityStates(schema: comparison.schema) { _ in false }
+                let rows = try transaction.rows.lookup(of: comparison.schema), nowhere = EntityStates(schema: comparison.schema) { _ in false }
                 // A row that is missing without a tracked deletion counts as damage: the import brings it back.
                 let missing = Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
                 for change in found where !missing.contains(change.key) {

@@ -174,8 +174,8 @@ package enum SyncSetup {
 
     /// What a peer has to know of tables in which SQLite makes the keys.
     private static func integerKeyWarnings(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
-        try datasets.filter { try transaction.hasRowidKey($0) }.map { schema in
-            "\(schema.name): SQLite gives new rows the next free integer as their key\(try transaction.hasAutoincrement(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
+        try datasets.filter { try transaction.tables.hasRowidKey($0) }.map { schema in
+            "\(schema.name): SQLite gives new rows the next free integer as their key\(try transaction.tables.hasAutoincrement(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
                 + "The later row keeps the key; the other one is kept in the conflict journal, and snapsync conflicts take inserts it under a new key. "
                 + "To avoid that: use a text key that is unique everywhere, let one device insert, or give each device its own range of keys"
         }
@@ -222,14 +222,14 @@ package enum SyncSetup {
             guard try !transaction.settings.exists() else {
                 throw SyncError(.refused, step: .open, at: request.database, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
             }
-            let made = request.createsTables ? try transaction.createBuiltInTables() : []
+            let made = request.createsTables ? try transaction.tables.createBuiltIn() : []
             for schema in datasets {
-                let shape = try transaction.checkTable(of: schema)
+                let shape = try transaction.tables.check(of: schema)
                 guard request.role == .reader else { continue }
                 try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
                 // Its first import would refuse them; by then the settings stand.
                 guard schema.merge == .replace, !request.replacesOwnRows, !request.adoptsOwnRows else { continue }
-                if try transaction.hasRows(schema) { throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with") }
+                if try transaction.rows.hasRows(schema) { throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with") }
             }
             return made
         }

@@ -29,10 +29,10 @@ struct ConflictTaker {
         guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
             throw refusal(entry, "the dataset \(conflict.dataset) is not described here any longer", hint: "snapsync conflicts show \(entry.id) prints the edit")
         }
-        _ = try transaction.checkTable(of: schema)
+        _ = try transaction.tables.check(of: schema)
         guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
-        let isAlias = try transaction.hasRowidKey(schema)
-        let isTaken = try transaction.hasRow(conflict.key, of: schema)
+        let isAlias = try transaction.tables.hasRowidKey(schema)
+        let isTaken = try transaction.rows.hasRow(conflict.key, of: schema)
         let isNew: Bool
         switch place {
         case .sameKey: isNew = false
@@ -48,15 +48,15 @@ struct ConflictTaker {
         } catch let error as LocalStoreError where error.code == .badRow {
             throw refusal(entry, error.reason, hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
         }
-        guard try !transaction.isDangling(key, of: schema, among: settings.datasets) else {
+        guard try !transaction.references.isDangling(key, of: schema, among: settings.datasets) else {
             throw refusal(entry, "it refers to a row that is not there", hint: "bring that row back first; snapsync conflicts lists it if it lost, too")
         }
         return key
     }
 
     private func insert(_ entity: String, _ key: EntityKey, _ schema: DatasetSchema, asNew: Bool) throws -> EntityKey {
-        let key = asNew ? try transaction.unusedKey(in: schema) : key
-        let applier = try transaction.updating(schema)
+        let key = asNew ? try transaction.tables.unusedKey(in: schema) : key
+        let applier = try transaction.rows.updating(schema)
         // A new edit has a new time; with its old one it would be earlier than what it replaces.
         let texts = schema.timestampIndex.map { [$0: now.description] } ?? [:]
         try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: key, at: schema.keyIndex, texts: texts))
@@ -66,13 +66,13 @@ struct ConflictTaker {
     private func delete(_ entry: ConflictEntry, _ schema: DatasetSchema, _ place: Place) throws -> EntityKey {
         let key = entry.conflict.key
         if case .newKey = place { throw refusal(entry, "the edit that lost is a deletion", hint: "leave out --as-new") }
-        guard try transaction.hasRow(key, of: schema) else {
+        guard try transaction.rows.hasRow(key, of: schema) else {
             throw refusal(entry, "the row is not there any longer", hint: "snapsync conflicts clear \(entry.id) takes it off the list")
         }
-        if let table = try transaction.tablePointing(at: key, of: schema, among: settings.datasets) {
+        if let table = try transaction.references.tableReferring(at: key, of: schema, among: settings.datasets) {
             throw refusal(entry, "rows of \(table) point at the row that it deletes", hint: "change or delete those rows first")
         }
-        try transaction.deleteEntities([key], of: schema)
+        try transaction.rows.deleteEntities([key], of: schema)
         return key
     }
 

@@ -169,7 +169,7 @@ struct SnapshotVerifier: Sendable {
         guard let device = inspector.device else { return nil }
         return try await WorkerThreads.run {
             try SyncError.at(.verify) {
-                try device.database.read { DanglingReport(try $0.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path) }
+                try device.database.read { DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path) }
             }
         }
     }

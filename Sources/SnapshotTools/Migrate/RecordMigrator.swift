@@ -40,12 +40,12 @@ struct RecordMigrator: Sendable {
         var reports: [MigrationReport.Dataset] = []
         var written: [(DatasetSchema, [EntityKey: String])] = []
         for schema in schemas {
-            _ = try transaction.checkTable(of: schema)
+            _ = try transaction.tables.check(of: schema)
             let own = records.filter { $0.schema == schema }
             let latest = Self.latest(own)
             var added: [OldRecord] = [], replaced: [OldRecord] = []
             for record in latest {
-                guard let stamp = try transaction.timestamp(of: record.key, in: schema) else {
+                guard let stamp = try transaction.rows.timestamp(of: record.key, in: schema) else {
                     added.append(record)
                     continue
                 }
@@ -61,7 +61,7 @@ struct RecordMigrator: Sendable {
                     duplicates: own.count - latest.count, unknownFields: own.reduce(into: Set()) { $0.formUnion($1.unknownFields) }.sorted()))
         }
         // After all datasets: a child's file may have been read before its parent's.
-        let dangling = try written.flatMap { schema, files in try transaction.danglingKeys(of: schema).compactMap { files[$0] } }
+        let dangling = try written.flatMap { schema, files in try transaction.references.danglingKeys(of: schema).compactMap { files[$0] } }
         guard dangling.isEmpty else { throw Dangling(files: Set(dangling)) }
         return reports
     }
@@ -79,7 +79,7 @@ struct RecordMigrator: Sendable {
 
     private func write(_ records: [OldRecord], _ schema: DatasetSchema, _ transaction: LocalTransaction) throws {
         guard !records.isEmpty else { return }
-        let applier = try transaction.updating(schema)
+        let applier = try transaction.rows.updating(schema)
         let reader = ContainerReader(schemas: [schema], read: OldRecord.source(of: records.map(\.json), schema))
         let block = EntityBlock()
         while try reader.next(reusing: block) != nil {

@@ -13,7 +13,7 @@ extension PlannedDataset {
     func planSingle(_ version: VersionReader) throws -> SyncPlan.Dataset {
         try takeTail(of: version)
         let here = EntityStates(schema: schema), there = EntityStates(schema: schema)
-        try transaction.giveRows(of: schema, to: here)
+        try transaction.rows.giveRows(of: schema, to: here)
         try version.read(Array(version.runs.indices)) { try $0.give(to: there) }
         let changes = Dictionary(
             try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
@@ -25,9 +25,9 @@ extension PlannedDataset {
         for key in keys {
             let local = here.states[key], remote = there.states[key]
             let winner = try changes[key].flatMap { try merge.wins($0, over: remote) ? $0 : nil }
-            if changes[key] != nil, local?.hash != remote?.hash, try remote != nil || transaction.tombstone(of: key, in: schema) != nil { tally.conflicts += 1 }
+            if changes[key] != nil, local?.hash != remote?.hash, try remote != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil { tally.conflicts += 1 }
             guard let state = winner == nil ? remote : local else { continue }
-            let instant = try winner?.instant ?? transaction.appliedInstant(of: key, in: schema) ?? state.timestamp ?? .distantPast
+            let instant = try winner?.instant ?? transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? state.timestamp ?? .distantPast
             left.append(SinglePolicy.Candidate(key: key, instant: instant, state: state))
         }
         guard left.count > 1, let last = left.max(by: { $1.wins(over: $0) }) else { return try plan(version, isHere: false, isComplete: false) }

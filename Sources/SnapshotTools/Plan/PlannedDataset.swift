@@ -33,7 +33,7 @@ struct PlannedDataset {
     /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
     func plan(_ version: VersionReader, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
         if !isHere { try takeTail(of: version) }
-        let rows = transaction.ranges(of: schema)
+        let rows = transaction.rows.ranges(of: schema)
         var tally = Tally()
         try version.read(try runs(of: version, isHere: isHere, isComplete: isComplete)) { run in
             let states = EntityStates(schema: schema)
@@ -46,7 +46,7 @@ struct PlannedDataset {
     /// What a first export of the dataset would add.
     func planFirstExport() throws -> SyncPlan.Dataset {
         let first = FirstKeys(schema: schema, limit: limit)
-        try transaction.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
+        try transaction.rows.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
         let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
         let items = publishes ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: $0.plainText, wins: "local", reason: "the cloud has no such dataset yet") } : []
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
@@ -64,11 +64,11 @@ struct PlannedDataset {
 
     /// Takes what the version says of deletions and instants; the rules look there.
     func takeTail(of version: VersionReader) throws {
-        try transaction.clearTail(of: schema)
+        try transaction.tombstonesAndInstants.clear(of: schema)
         try version.readTail { key, instant in
-            try transaction.addTombstone(of: key, at: instant, in: schema)
+            try transaction.tombstonesAndInstants.addTombstone(of: key, at: instant, in: schema)
         } instant: { key, instant in
-            try transaction.addInstant(instant, of: key, in: schema)
+            try transaction.tombstonesAndInstants.addInstant(instant, of: key, in: schema)
         }
     }
 
@@ -83,7 +83,7 @@ struct PlannedDataset {
             if let change = changes[key] {
                 let wins = try merge.wins(change, over: there)
                 // In the version that is applied here, what was changed since is no conflict.
-                let isKnownThere = try there != nil || transaction.tombstone(of: key, in: schema) != nil
+                let isKnownThere = try there != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil
                 if !isHere, isKnownThere { tally.conflicts += 1 }
                 add(key, hadHere: local != nil, hadThere: there != nil, localWins: wins, try reason(change, there, isHere: isHere), &tally)
             } else {
@@ -112,10 +112,10 @@ struct PlannedDataset {
         let what = change.isDeletion ? "deleted here" : "changed here"
         if isHere { return "\(what) since" }
         guard let there else {
-            guard let deleted = try transaction.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the cloud" }
+            guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the cloud" }
             return change.instant > deleted ? "\(what) at \(change.instant), after its deletion at \(deleted)" : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
         }
-        let instant = try transaction.appliedInstant(of: change.key, in: schema) ?? there.timestamp ?? .distantPast
+        let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? there.timestamp ?? .distantPast
         guard change.instant == instant else {
             let seen = instant == .distantPast ? "an unknown time" : "\(instant)"
             return change.instant > instant ? "\(what) at \(change.instant), later than \(seen)" : "\(what) at \(change.instant), the cloud's is of \(seen)"

@@ -85,7 +85,7 @@ struct SyncPlanner: Sendable {
             }
         }
         for schema in schemas {
-            let shape = try transaction.checkTable(of: schema)
+            let shape = try transaction.tables.check(of: schema)
             try ask { try SyncGuards.refuseUndescribedColumns(shape, schema, at: device.database.path) }
         }
         var first: FirstImport?

@@ -25,7 +25,7 @@ final class LocalRows: EntitySource {
 
     init(_ device: SyncContext, _ schema: DatasetSchema) throws {
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
-        try SyncError.at(.read) { try session.withReader(0) { _ = try $0.transaction.checkTable(of: schema) } }
+        try SyncError.at(.read) { try session.withReader(0) { _ = try $0.transaction.tables.check(of: schema) } }
         self.session = session
         self.schema = schema
         name = "the rows of \(device.database.path)"
@@ -52,8 +52,8 @@ final class LocalRows: EntitySource {
         var tail = SnapshotTailBuilder()
         try SyncError.at(.read) {
             try session.withReader(0) { reader in
-                try reader.transaction.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
-                try reader.transaction.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+                try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+                try reader.transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
             }
         }
         return try tail.text().withBytes { Array($0) }

@@ -63,13 +63,13 @@ struct CloudReplacer: Sendable {
     ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
         try transaction.discardChanges(of: schema)
-        try transaction.clearTail(of: schema)
+        try transaction.tombstonesAndInstants.clear(of: schema)
         var instants: [EntityKey: Instant] = [:]
         let latest = restorer.version.fields.syncTimestamp
         try restorer.version.readTail { key, instant in
-            try transaction.addTombstone(of: key, at: min(instant, latest), in: schema)
+            try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, latest), in: schema)
         } instant: { key, instant in
-            try transaction.addInstant(min(instant, latest), of: key, in: schema)
+            try transaction.tombstonesAndInstants.addInstant(min(instant, latest), of: key, in: schema)
             instants[key] = min(instant, latest)
         }
         // What is tracked is later than the version, none of which counts as later than its own time.

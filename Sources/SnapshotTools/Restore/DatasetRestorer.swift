@@ -31,14 +31,14 @@ struct DatasetRestorer: Sendable {
 
     /// Compares. Call inside a write transaction that has not changed these rows: nobody else can meanwhile.
     func differences(_ transaction: LocalTransaction) throws -> Differences {
-        _ = try SyncError.at(.read) { try transaction.checkTable(of: schema) }
+        _ = try SyncError.at(.read) { try transaction.tables.check(of: schema) }
         var found = Differences()
         let runs = try SyncError.at(.read) {
             let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
             defer { session.end() }
             return try version.differingRuns(from: session, of: schema)
         }
-        let rows = transaction.ranges(of: schema)
+        let rows = transaction.rows.ranges(of: schema)
         try version.read(runs) { run in
             try refuseUnknown(run)
             let states = EntityStates(schema: schema)
@@ -51,17 +51,17 @@ struct DatasetRestorer: Sendable {
     /// Makes the rows the version's, in the transaction that compared them.
     func apply(_ differences: Differences, in transaction: LocalTransaction) throws {
         guard !differences.isEmpty else { return }
-        try SyncGuards.refuseUndescribedColumns(transaction.checkTable(of: schema), schema, at: database.path)
+        try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: database.path)
         try SyncError.at(.apply) {
             // All deletions first: a value of a UNIQUE column may move from one row to another.
-            try transaction.deleteRowsWithoutKey(of: schema)
-            try transaction.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
-            let applier = try transaction.inserting(into: schema)
+            try transaction.rows.deleteRowsWithoutKey(of: schema)
+            try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
+            let applier = try transaction.rows.inserting(into: schema)
             let wanted = differences.added.merging(differences.changed) { $0.union($1) }
             try version.read(wanted.keys.sorted()) { run in
                 try run.give(to: EntityFilter(applier, schema: schema) { wanted[run.number]?.contains($0) ?? false })
             }
-            try transaction.checkCount(of: schema, is: version.recordCount)
+            try transaction.rows.checkCount(of: schema, is: version.recordCount)
         }
     }
 

@@ -124,7 +124,7 @@ struct LocalBackups: Sendable {
     }
 
     private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.checkTable(of: schema) } }
+        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
         let lent = LentWriter(try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })

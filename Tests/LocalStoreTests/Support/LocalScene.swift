@@ -29,8 +29,8 @@ struct LocalScene {
     func replace(_ schema: DatasetSchema, by rows: [[Cell]], datasets: [DatasetSchema]? = nil) throws {
         try database.write { transaction in
             let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets ?? [schema])
-            try rows.give(to: transaction.replaceAll(of: schema))
-            try transaction.checkCount(of: schema, is: rows.count)
+            try rows.give(to: transaction.rows.replaceAll(of: schema))
+            try transaction.rows.checkCount(of: schema, is: rows.count)
             try keeper.settle()
         }
     }

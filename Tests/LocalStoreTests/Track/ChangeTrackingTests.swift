@@ -92,7 +92,7 @@ import Testing
 
     @Test func importsAreNotNoted() throws {
         try database.write { transaction in
-            try transaction.importing([schema]) { _ = try transaction.replaceAll(of: schema) }
+            try transaction.importing([schema]) { _ = try transaction.rows.replaceAll(of: schema) }
         }
         #expect(try changes().count == 0)
         try run("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)")
@@ -104,7 +104,7 @@ import Testing
         #expect(throws: Failure.self) {
             try database.write { transaction in
                 try transaction.importing([schema]) {
-                    _ = try transaction.replaceAll(of: schema)
+                    _ = try transaction.rows.replaceAll(of: schema)
                     throw Failure()
                 }
             }

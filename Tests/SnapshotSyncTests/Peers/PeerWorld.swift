@@ -277,8 +277,8 @@ extension PeerWorld {
                 for (key, state) in rows {
                     let entity = EntityKey.text(Array(key.utf8))
                     let found = state.row == nil
-                        ? try transaction.tombstone(of: entity, in: schema)?.microseconds
-                        : try transaction.appliedInstant(of: entity, in: schema)?.microseconds ?? (model.hasTimestamp ? microseconds(state.row?.changed) : nil)
+                        ? try transaction.tombstonesAndInstants.tombstone(of: entity, in: schema)?.microseconds
+                        : try transaction.tombstonesAndInstants.appliedInstant(of: entity, in: schema)?.microseconds ?? (model.hasTimestamp ? microseconds(state.row?.changed) : nil)
                     guard found == state.at else { throw difference(device, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
                 }
                 guard try transaction.trackedChanges(of: schema).count == 0 else { throw difference(device, ["changes are tracked although all was published"]) }

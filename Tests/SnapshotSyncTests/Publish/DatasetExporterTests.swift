@@ -26,7 +26,7 @@ import Testing
         let session = try ReadSession(database, readers: readers)
         defer { session.end() }
         let exporter = DatasetExporter(
-            schema: schema, shape: try session.withReader(0) { try $0.transaction.checkTable(of: schema) }, session: session, previous: nil,
+            schema: schema, shape: try session.withReader(0) { try $0.transaction.tables.check(of: schema) }, session: session, previous: nil,
             syncTimestamp: Instant(microseconds: 1_900_000_000_000_000), level: level, progress: nil)
         guard case .stored(let asset, let report) = try exporter.run(into: writer) else { throw ToolFailure("nothing was stored") }
         #expect(report.blocksReused == 0)

@@ -23,7 +23,7 @@ final class SimulatedDevice {
         (self.name, self.role, self.root, self.path, self.tick, self.shift) = (name, role, root, path, tick, shift)
         app = try SimulatedApp(path: path, isWAL: isWAL)
         database = try LocalDatabase(path: path)
-        _ = try database.write { try $0.createBuiltInTables() }
+        _ = try database.write { try $0.tables.createBuiltIn() }
     }
 
     func initialize(zone: ZoneID, cloudUUID: String) throws {

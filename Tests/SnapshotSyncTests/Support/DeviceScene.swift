@@ -30,7 +30,7 @@ struct DeviceScene {
     /// Makes a database with these tables and rows and sets it up.
     func add(_ name: String, _ role: SyncRole, _ sql: String = "", adopts: Bool = false, replaces: Bool = false, madeZone: Bool? = nil) async throws {
         let database = try LocalDatabase(path: scratch.path(name), creating: true)
-        if datasets == DatasetSchema.builtIn { _ = try database.write { try $0.createBuiltInTables() } }
+        if datasets == DatasetSchema.builtIn { _ = try database.write { try $0.tables.createBuiltIn() } }
         try run(name, sql)
         let settings = SyncSettings(
             cloud: "/none", cloudUUID: try await cloud.identity().uuid, scope: zone.scope.rawValue, zone: zone.name, role: role, device: name, datasets: datasets,

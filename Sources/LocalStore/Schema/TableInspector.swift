@@ -9,11 +9,14 @@ package struct TableShape: Sendable {
     package let undescribedColumns: [String]
 }
 
-extension LocalTransaction {
+/// The datasets' tables as the database declares them.
+package struct TableInspector: TransactionPart {
+    let transaction: LocalTransaction
+
     /// Checks that a dataset's table is there and matches its description.
     ///
     /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming dataset, table and column.
-    package func checkTable(of schema: DatasetSchema) throws -> TableShape {
+    package func check(of schema: DatasetSchema) throws -> TableShape {
         let place = "\(path), table \(schema.table)"
         func refuse(_ reason: String, _ hint: String) -> LocalStoreError {
             LocalStoreError(.schemaMismatch, at: place, "dataset \(schema.name): \(reason)", hint: hint)
@@ -86,25 +89,5 @@ extension LocalTransaction {
             let other = own == "BINARY" ? collations[0] : own
             throw refuse("the key column \(key) is not compared by its bytes but by the collation \(other)", "declare the column without COLLATE, for keys that differ only in case would be one entity")
         }
-    }
-
-    /// Whether a row of the dataset's table has no key.
-    package func hasNullKeys(_ schema: DatasetSchema) throws -> Bool {
-        let key = schema.key.column.sqlIdentifier
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(key) IS NULL)") ?? false
-    }
-
-    /// Whether the dataset's table has a row in a range of keys.
-    package func hasRows(_ schema: DatasetSchema, in range: KeyRange) throws -> Bool {
-        let statement = try RowStatement(db, schema, where: range.condition(on: schema.key.column.sqlIdentifier), path: path)
-        try statement.bind(from: range.first, upTo: range.next)
-        defer { statement.end() }
-        return try statement.step()
-    }
-
-    /// Whether the dataset's table holds more than `count` rows.
-    package func hasRows(_ schema: DatasetSchema, moreThan count: Int = 0) throws -> Bool {
-        try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
     }
 }

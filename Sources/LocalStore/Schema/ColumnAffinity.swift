@@ -58,10 +58,3 @@ extension ColumnAffinity {
     /// Whether text that reads as a number becomes one.
     var turnsTextIntoNumbers: Bool { self == .integer || self == .real || self == .numeric }
 }
-
-extension String {
-    /// The name as SQLite compares names: only the letters A to Z have a case.
-    var asciiLowercased: String {
-        String(decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
-}

@@ -2,7 +2,7 @@ import GRDB
 import SnapshotModel
 package import StrictText
 
-extension LocalTransaction {
+extension RowAccess {
     /// Sets `readAt` and `updatedAt` of up to `count` notifications, chosen by `seed`. Returns how many.
     package func markNotificationsRead(count: Int, seed: UInt64, at instant: Instant) throws -> Int {
         let rowids = try Int64.fetchCursor(db, sql: "SELECT rowid FROM notifications ORDER BY rowid")

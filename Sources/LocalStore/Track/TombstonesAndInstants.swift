@@ -2,7 +2,12 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-extension LocalTransaction {
+/// What the applied version says besides its rows: the tables `snapsync_tombstones` and `snapsync_instants`.
+///
+/// A tombstone says when an entity was deleted. An instant says when an entity was changed, where that is not its own timestamp.
+package struct TombstonesAndInstants: TransactionPart {
+    let transaction: LocalTransaction
+
     /// The tombstones that the next version has, in key order: the applied version's and those of tracked deletions.
     package func forEachTombstone(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
@@ -10,7 +15,7 @@ extension LocalTransaction {
         try forEach(
             """
             SELECT key, at FROM (
-                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 2 UNION ALL
+                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) UNION ALL
                 SELECT key, at FROM snapsync_tombstones b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
             WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key) ORDER BY key
@@ -21,11 +26,11 @@ extension LocalTransaction {
     package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let stamp = schema.timestampIndex.map { "snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier))" } ?? "NULL"
+        let stamp = schema.ownInstantSQL
         try forEach(
             """
             SELECT key, at FROM (
-                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = 1 UNION ALL
+                SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.stamped) UNION ALL
                 SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
             WHERE EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key AND \(stamp) IS NOT x.at) ORDER BY key
@@ -36,18 +41,18 @@ extension LocalTransaction {
     package func hasTombstones(of schema: DatasetSchema, before horizon: Instant) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_tombstones WHERE dataset = ?1 AND at < ?2) OR EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = 2 AND at < ?2)",
+            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_tombstones WHERE dataset = ?1 AND at < ?2) OR EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND at < ?2)",
             arguments: [id, horizon.microseconds]) ?? false
     }
 
     /// Forgets the applied version's tombstones from before an instant, for the version has them no longer.
-    package func dropTombstones(of schema: DatasetSchema, before horizon: Instant) throws {
+    package func removeTombstones(of schema: DatasetSchema, before horizon: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ? AND at < ?", arguments: [id, horizon.microseconds])
     }
 
     /// Forgets the applied version's tombstones and instants, for another version's are coming.
-    package func clearTail(of schema: DatasetSchema) throws {
+    package func clear(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         try db.execute(sql: "DELETE FROM snapsync_tombstones WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
@@ -65,6 +70,39 @@ extension LocalTransaction {
         try KeyedStatement(db, "INSERT INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
+    /// The instant of an entity of the version that is being applied, where it is not the entity's own timestamp.
+    package func appliedInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        try lookUp("snapsync_instants", key, schema)
+    }
+
+    /// When the version that is being applied says that an entity was deleted; nil if it does not.
+    package func tombstone(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        try lookUp("snapsync_tombstones", key, schema)
+    }
+
+    /// The instant that the version that is being applied gives the row that is there: not that of a change made here.
+    package func versionInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant {
+        try appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: schema) ?? .distantPast
+    }
+
+    /// Takes what a version says of an entity that it has: the instant, where that is not the entity's own timestamp.
+    package func setPresent(_ key: EntityKey, at instant: Instant?, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "DELETE FROM snapsync_tombstones WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        if let instant {
+            try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_instants VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
+        } else {
+            try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        }
+    }
+
+    /// Takes what a version says of an entity that it has no longer: when it was deleted.
+    package func setDeleted(_ key: EntityKey, at instant: Instant, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
+    }
+
     private func forEach(_ sql: String, _ id: Int64, _ body: (EntityKey, Instant) throws -> Void) throws {
         let rows = try KeyedStatement(db, sql).bind(.integer(id))
         defer { rows.end() }
@@ -72,5 +110,10 @@ extension LocalTransaction {
             guard let key = rows.key(0) else { continue }
             try body(key, rows.instant(1))
         }
+    }
+
+    private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
+        guard let id = try trackingID(schema) else { return nil }
+        return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
     }
 }

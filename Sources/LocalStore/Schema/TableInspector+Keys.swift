@@ -1,8 +1,8 @@
 import GRDB
 package import SnapshotModel
 
-// New keys where SQLite makes them: a table whose key is INTEGER PRIMARY KEY.
-extension LocalTransaction {
+// New keys where SQLite gives them: a table whose key is INTEGER PRIMARY KEY.
+extension TableInspector {
     /// Whether SQLite gives new rows their keys: the key is the table's rowid under another name.
     package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
         guard schema.key.kind == .integer else { return false }

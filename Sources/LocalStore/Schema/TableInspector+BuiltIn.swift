@@ -1,8 +1,8 @@
 import GRDB
 
-extension LocalTransaction {
+extension TableInspector {
     /// Makes the tables of the built-in datasets, where they are not there yet. Returns the names of those it made.
-    package func createBuiltInTables() throws -> [String] {
+    package func createBuiltIn() throws -> [String] {
         var made: [String] = []
         for (table, sql) in Self.builtInTables where try !db.hasTable(table) {
             try db.execute(sql: sql)

@@ -1,0 +1,99 @@
+import GRDB
+package import SnapshotModel
+
+/// The foreign keys of all tables, and the rows that they join or fail to join.
+package struct ForeignKeyLookup: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// The foreign keys of all tables, looked up once in this transaction.
+    func foreignKeys() throws -> [ForeignKey] {
+        if let known = transaction.knownForeignKeys { return known }
+        let found = try ForeignKey.all(db)
+        transaction.knownForeignKeys = found
+        return found
+    }
+
+    /// Whether a row refers to an entity of a dataset that is not there.
+    package func isDangling(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
+        let parents = Set(schemas.map { $0.table.asciiLowercased })
+        return try isDangling(
+            key, of: schema, foreignKeys().filter { $0.child.asciiLowercased == schema.table.asciiLowercased && parents.contains($0.parent.asciiLowercased) })
+    }
+
+    func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
+        try links.contains { link in
+            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(.key(key)).integer() != nil
+        }
+    }
+
+    /// The keys of a dataset's rows that refer to a row of another table that is not there.
+    package func danglingKeys(of schema: DatasetSchema) throws -> Set<EntityKey> {
+        var dangling: Set<EntityKey> = []
+        for key in try ForeignKey.all(db) where key.child.asciiLowercased == schema.table.asciiLowercased {
+            guard try db.hasTable(key.parent) else { continue }
+            let rows = try KeyedStatement(db, "SELECT c.\(schema.key.column.sqlIdentifier) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
+            defer { rows.end() }
+            while try rows.step() {
+                if let key = rows.key(0) { dangling.insert(key) }
+            }
+        }
+        return dangling
+    }
+
+    /// The first table of a dataset whose rows point at an entity; nil if none do.
+    package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
+        let tables = Set(schemas.map { $0.table.asciiLowercased })
+        for foreign in try ForeignKey.all(db) where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
+            let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
+            let isPointedAt = try KeyedStatement(db, """
+                SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
+                WHERE p.\(schema.key.column.sqlIdentifier) = ?)
+                """).bind(.key(key)).integer() == 1
+            if isPointedAt { return foreign.child }
+        }
+        return nil
+    }
+
+    /// The datasets that others refer to and from which something was deleted here: what comes may need it.
+    package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
+        let losing = try schemas.filter { schema in
+            guard let id = try trackingID(schema) else { return false }
+            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            return try Bool.fetchOne(
+                db, sql: """
+                    SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
+                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    """, arguments: [id]) ?? false
+        }
+        guard !losing.isEmpty else { return [] }
+        let tables = Set(schemas.map { $0.table.asciiLowercased })
+        let parents = Set(try foreignKeys().filter { tables.contains($0.child.asciiLowercased) }.map { $0.parent.asciiLowercased })
+        return Set(losing.filter { parents.contains($0.table.asciiLowercased) }.map(\.name))
+    }
+
+    /// Looks through the synced tables for rows that refer to rows that are not there. Reads every row of a table with foreign keys.
+    ///
+    /// - Parameter limit: at most so many rows of each foreign key are named.
+    package func danglingRows(of schemas: [DatasetSchema], limit: Int) throws -> [DanglingRows] {
+        let isAnySetAside = try transaction.setAside.hasReturnable()
+        var found: [DanglingRows] = []
+        for link in try foreignKeys() {
+            guard let schema = schemas.first(where: { $0.table.asciiLowercased == link.child.asciiLowercased }) else { continue }
+            // To SQLite a table that is missing holds no rows.
+            let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
+            let rows = try KeyedStatement(db, "SELECT c.\(schema.key.column.sqlIdentifier), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)").bind()
+            var count = 0
+            var (ours, others): ([DanglingRows.Row], [DanglingRows.Row]) = ([], [])
+            while try rows.step() {
+                count += 1
+                let key = rows.key(0)
+                let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
+                let isSetAside = try isAnySetAside && key.map { try !transaction.setAside.parents(of: $0, in: schema, among: schemas).isEmpty } == true
+                let row = DanglingRows.Row(key: key?.description ?? "NULL", parentKey: parentKey, isSetAside: isSetAside)
+                if isSetAside, ours.count < limit { ours.append(row) } else if !isSetAside, others.count < limit { others.append(row) }
+            }
+            if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: Array((ours + others).prefix(limit)))) }
+        }
+        return found
+    }
+}

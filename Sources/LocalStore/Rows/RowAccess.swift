@@ -1,0 +1,111 @@
+import GRDB
+import GRDBSQLite
+package import SnapshotModel
+
+/// The rows of the datasets' tables: inserts, updates and deletions.
+///
+/// Sees what the transaction has changed. Enforces no foreign key (``ForeignKeyEnforcer``).
+package struct RowAccess: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Deletes every entity of a dataset and returns the applier that takes the new ones.
+    package func replaceAll(of schema: DatasetSchema) throws -> EntityApplier {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier)")
+            return try EntityApplier(transaction, schema)
+        }
+    }
+
+    /// Returns an applier that adds entities to those that are there.
+    package func inserting(into schema: DatasetSchema) throws -> EntityApplier {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema) }
+    }
+
+    /// Returns an applier that adds entities, and updates in place the rows whose keys are there.
+    ///
+    /// Columns that the dataset does not describe keep their values.
+    package func updating(_ schema: DatasetSchema) throws -> EntityApplier {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") { try EntityApplier(transaction, schema, updating: true) }
+    }
+
+    /// Checks that a dataset's table holds exactly `count` entities, now that all were inserted.
+    ///
+    /// A constraint with ON CONFLICT, or an application's trigger, can drop rows without an error.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.badRow`.
+    package func checkCount(of schema: DatasetSchema, is count: Int) throws {
+        let found = try rowCount(of: schema)
+        guard found == count else {
+            throw LocalStoreError(
+                .badRow, at: "\(path), table \(schema.table)", "\(count) entities were put in, and the table holds \(found); nothing was changed",
+                hint: "look for constraints with ON CONFLICT and for triggers that insert into or delete from this table")
+        }
+    }
+
+    /// Deletes the row with that key. Returns whether there was one.
+    package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).run()
+            return db.changesCount > 0
+        }
+    }
+
+    /// Deletes the entities whose keys lie in a range.
+    ///
+    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``keepChange(of:in:)``).
+    package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            var condition = range.condition(on: key)
+            if sparingKept, let id = try trackingID(schema) {
+                condition += (condition.isEmpty ? "WHERE " : " AND ")
+                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = \(MergeDecision.kept))"
+            }
+            let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
+            let handle = statement.sqliteStatement
+            for (position, key) in [(Int32(1), range.first), (Int32(2), range.next)] {
+                guard let key else { continue }
+                try check(key.bind(to: handle, at: position))
+            }
+            let code = sqlite3_step(handle)
+            defer { sqlite3_reset(handle) }
+            try check(code == SQLITE_DONE ? SQLITE_OK : code)
+        }
+    }
+
+    /// Deletes the entities with those keys, one by one, through whatever triggers the table has.
+    package func deleteEntities(_ keys: [EntityKey], of schema: DatasetSchema) throws {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            let statement = try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?")
+            for key in keys { try statement.bind(.key(key)).run() }
+        }
+    }
+
+    /// Deletes rows whose key is NULL.
+    package func deleteRowsWithoutKey(of schema: DatasetSchema) throws {
+        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) IS NULL")
+    }
+
+    /// Sets text columns of one row.
+    ///
+    /// - Parameter texts: the new values, by the columns' positions in the schema; nil is NULL.
+    package func setTexts(_ texts: [Int: String?], of key: EntityKey, in schema: DatasetSchema) throws {
+        try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
+            for (index, text) in texts {
+                try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?")
+                    .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
+            }
+        }
+    }
+
+    /// Says that an entity came back because others need it, where its dataset has a column for that.
+    package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
+        guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) else { return }
+        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).run()
+    }
+
+    private func check(_ code: Int32) throws {
+        guard code != SQLITE_OK else { return }
+        throw DatabaseError(resultCode: ResultCode(rawValue: code & 0xFF), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))
+    }
+}

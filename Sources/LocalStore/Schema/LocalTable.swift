@@ -1,0 +1,105 @@
+import GRDB
+
+/// One of the toolkit's tables in the user's database.
+///
+/// Every table that outlives a run is listed here, and docs/local-tables.md describes each. Their names begin with `snapsync_`.
+struct LocalTable: Sendable {
+    let name: String
+    /// What follows the name in `CREATE TABLE`.
+    let definition: String
+    /// The table's indexes: each name with what follows it in `CREATE INDEX`.
+    var indexes: [(name: String, definition: String)] = []
+
+    /// Creates the table and its indexes where they are missing.
+    func create(in db: Database) throws {
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS \(name)\(definition)")
+        for index in indexes { try db.execute(sql: "CREATE INDEX IF NOT EXISTS \(index.name) ON \(name)\(index.definition)") }
+    }
+
+    /// Drops the table if it is there.
+    func drop(in db: Database) throws { try db.execute(sql: "DROP TABLE IF EXISTS \(name)") }
+}
+
+extension LocalTable {
+    static let settings = LocalTable(name: "snapsync_settings", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
+    static let state = LocalTable(name: "snapsync_state", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
+    static let datasets = LocalTable(
+        name: "snapsync_datasets", definition: """
+            (
+                name TEXT PRIMARY KEY NOT NULL, syncTimestamp TEXT NOT NULL, recordCount INTEGER NOT NULL,
+                unknownFields TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID
+            """)
+    static let lineage = LocalTable(name: "snapsync_lineage", definition: "(number INTEGER PRIMARY KEY, hash TEXT NOT NULL)")
+    static let beginning = LocalTable(name: "snapsync_beginning", definition: "(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL)")
+
+    static let tracking = LocalTable(
+        name: "snapsync_tracking", definition: """
+            (
+                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL, limited INTEGER NOT NULL DEFAULT 1)
+            """)
+    static let importing = LocalTable(name: "snapsync_importing", definition: "(one INTEGER PRIMARY KEY)")
+    static let log = LocalTable(
+        name: "snapsync_log", definition: """
+            (
+                seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen)
+            """)
+    static let changes = LocalTable(
+        name: "snapsync_changes", definition: """
+            (
+                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
+                isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0, base INTEGER,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    static let tombstones = LocalTable(
+        name: "snapsync_tombstones", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
+    static let instants = LocalTable(
+        name: "snapsync_instants", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
+    static let published = LocalTable(
+        name: "snapsync_published", definition: """
+            (
+                dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
+                base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    static let detached = LocalTable(
+        name: "snapsync_detached", definition: """
+            (
+                cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+
+    static let setAside = LocalTable(
+        name: "snapsync_set_aside", definition: """
+            (
+                dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
+                PRIMARY KEY(dataset, key)) WITHOUT ROWID
+            """)
+    static let conflicts = LocalTable(
+        name: "snapsync_conflicts", definition: """
+            (
+                id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, key NOT NULL, reason TEXT NOT NULL, detail TEXT,
+                loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
+                recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL)
+            """)
+    static let outbox = LocalTable(
+        name: "snapsync_outbox", definition: """
+            (
+                number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
+                covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL)
+            """,
+        indexes: [("snapsync_outbox_change", "(dataset, key, seq)")])
+    static let inbox = LocalTable(
+        name: "snapsync_inbox", definition: """
+            (
+                id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, entity TEXT, instant INTEGER, outcome TEXT NOT NULL, reason TEXT,
+                at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID
+            """,
+        indexes: [("snapsync_inbox_entity", "(entity, sender) WHERE entity IS NOT NULL")])
+
+    /// The tables that `init` creates with the settings.
+    static let settingsTables = [settings, state, datasets]
+    /// The tables of the change tracking. Tracking is whole only with all of them.
+    static let trackingTables = [tracking, importing, log, changes, tombstones, instants]
+    /// The tables of the messages.
+    static let mailboxTables = [outbox, inbox]
+    /// Every table.
+    static let all = settingsTables + [lineage, beginning] + trackingTables + [published, detached, setAside, conflicts] + mailboxTables
+}
