@@ -16,7 +16,7 @@ extension SyncEngine {
                 try SyncError.at(.apply) {
                     try database.write { transaction in
                         // Rows that are not known to be the applied version's are compared by the next import.
-                        for schema in device.settings.datasets { try transaction.forgetCompleteness(of: schema) }
+                        for schema in device.settings.datasets { try transaction.tracking.setIncomplete(of: schema) }
                     }
                 }
             }

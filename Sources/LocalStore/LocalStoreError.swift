@@ -54,7 +54,7 @@ public struct LocalStoreError: Error, Sendable, CustomStringConvertible {
 }
 
 extension LocalStoreError {
-    /// Runs `body` and turns SQLite's errors into this room's own.
+    /// Runs `body` and turns SQLite's errors into errors of this module.
     static func translating<T>(at place: String, _ body: () throws -> T) throws -> T {
         do {
             return try body()
@@ -63,7 +63,7 @@ extension LocalStoreError {
         }
     }
 
-    /// The same failure in this room's words, if `error` is one of SQLite's.
+    /// The same failure as an error of this module, if `error` is one of SQLite's.
     package init?(ofSQLite error: any Error, at place: String) {
         guard let error = error as? DatabaseError else { return nil }
         self.init(error, at: place, isFile: false)

@@ -22,7 +22,7 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.nothingThere` for an id that is not there, `.refused` for tables and columns that are not there,
     ///   `.dataRefused` for a value that cannot travel.
     public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
-        try SyncError.at(.read) { try database.read { try $0.project(id, from: tables) } }
+        try SyncError.at(.read) { try database.read { try $0.rows.project(id, from: tables) } }
     }
 
     /// Whether ``setUp(_:)`` has been here, so that the database names a cloud.

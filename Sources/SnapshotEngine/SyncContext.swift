@@ -54,10 +54,10 @@ package struct SyncContext: Sendable {
         let isTracking = try database.read { transaction in
             // A table that is missing or does not fit is the user's to mend, before anything is changed.
             for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
-            return try transaction.isTracking(settings.datasets)
+            return try transaction.tracking.isInstalled(settings.datasets)
         }
         if isTracking { return [] }
-        return try database.write { try $0.track(settings.datasets) }.map {
+        return try database.write { try $0.tracking.install(settings.datasets) }.map {
             "the tracking of \($0) was not as it should be (a migration may have rebuilt the table) and was put in again; all rows were compared"
         }
     }

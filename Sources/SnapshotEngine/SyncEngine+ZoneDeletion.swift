@@ -42,10 +42,10 @@ extension SyncEngine {
         guard try transaction.state.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }
         let datasets = try transaction.settings.read().datasets
         // Where a change may have gone unnoticed, nobody can tell what came from the zone. A table that was built anew is seen here.
-        if try !transaction.isTracking(datasets) { _ = try transaction.track(datasets) }
-        let known = try datasets.filter { try transaction.trackedChanges(of: $0).isComplete }
-        try transaction.foldNotes(of: datasets)
-        let count = try transaction.eraseApplied(of: known, among: datasets)
+        if try !transaction.tracking.isInstalled(datasets) { _ = try transaction.tracking.install(datasets) }
+        let known = try datasets.filter { try transaction.changeLog.summary(of: $0).isComplete }
+        try transaction.changeLog.consolidate(of: datasets)
+        let count = try transaction.merge.eraseApplied(of: known, among: datasets)
         var words = "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
         let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.rows.hasRows(dataset) }
         if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }

@@ -78,7 +78,7 @@ package struct LocalComparison: Sendable {
         try session.withReader(0) { reader in
             let rows = EntityStates(schema: schema)
             try reader.ranges(of: schema).read(range, into: rows)
-            let touched = try reader.transaction.touchedKeys(of: schema, in: range)
+            let touched = try reader.transaction.changeLog.touchedKeys(of: schema, in: range)
             return (Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().filter { version[$0]?.hash != rows.states[$0]?.hash }, rows.misfitCount)
         }
     }

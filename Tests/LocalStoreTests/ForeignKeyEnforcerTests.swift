@@ -129,7 +129,7 @@ import Testing
 
         let others = try LocalScene("CREATE TABLE items(k TEXT PRIMARY KEY, \"\u{212A}\" TEXT UNIQUE, name TEXT)")
         let keyed = try DatasetSchema(name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
-        _ = try others.database.write { try $0.track([keyed]) }
+        _ = try others.database.write { try $0.tracking.install([keyed]) }
         try others.app.run("INSERT INTO items VALUES('a', 'one', ''); DELETE FROM snapsync_log; INSERT OR REPLACE INTO items VALUES('b', 'one', '')")
         // The row that REPLACE removed is tracked, for its other column is UNIQUE, too.
         #expect(try others.app.run("SELECT DISTINCT key FROM snapsync_log WHERE key = 'a'") == "a\n")

@@ -76,8 +76,8 @@ import Testing
         try database.write { transaction in
             _ = try transaction.tables.createBuiltIn()
             try transaction.initialize(.example)
-            _ = try transaction.track(DatasetSchema.builtIn)
-            try transaction.prepareMailbox()
+            _ = try transaction.tracking.install(DatasetSchema.builtIn)
+            try transaction.mailbox.prepare()
             try transaction.state.setApplied(AppliedVersion(number: 1, hash: "00"))
         }
         let page = try Page(), found = try schema(of: path)

@@ -8,7 +8,7 @@ import Testing
     private func read(_ id: String, _ sql: String, _ tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
         let scratch = try ScratchDirectory()
         try SQLiteShell("app.db", in: scratch.path).run(sql)
-        return try LocalDatabase(path: scratch.path("app.db")).read { try $0.project(id, from: tables) }
+        return try LocalDatabase(path: scratch.path("app.db")).read { try $0.rows.project(id, from: tables) }
     }
 
     @Test func tablesOfTheDefaultNamesNeedNoWord() throws {

@@ -43,7 +43,7 @@ package final class CarriedColumns {
     ///   any other edit of the row is later; else at that instant.
     package func restore(publishing: Bool) throws {
         let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        guard let id = try transaction.trackingID(schema) else { return }
+        guard let id = try transaction.tracking.id(of: schema) else { return }
         let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = k.\(key))"
         let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
         // A version that has the columns after all, in a later change, says what they are.

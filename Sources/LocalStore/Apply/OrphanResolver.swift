@@ -44,19 +44,19 @@ package struct OrphanResolver {
     private let publishes: Bool
     private var db: Database { transaction.db }
 
-    /// Keeps the parents' last known rows. Call before the first deletion, in the import's transaction, with all notes folded.
+    /// Keeps the parents' last known rows. Call before the first deletion, in the import's transaction, with the log consolidated.
     package init(_ transaction: LocalTransaction, datasets schemas: [DatasetSchema], publishes: Bool) throws {
         self.transaction = transaction
         self.publishes = publishes
-        guard try transaction.setAside.hasReturnable() || schemas.contains(where: { try transaction.hasTrackedChanges(of: $0) }) else {
+        guard try transaction.setAside.hasReturnable() || schemas.contains(where: { try transaction.changeLog.hasChanges(of: $0) }) else {
             links = []
             return
         }
         var found: [Link] = []
         var stashes: [Int: StashedRows] = [:]
         for key in try transaction.references.foreignKeys() {
-            guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }), let childID = try transaction.trackingID(child),
-                let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), let parentID = try transaction.trackingID(schemas[index])
+            guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }), let childID = try transaction.tracking.id(of: child),
+                let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), let parentID = try transaction.tracking.id(of: schemas[index])
             else { continue }
             let rows = try stashes[index] ?? StashedRows(transaction, schemas[index], table: "snapsync_parents_\(index)")
             if stashes.updateValue(rows, forKey: index) == nil { try rows.create() }
@@ -181,7 +181,7 @@ package struct OrphanResolver {
         guard let parent = parents.first else { return nil }
         // It may be there with another value than the one that the child refers to, or wait for its return.
         guard try !transaction.rows.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
-        let before = [try transaction.trackedChange(of: parent, in: link.parent)?.instant, try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)]
+        let before = [try transaction.changeLog.change(of: parent, in: link.parent)?.instant, try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)]
         let deleted = before.compactMap { $0 }.max()
         guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
             let (transaction, stashed) = (transaction, link.rows.stashed)
@@ -191,7 +191,7 @@ package struct OrphanResolver {
         }
         try transaction.rows.markAsOrphan(parent, of: link.parent)
         // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
-        try transaction.trackChange(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
+        try transaction.changeLog.track(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
         return parent
     }
 
@@ -200,18 +200,18 @@ package struct OrphanResolver {
         guard !publishes else { return false }
         let (transaction, schema) = (transaction, link.parent)
         let rivals = try link.rows.rivals(of: parent, isWhole: true)
-        let changes = try rivals.compactMap { try transaction.trackedChange(of: $0, in: schema) }
+        let changes = try rivals.compactMap { try transaction.changeLog.change(of: $0, in: schema) }
         guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return false }
         for change in changes {
             try setAside(
                 DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: schema, to: $0) })
             // A dataset without a timestamp does not tell for certain whether the version has the key: then the deletion is tracked.
             guard change.isInVersion == false else {
-                try transaction.displaceRow(change.key, of: schema, at: change.instant)
+                try transaction.merge.displaceRow(change.key, of: schema, at: change.instant)
                 continue
             }
             _ = try transaction.rows.deleteEntity(change.key, of: schema)
-            try transaction.forgetChange(of: change.key, in: schema)
+            try transaction.changeLog.forget(of: change.key, in: schema)
         }
         return try link.rows.insert(parent, isWhole: true)
     }
@@ -219,16 +219,16 @@ package struct OrphanResolver {
     /// Sets a child aside. Returns its change if it was changed here: the version's entity has to take its place.
     private func take(_ child: EntityKey, _ link: Link, _ setAside: (DisplacedRow) throws -> Void) throws -> TrackedChange? {
         let (transaction, schema) = (transaction, link.child)
-        let change = try transaction.trackedChange(of: child, in: schema)
-        let instant = try transaction.instant(of: child, in: schema) ?? .distantPast
+        let change = try transaction.changeLog.change(of: child, in: schema)
+        let instant = try transaction.changeLog.instant(of: child, in: schema) ?? .distantPast
         let displacedAt = change == nil ? instant.forTombstone : nil
         try setAside(
             DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) { try transaction.rows.giveRow(child, of: schema, to: $0) })
         if change == nil {
-            try transaction.displaceRow(child, of: schema, at: instant)
+            try transaction.merge.displaceRow(child, of: schema, at: instant)
         } else {
             _ = try transaction.rows.deleteEntity(child, of: schema)
-            try transaction.forgetChange(of: child, in: schema)
+            try transaction.changeLog.forget(of: child, in: schema)
         }
         return change
     }

@@ -26,7 +26,7 @@ package struct SetAsideEntity: Hashable, Sendable {
     package let reason: SetAsideReason
     /// The instant of the entity.
     package let instant: Instant
-    /// The instant of the deletion that is tracked for it, where it was the version's and lost; nil for a change made here. An earlier snapsync
+    /// The instant of the deletion that is tracked for it, where it was the version's and lost; nil for a change made here. An earlier version
     /// had the winner's instant here, now it is the entity's own.
     package let displacedAt: Instant?
 

@@ -9,7 +9,7 @@ package import SnapshotModel
 ///     if try !rows.insert(key) { let rivals = try rows.rivals(of: key) … }
 ///     try rows.drop()
 ///
-/// Works inside the transaction that it came from, and inside ``LocalTransaction/importing(_:)``.
+/// Works inside the transaction that it came from, and inside ``ChangeTracking/importing(_:)``.
 package final class StashedRows {
     package let schema: DatasetSchema
     /// The dataset as it stands in the temporary table.
@@ -34,7 +34,7 @@ package final class StashedRows {
         described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
     }
 
-    /// Creates the temporary table anew.
+    /// Creates the temporary table; one that is there already is dropped first.
     ///
     /// - Parameter condition: of the rows `t` of the dataset's table that it takes over; nil for none.
     package func create(where condition: String? = nil) throws {

@@ -35,9 +35,9 @@ package final class UniqueConflictResolver {
     ///
     /// - Parameter all: whether all changes that are still tracked are kept; else those that a merge under way has marked.
     package func stash(all: Bool = false) throws {
-        guard let id = try transaction.trackingID(schema) else { return }
+        guard let id = try transaction.tracking.id(of: schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        waiting = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
+        waiting = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
             .sorted { $0.rank > $1.rank }
         try rows.create(where: "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))")
         try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key) IN (SELECT \(key) FROM \(rows.table))")
@@ -70,7 +70,7 @@ package final class UniqueConflictResolver {
         let rivals = try rows.rivals(of: key)
         let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: rows.stashed) ?? .distantPast
         var lost: [EntityKey] = []
-        let changes = try rivals.compactMap { isBack.contains($0) ? try transaction.trackedChange(of: $0, in: schema) : nil }
+        let changes = try rivals.compactMap { isBack.contains($0) ? try transaction.changeLog.change(of: $0, in: schema) : nil }
         if !rivals.isEmpty, changes.count == rivals.count, versionStays || changes.allSatisfy({ $0.rank < RowRank(instant, key) }) {
             for change in changes {
                 try giveWay(change, from: schema, setAside)
@@ -80,7 +80,7 @@ package final class UniqueConflictResolver {
             }
             if try rows.insert(key) { return lost }
         } else if !rivals.isEmpty {
-            try transaction.displaceRow(key, of: schema, at: instant)
+            try transaction.merge.displaceRow(key, of: schema, at: instant)
             return []
         }
         throw LocalStoreError(
@@ -102,7 +102,7 @@ package final class UniqueConflictResolver {
         for (key, instant) in zip(rivals, instants) {
             let (transaction, schema) = (transaction, schema)
             try setAside(DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant.forTombstone, displacedAt: instant.forTombstone) { try transaction.rows.giveRow(key, of: schema, to: $0) })
-            try transaction.displaceRow(key, of: schema, at: instant)
+            try transaction.merge.displaceRow(key, of: schema, at: instant)
         }
         return try rows.insert(change.key, isWhole: true)
     }
@@ -111,7 +111,7 @@ package final class UniqueConflictResolver {
         let transaction = transaction
         try setAside(
             DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: table, to: $0) })
-        try transaction.forgetChange(of: change.key, in: schema)
+        try transaction.changeLog.forget(of: change.key, in: schema)
     }
 }
 

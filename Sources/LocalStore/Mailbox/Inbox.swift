@@ -23,18 +23,22 @@ package struct InboxEntry: Sendable, Hashable {
     }
 }
 
-// What a publisher has heard. An id that stands here is never applied again.
-extension LocalTransaction {
+/// The messages that a publisher received and the answers of all publishers: the table `snapsync_inbox`.
+///
+/// A message whose id is here is never applied again.
+package struct Inbox: TransactionPart {
+    let transaction: LocalTransaction
+
     /// What is known of messages, in the order of their ids.
-    package func inbox(onlyUnnamed: Bool = false) throws -> [InboxEntry] {
-        guard try hasMailbox() else { return [] }
+    package func entries(onlyUnnamed: Bool = false) throws -> [InboxEntry] {
+        guard try transaction.mailbox.exist() else { return [] }
         return try Row.fetchAll(
             db, sql: "SELECT id, sender, type, outcome = 'applied', reason, named FROM snapsync_inbox \(onlyUnnamed ? "WHERE named IS NULL" : "") ORDER BY id"
         ).map { InboxEntry(id: $0[0], sender: $0[1], type: $0[2], isApplied: $0[3], reason: $0[4], namedIn: $0[5]) }
     }
 
     /// Whether a message's outcome is known.
-    package func hasHeard(_ id: String) throws -> Bool {
+    package func hasReceived(_ id: String) throws -> Bool {
         try Bool.fetchOne(db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE id = ?)"), arguments: [id]) ?? false
     }
 
@@ -44,7 +48,7 @@ extension LocalTransaction {
     ///   - entity: the entity that the message is about, in any form that is one for each.
     ///   - sent: the message's own instant.
     ///   - instant: the present time.
-    package func noteHeard(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
+    package func recordReceived(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
         try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
             entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
         ])
@@ -63,9 +67,9 @@ extension LocalTransaction {
     }
 
     /// Records that a commit, ours or another publisher's, answers these messages.
-    package func noteNamed(applied: [String], refused: [String], in commit: Int, at instant: Instant) throws {
+    package func recordAnswers(applied: [String], refused: [String], in commit: Int, at instant: Instant) throws {
         guard !applied.isEmpty || !refused.isEmpty else { return }
-        try prepareMailbox()
+        try transaction.mailbox.prepare()
         for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
             for id in ids {
                 try db.cachedStatement(sql: """
@@ -78,10 +82,10 @@ extension LocalTransaction {
     /// After a fork, takes back what the commits after `number`, which do not count, say of messages.
     ///
     /// What this device applied and published is tracked again with the changes it published, so its next commit answers it. Whatever another
-    /// device had answered is not known here any longer: its message is looked at anew if its file is still in the mailbox. Call before
+    /// device had answered is not known here any longer: its message is looked at again if its file is still in the mailbox. Call before
     /// ``PublishedChanges/trackAgain(of:after:)``.
     package func forgetAnswers(after number: Int) throws {
-        guard try hasMailbox() else { return }
+        guard try transaction.mailbox.exist() else { return }
         if try db.hasTable(PublishedChanges.table) {
             try db.execute(sql: """
                 UPDATE snapsync_inbox SET named = NULL WHERE named > ?1 AND outcome = 'applied' AND sender <> ''
@@ -92,26 +96,24 @@ extension LocalTransaction {
     }
 
     /// Whether an answer that was published before an instant is remembered.
-    package func hasHeard(before instant: Instant) throws -> Bool { try !answeredMessages(before: instant, limit: 1).isEmpty }
+    package func hasReceived(before instant: Instant) throws -> Bool { try !answered(before: instant, limit: 1).isEmpty }
 
-    /// The ids of messages that were heard before an instant and that a commit has answered.
-    package func answeredMessages(before instant: Instant, limit: Int? = nil) throws -> Set<String> {
-        guard try hasMailbox() else { return [] }
+    /// The ids of messages that were received before an instant and that a commit has answered.
+    package func answered(before instant: Instant, limit: Int? = nil) throws -> Set<String> {
+        guard try transaction.mailbox.exist() else { return [] }
         return try String.fetchSet(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ? LIMIT ?", arguments: [instant.microseconds, limit ?? -1])
     }
 
     /// Forgets messages whose answer was published before an instant and whose files are gone.
-    package func forgetHeard(before instant: Instant, exceptThose waiting: Set<String>) throws {
-        for id in try answeredMessages(before: instant).subtracting(waiting) {
+    package func forgetReceived(before instant: Instant, exceptThose waiting: Set<String>) throws {
+        for id in try answered(before: instant).subtracting(waiting) {
             try db.cachedStatement(sql: "DELETE FROM snapsync_inbox WHERE id = ?").execute(arguments: [id])
         }
     }
-}
 
-extension LocalTransaction {
     /// The device whose message made a change of an entity here; nil if no message did.
-    package func messageSender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
-        guard let text = key.text, try hasMailbox() else { return nil }
+    package func sender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
+        guard let text = key.text, try transaction.mailbox.exist() else { return nil }
         let statement = try KeyedStatement(db, "SELECT sender FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")
             .bind(.text("\(schema.name)/\(text)"), .instant(instant))
         defer { statement.end() }

@@ -61,8 +61,8 @@ package final class LocalDatabase: Sendable {
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
             db.addInstantFunction()
-            // What is noted here must be on the disk before the cloud says it: with a rollback journal that takes an fsync of the
-            // folder, too, or the journal may come back after a power cut and undo the note.
+            // What is recorded here must be on the disk before the cloud has it: with a rollback journal that takes an fsync of the
+            // folder, too, or the journal may come back after a power cut and undo the record.
             try db.execute(sql: "PRAGMA synchronous = EXTRA")
         }
         return configuration

@@ -22,7 +22,7 @@ extension LocalTransaction {
 
     /// Takes out everything that ``initialize(_:)`` and later runs put in. The user's tables stay as they are.
     package func detach() throws {
-        try untrack()
+        try tracking.remove()
         for table in LocalTable.settingsTables + [.published, .lineage, .conflicts] { try table.drop(in: db) }
     }
 }

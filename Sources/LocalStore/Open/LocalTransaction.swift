@@ -33,8 +33,22 @@ package final class LocalTransaction {
     package var tables: TableInspector { TableInspector(transaction: self) }
     /// The foreign keys of all tables.
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
+    /// The tables and triggers of the change tracking.
+    package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
+    /// What the triggers recorded, and the tracked changes.
+    package var changeLog: ChangeLog { ChangeLog(transaction: self) }
+    /// What an import decides about the tracked changes.
+    package var merge: MergeTable { MergeTable(transaction: self) }
+    /// Tracked instants in the future of the clock.
+    package var futureInstants: FutureInstants { FutureInstants(transaction: self) }
     /// What the applied version says besides its rows.
     package var tombstonesAndInstants: TombstonesAndInstants { TombstonesAndInstants(transaction: self) }
+    /// The tables of the messages.
+    package var mailbox: MailboxTables { MailboxTables(transaction: self) }
+    /// The messages of this device about its own changes.
+    package var outbox: Outbox { Outbox(transaction: self) }
+    /// The messages that this device received.
+    package var inbox: Inbox { Inbox(transaction: self) }
     /// What `init` and the operator decided.
     package var settings: SettingsTable { SettingsTable(transaction: self) }
     /// What the runs record about themselves.
@@ -71,5 +85,5 @@ extension TransactionPart {
     }
 
     /// The number that stands for a dataset in the tables of the change tracking; nil if the dataset is not tracked.
-    func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.trackingID(schema) }
+    func trackingID(_ schema: DatasetSchema) throws -> Int64? { try transaction.tracking.id(of: schema) }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// How long a connection waits for another program's lock, and whom it tells.
 final class LockWait: Sendable {
-    /// How long a connection waits, in seconds, and after how many somebody is told.
+    /// How long a connection waits, in seconds, and after how many it calls the observer.
     static let seconds = 10, secondsOfSilence = 1
 
     private struct State {

@@ -3,7 +3,7 @@ package import SnapshotModel
 
 /// Reads one project and its items from the tables that somebody names, in one transaction.
 ///
-///     let draft = try database.read { try $0.project("7", from: ProjectTables()) }
+///     let draft = try database.read { try $0.rows.project("7", from: ProjectTables()) }
 struct ProjectReader {
     let db: Database
     let path: String
@@ -123,7 +123,7 @@ private struct Columns {
     subscript(field: ProjectTables.Field) -> String { found[field] ?? "" }
 }
 
-extension LocalTransaction {
+extension RowAccess {
     /// Reads one project and its items, in the order of their positions or else of their ids.
     ///
     /// - Parameter id: the project's id; an integer one in decimal.

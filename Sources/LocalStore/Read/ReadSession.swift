@@ -15,10 +15,10 @@ package final class ReadSession: Sendable {
     private let queues: [DatabaseQueue]
     private let path: String
 
-    /// Opens up to `readers` connections on one state in which every note of these datasets is folded.
+    /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
-    /// - Parameter schemas: the datasets whose changes are tracked; none are folded if there are none.
-    package init(_ database: LocalDatabase, readers: Int, folding schemas: [DatasetSchema] = []) throws {
+    /// - Parameter schemas: the datasets whose changes are tracked; nothing is consolidated if there are none.
+    package init(_ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = []) throws {
         path = database.path
         readerCount = try database.usesWAL() ? max(1, readers) : 1
         let (count, path) = (readerCount, path)
@@ -28,21 +28,21 @@ package final class ReadSession: Sendable {
         if readerCount == 1, schemas.isEmpty {
             try LocalStoreError.translating(at: path) { try begin() }
         } else {
-            try beginTogether(database, folding: schemas)
+            try beginTogether(database, consolidating: schemas)
         }
     }
 
-    private func beginTogether(_ database: LocalDatabase, folding schemas: [DatasetSchema]) throws {
-        // While the lock is held nobody commits, so each reader's first look is at the same state. Folding is a commit of its
-        // own; should a program write in the moment between, there is more to fold.
+    private func beginTogether(_ database: LocalDatabase, consolidating schemas: [DatasetSchema]) throws {
+        // While the lock is held nobody commits, so each reader's first look is at the same state. Consolidating is a commit of its
+        // own; should a program write in the moment between, there is more to consolidate.
         for attempt in 0... {
             let isSettled = try database.holdingWriteLock { transaction in
-                guard try !transaction.hasNotes(schemas) else { return false }
+                guard try !transaction.changeLog.hasEntries(schemas) else { return false }
                 try begin()
                 return true
             }
             if isSettled { return }
-            try database.write { try $0.foldNotes(of: schemas) }
+            try database.write { try $0.changeLog.consolidate(of: schemas) }
             guard attempt < 100 else {
                 throw LocalStoreError(.busy, at: path, "programs write without a pause", hint: "try again later", isRetryable: true)
             }

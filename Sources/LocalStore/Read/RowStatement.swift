@@ -32,7 +32,7 @@ final class RowStatement {
 
     deinit { slots.deallocate() }
 
-    /// Starts anew with bounds for the key, inclusive below and exclusive above.
+    /// Starts again with bounds for the key, inclusive below and exclusive above.
     func bind(from lower: EntityKey?, upTo upper: EntityKey?) throws {
         sqlite3_reset(handle)
         for (position, key) in [(Int32(1), lower), (Int32(2), upper)] {

@@ -52,7 +52,7 @@ package struct RowAccess: TransactionPart {
 
     /// Deletes the entities whose keys lie in a range.
     ///
-    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``keepChange(of:in:)``).
+    /// - Parameter sparingKept: whether those stay whose tracked change was kept (``MergeTable/keep(of:in:)``).
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier

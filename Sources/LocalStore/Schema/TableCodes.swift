@@ -8,7 +8,7 @@ extension TableCode {
 }
 
 /// What a trigger saw: the column `kind` of `snapsync_log`.
-enum LogEntryKind: Int64, TableCode {
+package enum LogEntryKind: Int64, TableCode {
     /// A row that existed was updated or deleted.
     case touched = 0
     /// `REPLACE` may remove the row because of another UNIQUE value. If the row is still there, the entry counts for nothing.

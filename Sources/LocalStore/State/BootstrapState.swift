@@ -1,7 +1,7 @@
 import GRDB
 package import StrictText
 
-/// How a database came to its zone: what `init` noted, in the transaction that wrote the settings.
+/// How a database came to its zone: what `init` recorded, in the transaction that wrote the settings.
 package struct BootstrapNote: Hashable, Sendable, Codable {
     /// Whether the zone was not there before this database made it: then its first version may be this database's.
     package let madeZone: Bool

@@ -4,7 +4,7 @@ public import StrictText
 /// Whether the user wants this database to be synced, and since when.
 public struct SyncPreference: Hashable, Sendable {
     public let isOn: Bool
-    /// When it was set; nil where an earlier snapsync set the database up, which knew no such choice.
+    /// When it was set; nil where an earlier version set the database up, which knew no such choice.
     public let changedAt: Instant?
 
     public init(isOn: Bool, changedAt: Instant?) {
@@ -36,7 +36,7 @@ package struct PreferenceAgreement: Hashable, Sendable, Codable {
     }
 }
 
-/// The last answer to the question whether the user may sync, and why it could not be had anew.
+/// The last answer to the question whether the user may sync, and why the last attempt to ask failed.
 package struct EntitlementRecord: Hashable, Sendable, Codable {
     package struct Answer: Hashable, Sendable, Codable {
         package let isEntitled: Bool

@@ -2,17 +2,17 @@ import Platform
 import SnapshotModel
 package import StrictText
 
-/// The note of a run that ended well and found nothing to do: the times of the lock file, so that not one byte is written.
+/// Marks a run that ended well and found nothing to do, in the times of the lock file, so that the run writes no byte.
 ///
 /// The time of the last change is when the run ended, the time of the last access when it began. Instants have microseconds, file
-/// times nanoseconds: the last three digits say which version and direction the note is of. A lock file that was made, copied or
-/// touched by anything else has other digits, and where a file system keeps coarser times the note is not found and not used.
-/// Nothing rests on it but what people are told, and when a mailbox is listed again.
+/// times nanoseconds: the last three digits say which version and direction the marker belongs to. A lock file that was made, copied or
+/// touched by anything else has other digits, and where a file system keeps coarser times the marker is not found and not used.
+/// Only reports for people and the time of the next mailbox listing depend on it.
 package struct NoOpRunMarker: Sendable {
     private let path: String
     private let digits: Int
 
-    /// The note that a run of this kind leaves in a database with that version.
+    /// The marker of a run of this kind in a database with that version.
     package init(database: String, version: AppliedVersion, kind: RunKind) {
         path = RunLock.path(for: database)
         // FNV-1a: any function will do that seldom gives two versions the same digits.
@@ -20,7 +20,7 @@ package struct NoOpRunMarker: Sendable {
         digits = Int(hash % 1000)
     }
 
-    /// The last such run, if it has left its note and nothing else has touched the file since; its duration is nil where a program has
+    /// The last such run, if it left its marker and nothing else has touched the file since; its duration is nil where a program has
     /// read the file.
     package func read() -> (at: Instant, microseconds: Int64?)? {
         guard let times = FileTimes(ofFile: path), times.byteCount == 0, times.modified.nanoseconds % 1000 == digits else { return nil }
@@ -29,9 +29,9 @@ package struct NoOpRunMarker: Sendable {
         return (Instant(microseconds: at), isRun ? at - began : nil)
     }
 
-    /// Leaves the note.
+    /// Leaves the marker.
     ///
-    /// - Returns: whether it can be read back; if not, the run is to be noted in the database.
+    /// - Returns: whether it can be read back; if not, record the run in the database.
     package func write(_ run: RunRecord) -> Bool {
         guard run.microseconds >= 0, run.at.microseconds > run.microseconds else { return false }
         let began = time(run.at.microseconds - run.microseconds)

@@ -2,7 +2,7 @@ import GRDB
 import StrictText
 
 extension SettingsTable {
-    /// Whether the user wants this database to be synced. One that an earlier snapsync set up counts as on: `init` was the wish.
+    /// Whether the user wants this database to be synced. One that an earlier version set up counts as on: `init` was the wish.
     package func preference() throws -> SyncPreference {
         let isOn: Bool
         switch try table.text(of: "preference") {

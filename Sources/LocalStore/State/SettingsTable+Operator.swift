@@ -2,7 +2,7 @@ import GRDB
 package import SnapshotModel
 
 extension SettingsTable {
-    /// Reads what an operator has decided; what nobody has is as it always was.
+    /// Reads what the operator decided, with the defaults for everything else.
     package func operatorSettings() throws -> OperatorSettings {
         func number(_ key: String) throws -> Int? {
             guard let text = try table.text(of: key) else { return nil }
@@ -21,10 +21,10 @@ extension SettingsTable {
     /// Sets how often a scheduler runs a sync, in seconds.
     package func setInterval(_ seconds: Int) throws { try set("interval", seconds) }
 
-    /// Notes that a tool replicates the cloud's folder.
+    /// Records that a tool replicates the cloud's directory.
     package func setReplicated() throws { try set("replicated", 1) }
 
-    /// Sets which versions are kept by itself; nil: none is removed unasked.
+    /// Sets which versions a publisher keeps when it removes versions automatically; nil: it removes none.
     package func setRetention(_ setting: RetentionSetting?) throws {
         for (key, value) in [("keepLast", setting?.keepLast), ("keepWithin", setting?.keepWithin)] {
             try table.setText(value.map(String.init), of: key)
@@ -42,7 +42,7 @@ extension SettingsTable {
         return policy
     }
 
-    /// Writes it into the settings.
+    /// Sets what to do when the zone was deleted.
     package func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
         try table.setText(policy.rawValue, of: "zoneDeletion")
     }

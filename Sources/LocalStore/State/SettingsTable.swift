@@ -40,7 +40,7 @@ package struct SettingsTable: TransactionPart {
             replacesOwnRows: try isSet("replacesOwnRows"), adoptsOwnRows: try isSet("adoptsOwnRows"), container: try table.text(of: "container"))
     }
 
-    /// Whether `init` has been here.
+    /// Whether `init` set this database up.
     package func exists() throws -> Bool {
         try db.hasTable("snapsync_settings")
     }

@@ -1,22 +1,22 @@
 package import SnapshotModel
 
 extension StateTable {
-    /// What `init` noted; nil in a database that an earlier snapsync has set up.
+    /// How the database came to its zone; nil in a database that an earlier version has set up.
     package func bootstrapNote() throws -> BootstrapNote? { try plainValue("bootstrap") }
 
-    /// Notes how the database came to its zone.
+    /// Records how the database came to its zone.
     package func setBootstrapNote(_ note: BootstrapNote) throws { try setValue("bootstrap", note) }
 
     /// The nonces of this database's reports; nil before the first.
     package func reportNonces() throws -> ReportNonces? { try plainValue("reportNonces") }
 
-    /// Notes the nonces, before a report with the next one is written.
+    /// Records the nonces, before a report with the next one is written.
     package func setReportNonces(_ nonces: ReportNonces?) throws { try setPlainValue("reportNonces", nonces) }
 
     /// Up to that number, commits in the device's name are known to be another database's; 0 if none are.
     package func ownCommitsKnown() throws -> Int { try plainValue("ownCommitsKnown") ?? 0 }
 
-    /// Notes that the commits in the device's name up to that number are another database's.
+    /// Records that the commits in the device's name up to that number are another database's.
     package func setOwnCommitsKnown(_ number: Int) throws { try setValue("ownCommitsKnown", number) }
 
     /// What the preference and its bound store last agreed on; nil before the first time.

@@ -29,7 +29,7 @@ extension StateTable {
     /// Records a run that ended well.
     package func setLastRun(_ kind: RunKind, _ run: RunRecord) throws { try setPlainValue(kind.rawValue, run) }
 
-    /// The last run of the role's own work that had nothing to do and left its note on the lock file; nil if one noted here came later.
+    /// The last run of the role's own work that had nothing to do and left its marker on the lock file; nil if a run recorded here came later.
     package func lastIdleRun(of role: SyncRole) throws -> (at: Instant, microseconds: Int64?)? {
         let kind = RunKind(of: role)
         guard let version = try applied(), let idle = NoOpRunMarker(database: path, version: version, kind: kind).read() else { return nil }
@@ -37,9 +37,9 @@ extension StateTable {
         return idle
     }
 
-    /// When versions were last removed by themselves, or that was tried; nil before the first time.
+    /// When versions were last removed automatically, or that was tried; nil before the first time.
     package func lastRetention() throws -> Instant? { try plainValue("lastRetention") }
 
-    /// Records it.
+    /// Records when versions were last removed automatically.
     package func setLastRetention(_ instant: Instant) throws { try setPlainValue("lastRetention", instant) }
 }

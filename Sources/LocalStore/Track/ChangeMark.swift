@@ -4,7 +4,7 @@ import GRDB
 ///
 /// What a run itself writes (state, applied rows) does not move ``sequence``.
 package struct ChangeMark: Hashable, Sendable {
-    /// The sequence number of the last note of a touched row. Never given twice.
+    /// The number of the last log entry. Never used twice.
     package let sequence: Int64
     /// What else concerns a sync: the schema's version and the settings.
     package let frame: String

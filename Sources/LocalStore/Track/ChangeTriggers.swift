@@ -1,12 +1,12 @@
 import GRDB
 import SnapshotModel
 
-/// The triggers that note which entities of a dataset are touched, by whatever program.
+/// The triggers that log which entities of a dataset any program touches.
 ///
-/// A note says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
-/// whether the entity was changed or deleted is told later, by looking at the row. Imports are not noted.
+/// An entry says which key, when, the row's own timestamp if the statement changed it, and the timestamp that it replaced;
+/// consolidation finds out later, from the row, whether the entity was changed or deleted. Imports are not logged.
 ///
-/// Kinds of notes: 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
+/// Kinds of entries (``LogEntryKind``): 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
 /// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
 /// that was there and of which the statement changed at most the read mark and the timestamp: all that a message can say of it.
 struct ChangeTriggers {
@@ -40,7 +40,7 @@ struct ChangeTriggers {
             let conditions = form == .unmarked ? ["NOT EXISTS (SELECT 1 FROM snapsync_importing)", condition] : [condition, ImportFlag.isAbsent]
             return (name, "CREATE TRIGGER \(name) \(event) ON \(table) WHEN \(conditions.compactMap { $0 }.joined(separator: " AND ")) BEGIN \(body) END")
         }
-        // A note of a row that is there; that it is not is the rule, and found out before anything is opened for writing.
+        // Logs a row that is there. Usually it is not, and the condition finds that out before SQLite opens anything for writing.
         func trigger(_ name: String, _ event: String, noting values: String, where row: String) -> (String, String) {
             let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(values) FROM \(table) t WHERE \(row);"
             return trigger(name, event, body, when: form == .unmarked ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")

@@ -16,11 +16,11 @@ package struct DetachedChanges: TransactionPart {
     ///
     /// - Returns: how many changes are kept.
     package func keep(of settings: SyncSettings) throws -> Int {
-        guard try transaction.hasTrackingTables() else { return 0 }
-        try transaction.foldNotes(of: settings.datasets)
+        guard try transaction.tracking.hasTables() else { return 0 }
+        try transaction.changeLog.consolidate(of: settings.datasets)
         let hasVersion = try transaction.state.applied() != nil
         guard try hasVersion || db.hasTable(Self.table) else { return 0 }
-        let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : transaction.trackedChanges(of: $1).count) }
+        let count = try settings.datasets.reduce(0) { try $0 + (trackingID($1) == nil ? 0 : transaction.changeLog.summary(of: $1).count) }
         if hasVersion { try db.execute(sql: "DROP TABLE IF EXISTS \(Self.table)") }
         guard count > 0 else { return 0 }
         try LocalTable.detached.create(in: db)

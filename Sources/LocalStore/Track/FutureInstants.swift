@@ -2,21 +2,18 @@ import GRDB
 package import SnapshotModel
 package import StrictText
 
-// Instants that are later than they can be: of rows that a program gave a timestamp in the future, and of changes that a clock noted
-// which ran ahead.
-extension LocalTransaction {
-    /// The latest instant of a tracked change of any dataset; nil if there is none.
-    package func latestTrackedInstant() throws -> Instant? {
-        try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
-    }
+/// Instants that are later than they can be: of rows to which a program gave a timestamp in the future, and of changes that were recorded while the
+/// clock ran ahead.
+package struct FutureInstants: TransactionPart {
+    let transaction: LocalTransaction
 
-    /// Whether ``correctFutureInstants(of:now:)`` has anything to do.
-    package func hasFutureInstants(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
-        guard try hasTrackingTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
+    /// Whether ``correct(of:now:)`` has anything to do.
+    package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
+        guard try transaction.tracking.hasTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
         let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> \(LogEntryKind.overwritten) AND clock > ?)").bind(.integer(now.microseconds / 1000))
         if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
         return try schemas.contains { schema in
-            guard let future = try FutureChanges(self, schema, now: now) else { return false }
+            guard let future = try FutureChanges(transaction, schema, now: now) else { return false }
             return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments) ?? false
         }
     }
@@ -25,15 +22,15 @@ extension LocalTransaction {
     ///
     /// What was sent with an instant that the publisher takes, at most a day ahead, stays as it is. A message that was not sent is
     /// forgotten, to be composed again; the file of one that lies in the mailbox is to be removed.
-    package func correctFutureInstants(of schemas: [DatasetSchema], now: Instant) throws {
-        try foldNotes(of: schemas)
+    package func correct(of schemas: [DatasetSchema], now: Instant) throws {
+        try transaction.changeLog.consolidate(of: schemas)
         if try hasRefusableMessages(now: now) {
             let numbers = try Int64.fetchAll(db, sql: "SELECT number FROM snapsync_outbox WHERE \(Self.isRefusable)", arguments: [now.microseconds + 86_400_000_000])
             for number in numbers { try takeBack(number) }
         }
         for schema in schemas {
-            guard let future = try FutureChanges(self, schema, now: now) else { continue }
-            if try hasMailbox() { try takeBackMessages(about: future) }
+            guard let future = try FutureChanges(transaction, schema, now: now) else { continue }
+            if try transaction.mailbox.exist() { try takeBackMessages(about: future) }
             let stamp = schema.ownInstantSQL
             let at = "max(:now, ifnull(\(future.seen) + 1, :now))"
             try db.execute(
@@ -53,21 +50,21 @@ extension LocalTransaction {
         for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) { try takeBack(number) }
     }
 
-    /// Has a message's file removed; the change that it told of, if it is tracked still, becomes another one, to be told again.
+    /// Withdraws a message. Its file is removed later. The change that it carried, if it is still tracked, becomes another one and is sent again.
     private func takeBack(_ number: Int64) throws {
-        try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(0, 0, 0)")
+        let sequence = try transaction.changeLog.nextSequence()
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
                     SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
-                """, arguments: [db.lastInsertedRowID, number])
+                """, arguments: [sequence, number])
         try db.execute(sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?", arguments: [number])
     }
 
     /// Whether messages lie in the mailbox that a publisher does not take, for they are more than a day ahead. It would take them later, when what
     /// they say may be overtaken.
     private func hasRefusableMessages(now: Instant) throws -> Bool {
-        guard try hasMailbox() else { return false }
+        guard try transaction.mailbox.exist() else { return false }
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE \(Self.isRefusable))", arguments: [now.microseconds + 86_400_000_000]) ?? false
     }
 
@@ -75,8 +72,8 @@ extension LocalTransaction {
         id IS NOT NULL AND dataset > 0 AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND snapsync_instant(json_extract(body, '$.timestamp')) > ?
         """
 
-    /// Tracks, at `now`, each row whose own timestamp is later and of which neither a note nor a version says when it was changed.
-    package func adoptFutureRows(of schema: DatasetSchema, now: Instant) throws {
+    /// Tracks, at `now`, each row whose own timestamp is later and for which neither the log nor a version says when it was changed.
+    package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
             sql: """
@@ -98,9 +95,9 @@ extension LocalTransaction {
                 """, arguments: lateArguments(id, latest))
     }
 
-    /// Limits, once, what an earlier snapsync has taken from a version as it stood there.
-    func limitKnownInstants(of schema: DatasetSchema) throws {
-        guard let id = try trackingID(schema), let latest = try datasetStates.versionTime(of: schema) else { return }
+    /// Limits, once, what an earlier version has taken from a version as it stood there.
+    func limitKnown(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema), let latest = try transaction.datasetStates.versionTime(of: schema) else { return }
         for table in ["snapsync_instants", "snapsync_tombstones"] {
             try db.execute(sql: "UPDATE \(table) SET at = ?1 WHERE dataset = ?2 AND at > ?1", arguments: [latest.microseconds, id])
         }
@@ -127,8 +124,8 @@ private struct FutureChanges {
     /// The published instant that a change `c` replaces; NULL if there is none.
     let seen: String
 
-    /// Where the published instant was not noted it is no later than the version. A change that a rule made has its own instant as its base: it
-    /// replaces what the version has. What a message told that may be in the mailbox counts as published.
+    /// Where the published instant was not recorded it is no later than the version. A change that a rule made has its own instant as its base: it
+    /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp = schema.timestampIndex.map {
             "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)"
@@ -146,11 +143,11 @@ private struct FutureChanges {
     }
 
     init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, now: Instant) throws {
-        guard let id = try transaction.trackingID(schema) else { return nil }
-        // Clocks are noted in whole milliseconds, and several changes in one are told apart by microseconds.
+        guard let id = try transaction.tracking.id(of: schema) else { return nil }
+        // The log has clocks in whole milliseconds; changes in the same millisecond differ by microseconds.
         let version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
         var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
-        let hasMailbox = try transaction.hasMailbox()
+        let hasMailbox = try transaction.mailbox.exist()
         seen = Self.seen(schema, hasMailbox: hasMailbox)
         // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given.
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"

@@ -1,8 +1,8 @@
 import GRDB
 
-/// How triggers tell that an import is under way, whose changes are not noted: by a note number 0, which is of no dataset.
+/// How the triggers know that an import is under way, whose changes they do not log: by log entry number 0, which belongs to no dataset.
 ///
-/// Who imports puts a row into `snapsync_importing` and takes it out again, in one transaction; two triggers turn it into that note.
+/// An import adds a row to `snapsync_importing` and removes it, in one transaction; two triggers turn the row into that entry.
 /// The application's triggers look for it in the table that they write anyway: a page of another table, of which nothing is
 /// written, made a bulk insert a third slower, and had SQLite's journal of a statement go to a file earlier.
 enum ImportFlag {

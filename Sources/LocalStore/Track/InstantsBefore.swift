@@ -2,11 +2,11 @@ import GRDB
 import SnapshotModel
 import StrictText
 
-/// Finds, note by note, which instants a change must be later than.
+/// Finds, for one log entry after another, the instants that its change must be later than.
 ///
-/// Used while the notes of one dataset are folded, in one transaction.
+/// Used while the log entries of one dataset are consolidated, in one transaction.
 struct InstantsBefore {
-    /// What a note's change replaces, in microseconds.
+    /// What an entry's change replaces, in microseconds.
     struct Known {
         /// Whether the key has a tracked change already.
         var isTracked = false
@@ -14,7 +14,7 @@ struct InstantsBefore {
         var seen: Int64?
         /// The instant of an unpublished change, if it counts.
         var own: Int64?
-        /// That instant where it lies in the future and a message has told it.
+        /// That instant if it lies in the future and a message was sent with it.
         var sent: Int64?
     }
 
@@ -31,15 +31,15 @@ struct InstantsBefore {
             SELECT c.at, c.base, coalesce((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2)), c.seq
             FROM (SELECT 1) LEFT JOIN snapsync_changes c ON c.dataset = ?1 AND c.key = ?2
             """)
-        sent = try transaction.hasMailbox() ? KeyedStatement(
+        sent = try transaction.mailbox.exist() ? KeyedStatement(
             transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))") : nil
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
-    /// Looks what a note's change replaces.
+    /// Looks up what an entry's change replaces.
     ///
     /// - Parameters:
-    ///   - note: a statement that stands on the note, its key in column 1.
+    ///   - note: a statement whose present row is the entry, with the key in column 1.
     ///   - old: the timestamp of the row that the statement found, in microseconds.
     ///   - clock: when the statement ran: whole milliseconds, given in microseconds.
     func look(_ note: KeyedStatement, replacing old: Int64?, clock: Int64) throws -> Known {
@@ -49,7 +49,7 @@ struct InstantsBefore {
         guard !known.isNull(0) else { return Known(seen: published ?? readable(old, clock)) }
         let own = known.integer(0)
         let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
-        // Clocks are noted in whole milliseconds; of several statements in one the later is 1 us later.
+        // The log has clocks in whole milliseconds; of several statements in the same millisecond the later one is 1 us later.
         if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
         // What was sent may be published by now, whatever clock it came from, but for what no publisher takes.
         let isSent = try own <= clock + 86_400_000_000 && sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() == 1

@@ -19,7 +19,7 @@ struct KeyedStatement {
         handle = statement.sqliteStatement
     }
 
-    /// Starts anew with these parameters, in their order.
+    /// Starts again with these parameters, in their order.
     @discardableResult
     func bind(_ parameters: Parameter...) throws -> KeyedStatement {
         sqlite3_reset(handle)
@@ -89,6 +89,9 @@ struct KeyedStatement {
         // SAFETY: the pointer comes first, then its length; both hold until the next step.
         return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
     }
+
+    /// A column's text as a string; nil for what is none.
+    func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
 
     private func failure(_ code: Int32) -> DatabaseError {
         DatabaseError(resultCode: ResultCode(rawValue: code), message: String(cString: sqlite3_errmsg(db.sqliteConnection)))

@@ -10,9 +10,9 @@ package struct PublishedChanges: TransactionPart {
 
     static let table = LocalTable.published.name
 
-    /// Keeps the tracked changes up to `sequence`, which version `version` is about to settle.
+    /// Keeps the tracked changes up to `sequence`, which version `version` is about to contain.
     ///
-    /// Call before ``settleChanges(of:upTo:)``, in its transaction. Memory on disk: a key and three numbers for each.
+    /// Call before ``ChangeLog/acknowledge(of:upTo:)``, in its transaction. Memory on disk: a key and three numbers for each.
     package func keep(of schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
         try createTable()
@@ -25,7 +25,7 @@ package struct PublishedChanges: TransactionPart {
 
     /// Tracks again what this device published in versions after `version`, as far as its rows still are what it published.
     ///
-    /// Notes must have been folded, and the tail of the version that is here must still be in place: it says whose the present
+    /// The log must have been consolidated, and the tail of the version that is here must still be in place: it says whose the present
     /// state of an entity is. What was changed since is tracked anyway and stays as it is.
     ///
     /// - Returns: how many changes are tracked again.
@@ -65,6 +65,6 @@ package struct PublishedChanges: TransactionPart {
 
     private func createTable() throws {
         try LocalTable.published.create(in: db)
-        try transaction.addColumns()
+        try transaction.tracking.addColumns()
     }
 }

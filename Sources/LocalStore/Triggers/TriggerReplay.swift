@@ -28,7 +28,7 @@ struct TriggerReplay {
 
     /// Runs `body`, then the triggers, then `settle`, which changes tables that are not synced.
     ///
-    /// - Parameter noting: whether what differs in the end is noted as changed by this device.
+    /// - Parameter noting: whether the rows that differ in the end are logged as changes of this device.
     func run<T>(noting: Bool, then settle: () throws -> Void, _ body: () throws -> T) throws -> T {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
         let firing = Set(try concerned.filter { try fires($0) }.map(\.table))
@@ -45,7 +45,7 @@ struct TriggerReplay {
                 return try body()
             }
             for image in images { try image.close() }
-            if noting { for image in images { if let id = try transaction.trackingID(image.schema) { try image.note(id: id) } } }
+            if noting { for image in images { if let id = try transaction.tracking.id(of: image.schema) { try image.note(id: id) } } }
             let seen = images.filter { firing.contains($0.schema.table) }
             if !seen.isEmpty { try replay(seen) }
             for image in images { try image.drop() }

@@ -6,7 +6,7 @@ package import SnapshotModel
 /// What SQLite says of an application's triggers before they run: which tables they write, and what they lack.
 ///
 /// Statements that would write are compiled on a connection of their own that can only read, and none is run. Functions and collations
-/// that only the application registers are noted and given a stand-in, so that everything else is found, too.
+/// that only the application registers are recorded and get a stand-in, so that the survey finds everything else as well.
 package struct TriggerSurvey: Sendable {
     /// A trigger of a dataset's table.
     package struct Trigger: Sendable, Hashable {
@@ -81,7 +81,7 @@ package struct TriggerSurvey: Sendable {
     }
 }
 
-/// A connection that compiles statements and notes what they would write. Used on one thread.
+/// A connection that compiles statements and records what they would write. Used on one thread.
 private final class StatementCompiler {
     /// Something that a statement needs and that is not there.
     struct Lack {

@@ -21,7 +21,7 @@ final class TriggerTrace {
         }, Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// Forgets what was noted: another statement begins.
+    /// Forgets what the last statement ran: another one begins.
     func begin() { last = nil }
 
     func end() { sqlite3_trace_v2(connection, 0, nil, nil) }

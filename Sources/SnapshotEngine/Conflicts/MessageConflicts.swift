@@ -58,7 +58,7 @@ final class MessageConflicts {
         }
         let lost = there.copies[subject.key]
         guard comparison.differ(lost, row, onlyMarked: incoming.message.type == .notificationRead) else { return }
-        let instant = try transaction.knownInstant(of: subject.key, in: subject.schema) ?? row?.state.timestamp ?? .distantPast
+        let instant = try transaction.changeLog.knownInstant(of: subject.key, in: subject.schema) ?? row?.state.timestamp ?? .distantPast
         try record(
             Conflict(
                 dataset: subject.schema.name, key: subject.key, reason: .refused,
@@ -69,17 +69,17 @@ final class MessageConflicts {
     /// Whether the author of a message had the row before them that it changes.
     private func hasSeen(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ instant: Instant) throws -> Bool {
         // Of two messages of one author the second was written by somebody who knew the first.
-        if try transaction.messageSender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
+        if try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
         if let replaces = incoming.message.replaces.flatMap({ try? Instant(parsing: $0) }) { return instant <= replaces }
         if incoming.message.type == .bucketCreated { return false }
         // A message that does not say: nobody can have seen what is not published yet.
-        return try transaction.trackedChange(of: subject.key, in: subject.schema) == nil
+        return try transaction.changeLog.change(of: subject.key, in: subject.schema) == nil
     }
 
     /// The device that made the present state of an entity, if that is known: a reader whose message did, or this one if it is not published.
     private func maker(of subject: IncomingMessage.Subject, at instant: Instant) throws -> String? {
-        try transaction.messageSender(of: subject.key, in: subject.schema, at: instant)
-            ?? (transaction.trackedChange(of: subject.key, in: subject.schema) == nil ? nil : device)
+        try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant)
+            ?? (transaction.changeLog.change(of: subject.key, in: subject.schema) == nil ? nil : device)
     }
 
     private func record(_ conflict: Conflict) throws {

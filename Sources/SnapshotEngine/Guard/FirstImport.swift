@@ -23,8 +23,8 @@ package struct FirstImport {
         for schema in schemas where !known.contains(schema.name) {
             let keepsOwn = !isView && (schema.merge != .replace || settings.adoptsOwnRows || (settings.role.publishes && !settings.replacesOwnRows))
             if keepsOwn {
-                try transaction.adoptRows(of: schema, now: now)
-            } else if try !settings.replacesOwnRows && transaction.hasUntrackedRows(of: schema) {
+                try transaction.changeLog.adoptRows(of: schema, now: now)
+            } else if try !settings.replacesOwnRows && transaction.changeLog.hasUntrackedRows(of: schema) {
                 throw Self.undecidedRows(of: schema, at: database, step: .apply, hint: "keep a copy, then: snapsync detach, and snapsync init …")
             }
             rules[schema.name] = MergeRule(

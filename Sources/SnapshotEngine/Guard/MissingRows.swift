@@ -17,7 +17,7 @@ struct MissingRows: Sendable {
     /// - Throws: ``SyncError`` with `.refused`.
     func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
         guard let last, !allowed.covers(schema.name) else { return }
-        let isComplete = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.trackedChanges(of: schema).isComplete } }
+        let isComplete = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.summary(of: schema).isComplete } }
         guard !isComplete else { return }
         // An asset that cannot be read is another step's matter; it is written anew then.
         let record = last.record(of: schema)
@@ -41,7 +41,7 @@ struct MissingRows: Sendable {
             try session.withReader(0) { reader in
                 let rows = EntityStates(schema: schema)
                 try reader.ranges(of: schema).read(range, into: rows)
-                missing += Set(version.states.keys).subtracting(rows.states.keys).subtracting(try reader.transaction.touchedKeys(of: schema, in: range)).count
+                missing += Set(version.states.keys).subtracting(rows.states.keys).subtracting(try reader.transaction.changeLog.touchedKeys(of: schema, in: range)).count
             }
         }
         if asset.index.blocks.isEmpty {

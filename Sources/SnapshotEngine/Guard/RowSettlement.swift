@@ -19,7 +19,7 @@ struct RowSettlement {
     /// Each round does all that the one before made possible; what is left after so many is for the next run.
     private static let roundLimit = 64
 
-    /// Runs inside ``LocalTransaction/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/settle()``.
+    /// Runs inside ``ChangeTracking/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/settle()``.
     ///
     /// - Throws: ``SyncError`` with `.needsWholeVersion` where an entity of the version is needed that this import does not read.
     func run() throws {
@@ -39,7 +39,7 @@ struct RowSettlement {
             guard !lost.isEmpty else { continue }
             guard isImport else {
                 // The deletion takes the row out of the version, too; any later edit of it wins over that.
-                for one in lost { try transaction.trackChange(of: one.key, in: schema, at: one.instant.forTombstone) }
+                for one in lost { try transaction.changeLog.track(of: one.key, in: schema, at: one.instant.forTombstone) }
                 continue
             }
             guard let lookup = ledger.lookups[schema.name] else {

@@ -37,7 +37,7 @@ struct SetAsideReturn {
         var displaced: [(schema: DatasetSchema, key: EntityKey)] = []
     }
 
-    /// Tries every one of them, the highest rank first, until none returns. Changes must not be noted meanwhile (``LocalTransaction/importing(_:)``).
+    /// Tries every one of them, the highest rank first, until none returns. Changes must not be noted meanwhile (``ChangeTracking/importing(_:)``).
     ///
     /// - Returns: whether any row came or went.
     func run() throws -> Bool {
@@ -100,11 +100,11 @@ struct SetAsideReturn {
         let isNeeded = one.reason == .parentNeeded
         if try transaction.rows.hasRow(one.key, of: schema) {
             if isNeeded { return .unneeded }
-            let here = try transaction.instant(of: one.key, in: schema) ?? .distantPast
+            let here = try transaction.changeLog.instant(of: one.key, in: schema) ?? .distantPast
             guard here >= one.instant else { return .canReturn(at: one.instant) }
             return .overtaken(by: try EntityDocument.make(schema) { try transaction.rows.giveRow(one.key, of: schema, to: $0) }, at: here)
         }
-        let tracked = try transaction.trackedChange(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
+        let tracked = try transaction.changeLog.change(of: one.key, in: schema).flatMap { $0.isDeletion ? $0.instant : nil }
         let tombstone = try transaction.tombstonesAndInstants.tombstone(of: one.key, in: schema)
         guard let deleted = tracked ?? tombstone else { return .canReturn(at: one.instant) }
         // Whatever took a needed parent out is taken back; the deletion that made room for another's value is no word against the entity.
@@ -125,9 +125,9 @@ struct SetAsideReturn {
         guard try insert(one, schema, group) else { return false }
         if one.reason == .parentNeeded { try transaction.rows.markAsOrphan(one.key, of: schema) }
         if case .canReturn(let instant) = standing {
-            try transaction.trackChange(of: one.key, in: schema, at: instant)
+            try transaction.changeLog.track(of: one.key, in: schema, at: instant)
         } else {
-            try transaction.forgetChange(of: one.key, in: schema)
+            try transaction.changeLog.forget(of: one.key, in: schema)
         }
         try transaction.setAside.remove(one.key, of: schema)
         group.returned.append((schema, one.key))
@@ -151,16 +151,16 @@ struct SetAsideReturn {
         _ = try transaction.rows.deleteEntity(one.key, of: schema)
         if try rows.insert(one.key) { return true }
         guard publishes, one.reason != .parentNeeded else { return false }
-        let rivals = try rows.rivals(of: one.key).map { RowRank(try transaction.instant(of: $0, in: schema) ?? .distantPast, $0) }
+        let rivals = try rows.rivals(of: one.key).map { RowRank(try transaction.changeLog.instant(of: $0, in: schema) ?? .distantPast, $0) }
         guard !rivals.isEmpty, rivals.allSatisfy({ $0 < one.rank }) else { return false }
         for rival in rivals {
-            let isChangedHere = try transaction.trackedChange(of: rival.key, in: schema) != nil
+            let isChangedHere = try transaction.changeLog.change(of: rival.key, in: schema) != nil
             let instant = rival.instant.forTombstone
             try ledger.keep(
                 DisplacedRow(schema: schema, key: rival.key, reason: .valueTaken, instant: instant, displacedAt: isChangedHere ? nil : instant) {
                     try transaction.rows.giveRow(rival.key, of: schema, to: $0)
                 }, in: transaction)
-            try transaction.displaceRow(rival.key, of: schema, at: rival.instant)
+            try transaction.merge.displaceRow(rival.key, of: schema, at: rival.instant)
             group.displaced.append((schema, rival.key))
         }
         return try rows.insert(one.key)
@@ -200,13 +200,13 @@ extension SyncContext {
             return try database.withoutRollbacks {
                 let ledger = ImportLedger(database: database.path, settings: settings, now: now())
                 let notices = try database.write { transaction in
-                    try transaction.foldNotes(of: settings.datasets)
+                    try transaction.changeLog.consolidate(of: settings.datasets)
                     ledger.parents = try OrphanResolver(transaction, datasets: settings.datasets, publishes: true)
                     let keeper = try ForeignKeyEnforcer(transaction, datasets: settings.datasets)
-                    try transaction.importing(settings.datasets, then: keeper.settle) {
+                    try transaction.tracking.importing(settings.datasets, then: keeper.settle) {
                         try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
                     }
-                    try transaction.endKeeping()
+                    try transaction.merge.endKeeping()
                     return transaction.triggerNotices
                 }
                 return ledger.sentences + notices

@@ -41,12 +41,12 @@ package struct SinglePolicy {
     func settle() throws {
         let rows = try ownRows()
         guard rows.count > 1 else { return }
-        let ranked = try rows.map { key, state in Candidate(key: key, instant: try transaction.instant(of: key, in: schema) ?? .distantPast, state: state) }
+        let ranked = try rows.map { key, state in Candidate(key: key, instant: try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast, state: state) }
             .sorted { $0.wins(over: $1) }
         for loser in ranked.dropFirst() {
             _ = try transaction.rows.deleteEntity(loser.key, of: schema)
             let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))
-            try transaction.trackChange(of: loser.key, in: schema, at: later)
+            try transaction.changeLog.track(of: loser.key, in: schema, at: later)
             ledger.note(loser.key, schema, "deleted: only one may be left")
         }
     }

@@ -14,11 +14,11 @@ struct MailboxAnswers: Sendable {
     func take(in transaction: LocalTransaction, role: SyncRole, at instant: Instant) throws {
         if role.publishes {
             for commit in commits {
-                try transaction.noteNamed(applied: commit.answers.applied, refused: commit.answers.refused, in: commit.number, at: instant)
+                try transaction.inbox.recordAnswers(applied: commit.answers.applied, refused: commit.answers.refused, in: commit.number, at: instant)
             }
         }
-        if !isComplete { try transaction.noteMissedAnswers() }
-        for commit in commits { try transaction.takeAnswers(applied: commit.answers.applied, refused: commit.answers.refused) }
+        if !isComplete { try transaction.outbox.recordMissedAnswers() }
+        for commit in commits { try transaction.outbox.recordAnswers(applied: commit.answers.applied, refused: commit.answers.refused) }
     }
 }
 

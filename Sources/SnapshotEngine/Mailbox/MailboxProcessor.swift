@@ -55,7 +55,7 @@ struct MailboxProcessor: Sendable {
     }
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
-        let heard = try SyncError.at(.read) { try device.database.read { Set(try $0.inbox().map(\.id)) } }
+        let heard = try SyncError.at(.read) { try device.database.read { Set(try $0.inbox.entries().map(\.id)) } }
         let mailbox = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard), in: device.zone) }
         let now = device.now()
         var setAside = mailbox.setAside.count
@@ -68,7 +68,7 @@ struct MailboxProcessor: Sendable {
         }
         let applied = try incoming.isEmpty ? (notices: [], conflicts: 0) : apply(incoming.sorted(by: Self.comesBefore), at: now)
         var outcome = try SyncError.at(.read) {
-            try device.database.read { Outcome(asksForFullSync: try $0.inbox(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue }) }
+            try device.database.read { Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue }) }
         }
         outcome.warnings += applied.notices
         outcome.conflicts = applied.conflicts
@@ -125,16 +125,16 @@ struct MailboxProcessor: Sendable {
     }
 
     private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> (notices: [String], conflicts: Int) {
-        try transaction.prepareMailbox()
-        try transaction.foldNotes(of: device.settings.datasets)
+        try transaction.mailbox.prepare()
+        try transaction.changeLog.consolidate(of: device.settings.datasets)
         let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
         let deletes = messages.contains { $0.message.type.isDeletion }
         let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
-        try transaction.importing(device.settings.datasets, then: { try keeper?.settle() }) {
-            for message in messages where try !transaction.hasHeard(message.name.id) {
+        try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.settle() }) {
+            for message in messages where try !transaction.inbox.hasReceived(message.name.id) {
                 let isOvertaken = try message.entity.map {
-                    try transaction.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
+                    try transaction.inbox.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
                 } ?? false
                 // What its own author has overtaken is not lost.
                 try note(
@@ -152,16 +152,16 @@ struct MailboxProcessor: Sendable {
             reason = why
             try conflicts?.recordRefusal(of: message, because: why)
         }
-        try transaction.noteHeard(
+        try transaction.inbox.recordReceived(
             InboxEntry(id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),
             about: message.entity, sent: message.instant, at: now)
     }
 
     private func forget(_ mailbox: CloudMailbox, _ now: Instant) throws {
         let horizon = now.advanced(byMicroseconds: -Self.memory)
-        let hasOld = try SyncError.at(.read) { try device.database.read { try $0.hasHeard(before: horizon) } }
+        let hasOld = try SyncError.at(.read) { try device.database.read { try $0.inbox.hasReceived(before: horizon) } }
         guard hasOld, mailbox.unreadCount == 0 else { return }
         let waiting = Set(mailbox.known.map(\.id) + mailbox.messages.map(\.id))
-        try SyncError.at(.apply) { try device.database.write { try $0.forgetHeard(before: horizon, exceptThose: waiting) } }
+        try SyncError.at(.apply) { try device.database.write { try $0.inbox.forgetReceived(before: horizon, exceptThose: waiting) } }
     }
 }

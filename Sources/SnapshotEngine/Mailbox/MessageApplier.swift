@@ -42,7 +42,7 @@ struct MessageApplier {
         let copies = EntityCopies(schema: subject.schema, masking: subject.kind.ownColumns(of: subject.schema))
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: copies)
         let row = copies.copies[subject.key]
-        let known = try transaction.knownInstant(of: subject.key, in: subject.schema)
+        let known = try transaction.changeLog.knownInstant(of: subject.key, in: subject.schema)
         let present = Present(row: row, instant: known ?? row.map { $0.state.timestamp ?? .distantPast })
         switch incoming.message.type {
         case .notificationRead: return try markRead(incoming, subject, present)
@@ -63,7 +63,7 @@ struct MessageApplier {
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
         try transaction.rows.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
-        try transaction.track(subject.key, of: subject.schema, at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), over: instant)
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), joining: .continuing(base: instant))
         return .applied
     }
 
@@ -76,7 +76,7 @@ struct MessageApplier {
         }
         try conflicts.recordRow(at: instant, losingTo: incoming, subject)
         _ = try transaction.rows.deleteEntity(subject.key, of: subject.schema)
-        try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant)
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
         return .applied
     }
 
@@ -92,7 +92,7 @@ struct MessageApplier {
         }
         if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.rows.updating(subject.schema)])
-        try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: present.instant), over: present.instant)
+        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
         return .applied
     }
 
@@ -105,7 +105,7 @@ struct MessageApplier {
 
     /// What was told is so already; said later, it holds against what others said in between.
     private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
-        if let instant, incoming.instant > instant { try transaction.track(subject.key, of: subject.schema, at: limited(incoming, over: instant), over: instant) }
+        if let instant, incoming.instant > instant { try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant)) }
         return .applied
     }
 }

@@ -44,8 +44,8 @@ struct MessageComposer: Sendable {
                 last = try SyncError.at(.read) { [last] in
                     try device.database.write { transaction in
                         guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return nil }
-                        try transaction.prepareMailbox()
-                        try transaction.foldNotes(of: device.settings.datasets)
+                        try transaction.mailbox.prepare()
+                        try transaction.changeLog.consolidate(of: device.settings.datasets)
                         let changes = try untold(of: schema, version, in: transaction, after: last, limit: Self.batch)
                         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
                         for change in changes where change.isMark && !change.isDeletion {
@@ -76,13 +76,13 @@ struct MessageComposer: Sendable {
             try device.database.read { transaction in
                 // What a view shows is no version with changes on top.
                 guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
-                let hasWork = try transaction.hasNotes(device.settings.datasets) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
-                    || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.deletionsInDoubt(of: $0, limit: 1).isEmpty }
+                let hasWork = try transaction.changeLog.hasEntries(device.settings.datasets) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                    || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
                 return (version, hasWork)
             }
         }
         guard let version, hasWork else { return }
-        try SyncError.at(.read) { try device.database.write { try $0.foldNotes(of: device.settings.datasets) } }
+        try SyncError.at(.read) { try device.database.write { try $0.changeLog.consolidate(of: device.settings.datasets) } }
         var failure: (any Error)?
         for schema in device.settings.datasets {
             do {
@@ -112,14 +112,14 @@ struct MessageComposer: Sendable {
     /// Forgets, in a dataset that no message is about, entities that were added and deleted since the version: nothing is left of them.
     private func forgetPassing(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
         while true {
-            let changes = try SyncError.at(.read) { try device.database.read { try $0.deletionsInDoubt(of: schema, limit: Self.batch) } }
+            let changes = try SyncError.at(.read) { try device.database.read { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) } }
             guard !changes.isEmpty else { return }
             let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
             let isCurrent = try SyncError.at(.read) {
                 try device.database.write { transaction in
                     guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
-                    for change in changes where try transaction.isTracked(change, of: schema) {
-                        if base[change.key] == nil { try transaction.forget(change, of: schema) } else { try transaction.outlive(of: change.key, in: schema, isNew: false) }
+                    for change in changes where try transaction.outbox.isTracked(change, of: schema) {
+                        if base[change.key] == nil { try transaction.outbox.forget(change, of: schema) } else { try transaction.merge.outlive(of: change.key, in: schema, isNew: false) }
                     }
                     return true
                 }
@@ -129,7 +129,7 @@ struct MessageComposer: Sendable {
     }
 
     private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
-        try transaction.untoldChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
+        try transaction.outbox.unsentChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
     }
 
     private func compose(
@@ -137,11 +137,11 @@ struct MessageComposer: Sendable {
         in transaction: LocalTransaction
     ) throws {
         guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return }
-        try transaction.prepareMailbox()
-        try transaction.foldNotes(of: device.settings.datasets)
+        try transaction.mailbox.prepare()
+        try transaction.changeLog.consolidate(of: device.settings.datasets)
         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)
         // What was edited since the comparison began is another change by now.
-        for change in changes where try transaction.isTracked(change, of: schema) {
+        for change in changes where try transaction.outbox.isTracked(change, of: schema) {
             try transaction.rows.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
             let told = try told(about: change, schema, in: transaction)
@@ -154,15 +154,15 @@ struct MessageComposer: Sendable {
             }
             if case .nothing = difference, told.isEmpty, row == nil, base == nil {
                 // What was added and deleted again is no change of the version.
-                try transaction.forget(change, of: schema)
+                try transaction.outbox.forget(change, of: schema)
                 continue
             }
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
-                    try transaction.importing(device.settings.datasets) { try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema) }
+                    try transaction.tracking.importing(device.settings.datasets) { try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema) }
                 }
-                try transaction.forget(change, of: schema)
+                try transaction.outbox.forget(change, of: schema)
                 continue
             }
             try write(difference, of: change, schema, version, in: transaction)
@@ -172,7 +172,7 @@ struct MessageComposer: Sendable {
     /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the marks: they are told again where this
     /// change builds on them.
     private func told(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
-        try transaction.unansweredMessages(about: change, of: schema).compactMap { told in
+        try transaction.outbox.unansweredMessages(about: change, of: schema).compactMap { told in
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: told.body)
             return told.isInDoubt && message.type != .notificationRead ? nil : message
         }
@@ -183,9 +183,9 @@ struct MessageComposer: Sendable {
         _ difference: Expected.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
     ) throws {
         switch difference {
-        case .nothing: try transaction.addToOutbox(change, of: schema, .same, coversAll: true, comparedWith: version.number)
+        case .nothing: try transaction.outbox.add(change, of: schema, .same, coversAll: true, comparedWith: version.number)
         case .untellable(let reason):
-            try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
+            try transaction.outbox.add(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
         case .message(let type, let entity, let readAt, let basedOn, let coversAll):
             let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
             let message = SyncUpdateMessage(
@@ -194,9 +194,9 @@ struct MessageComposer: Sendable {
                 replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description }, version: version.number)
             let body = try StrictJSON.encode(message)
             if body.count > CloudMessage.byteLimit - 1024 {
-                try transaction.addToOutbox(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+                try transaction.outbox.add(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
             } else {
-                try transaction.addToOutbox(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
+                try transaction.outbox.add(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
             }
         }
     }

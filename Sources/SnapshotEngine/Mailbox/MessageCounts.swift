@@ -23,12 +23,12 @@ public struct MessageCounts: Sendable, Encodable {
     package init(_ device: SyncContext) async throws {
         let (heard, sent) = try SyncError.at(.read) {
             try device.database.read { transaction in
-                let entries = try transaction.outbox(onlyMessages: true)
+                let entries = try transaction.outbox.entries(onlyMessages: true)
                 unsent = entries.count { $0.state == .stored }
                 unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
                 refused = entries.count { $0.state == .refused }
-                overlays = try transaction.overlayCount()
-                return (Set(try transaction.inbox().map(\.id)), try UnansweredMessages(entries, of: device))
+                overlays = try transaction.outbox.overlayCount()
+                return (Set(try transaction.inbox.entries().map(\.id)), try UnansweredMessages(entries, of: device))
             }
         }
         guard device.settings.role.publishes else {

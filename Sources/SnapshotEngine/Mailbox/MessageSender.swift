@@ -18,7 +18,7 @@ struct MessageSender: Sendable {
         try await renewDoubtful()
         try renewThoseOfAnotherName()
         let (outbox, limit) = try SyncError.at(.read) {
-            try device.database.read { (try $0.outbox(onlyMessages: true), try $0.state.messageLimit() ?? CloudMessage.waitingLimit) }
+            try device.database.read { (try $0.outbox.entries(onlyMessages: true), try $0.state.messageLimit() ?? CloudMessage.waitingLimit) }
         }
         let stored = outbox.filter { $0.state == .stored }
         let unanswered = try SyncError.at(.read) { try UnansweredMessages(outbox, of: device) }
@@ -39,42 +39,42 @@ struct MessageSender: Sendable {
             room -= 1
             return room >= 0
         }
-        try SyncError.at(.announce) { try device.database.write { try $0.noteSending(sending.map(\.number)) } }
+        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordSending(sending.map(\.number)) } }
         for (position, entry) in sending.enumerated() {
             guard let id = entry.id, let body = entry.body else { continue }
             do {
                 try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
             } catch let error as SyncError where error.code == .refused {
                 // A refusal comes before the file is written. The mailbox has neither this message nor the next ones.
-                try SyncError.at(.announce) { try device.database.write { try $0.recordUnsent(sending[position...].map(\.number)) } }
+                try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordUnsent(sending[position...].map(\.number)) } }
                 throw error
             }
         }
-        try SyncError.at(.announce) { try device.database.write { try $0.noteSent(sending.map(\.number)) } }
+        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordSent(sending.map(\.number)) } }
         return sending.count
     }
 
     private func removeAnswered() async throws {
-        let answered = try SyncError.at(.read) { try device.database.read { try $0.messagesToRemove() } }
+        let answered = try SyncError.at(.read) { try device.database.read { try $0.outbox.removable() } }
         for message in answered { try await remove(message.id) }
-        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.hasForgettable() } }) else { return }
-        try SyncError.at(.announce) { try device.database.write { try $0.noteRemoved(answered.map(\.number)) } }
+        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.outbox.hasForgettable() } }) else { return }
+        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordRemoved(answered.map(\.number)) } }
     }
 
     /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a mark
     /// that a later one builds on.
     private func renewDoubtful() async throws {
-        let entries = try SyncError.at(.read) { try device.database.read { try $0.outbox(onlyMessages: true).filter { $0.state == .doubtful } } }
+        let entries = try SyncError.at(.read) { try device.database.read { try $0.outbox.entries(onlyMessages: true).filter { $0.state == .doubtful } } }
         for entry in entries {
             guard let old = entry.id else { continue }
             try await remove(old)
             try SyncError.at(.announce) {
                 try device.database.write { transaction in
                     guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }),
-                        try transaction.isCurrent(entry) || message.type == .notificationRead && transaction.isBuiltOn(entry)
-                    else { return try transaction.renewMessage(entry.number, nil) }
+                        try transaction.outbox.isCurrent(entry) || message.type == .notificationRead && transaction.outbox.isBuiltOn(entry)
+                    else { return try transaction.outbox.renew(entry.number, nil) }
                     let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
-                    try transaction.renewMessage(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
+                    try transaction.outbox.renew(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
                 }
             }
         }
@@ -83,14 +83,14 @@ struct MessageSender: Sendable {
     /// A database that was found to be a copy has another name from then on; what was written down before is told under that one.
     private func renewThoseOfAnotherName() throws {
         let renewed = try SyncError.at(.read) {
-            try device.database.read { try $0.outbox(onlyMessages: true) }.filter { $0.state == .stored }.compactMap { entry -> (number: Int64, id: String, body: Data)? in
+            try device.database.read { try $0.outbox.entries(onlyMessages: true) }.filter { $0.state == .stored }.compactMap { entry -> (number: Int64, id: String, body: Data)? in
                 guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }), message.sender != device.settings.device else { return nil }
                 let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                 return (entry.number, id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device)))
             }
         }
         if renewed.isEmpty { return }
-        try SyncError.at(.announce) { try device.database.write { transaction in for one in renewed { try transaction.renewMessage(one.number, (one.id, one.body)) } } }
+        try SyncError.at(.announce) { try device.database.write { transaction in for one in renewed { try transaction.outbox.renew(one.number, (one.id, one.body)) } } }
     }
 
     private func remove(_ id: String) async throws {
@@ -102,10 +102,10 @@ struct MessageSender: Sendable {
     private func report(sent: Int, putBack: Int = 0) throws -> SendReport {
         try SyncError.at(.read) {
             try device.database.read { transaction in
-                let entries = try transaction.outbox(onlyMessages: true)
+                let entries = try transaction.outbox.entries(onlyMessages: true)
                 return SendReport(
                     sent: sent, putBack: putBack, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
-                    overlays: try transaction.overlayCount())
+                    overlays: try transaction.outbox.overlayCount())
             }
         }
     }

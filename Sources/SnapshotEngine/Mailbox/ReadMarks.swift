@@ -50,8 +50,8 @@ struct ReadMarks {
 
     /// What was told of entities that have tracked changes.
     func told(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Told] {
-        guard try transaction.hasMailbox() else { return [:] }
-        return try Self.group(keys.flatMap { try transaction.toldChanges(of: $0, in: schema) })
+        guard try transaction.mailbox.exist() else { return [:] }
+        return try Self.group(keys.flatMap { try transaction.outbox.sentChanges(of: $0, in: schema) })
     }
 
     private static func group(_ entries: [SentChange]) throws -> [EntityKey: Told] {

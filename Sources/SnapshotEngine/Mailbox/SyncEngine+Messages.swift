@@ -32,7 +32,7 @@ extension SyncEngine {
 
     private func send(from device: SyncContext) async throws -> SendReport? {
         try await MessageComposer(device: device).run()
-        guard try SyncError.at(.read, { try device.database.read { try $0.hasMailbox() } }) else { return nil }
+        guard try SyncError.at(.read, { try device.database.read { try $0.mailbox.exist() } }) else { return nil }
         return try await MessageSender(device: device).run()
     }
 
@@ -47,13 +47,13 @@ extension SyncEngine {
             }
             try SyncError.at(.announce) {
                 try device.database.write { transaction in
-                    try transaction.prepareMailbox()
-                    let isAsked = try transaction.outbox(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
+                    try transaction.mailbox.prepare()
+                    let isAsked = try transaction.outbox.entries(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
                     // Once is enough until it is answered.
                     guard !isAsked else { return }
                     let now = device.now(), id = CloudMessage.newID(at: now, nonces: device.nonces)
                     let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
-                    try transaction.addToOutbox(id: id, body: StrictJSON.encode(message))
+                    try transaction.outbox.add(id: id, body: StrictJSON.encode(message))
                 }
             }
             return try await MessageSender(device: device).run()
@@ -79,7 +79,7 @@ extension SyncContext {
     /// - Returns: what deserves attention, in words; nil if they are gone.
     package func removeWithdrawnMessages() async -> String? {
         do {
-            guard try settings.role == .reader && database.read({ try $0.hasMailbox() }) else { return nil }
+            guard try settings.role == .reader && database.read({ try $0.mailbox.exist() }) else { return nil }
             _ = try await MessageSender(device: self).run()
             return nil
         } catch {

@@ -27,8 +27,8 @@ struct ChangeExporter: Sendable {
     /// Reads and encodes the tracked changes of one state; nil if they are too many for a change asset.
     func encode(_ reader: DatasetReader) throws -> Encoded? {
         let transaction = reader.transaction
-        guard try transaction.trackedChangeCount(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
-        let changes = try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
+        guard try transaction.changeLog.count(of: schema, upTo: rule.changeCount + 1) <= rule.changeCount else { return nil }
+        let changes = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil))
         let rows = try transaction.rows.lookup(of: schema)
         let encoder = ChangeEncoder(schema: schema, syncTimestamp: syncTimestamp)
         var tail = SnapshotTailBuilder()

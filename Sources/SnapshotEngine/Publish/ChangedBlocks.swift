@@ -70,10 +70,10 @@ extension ChangedBlocks {
     /// dataset's completeness forgotten.
     init?(_ previous: PreviousSnapshot, of schema: DatasetSchema, in reader: DatasetReader) throws {
         let transaction = reader.transaction
-        guard let changes = previous.changes, previous.index.describes(schema), try transaction.trackedChanges(of: schema).isComplete,
-            try transaction.trackedChangeCount(of: schema, upTo: Self.keyLimit) < Self.keyLimit, try !transaction.rows.hasNullKeys(schema)
+        guard let changes = previous.changes, previous.index.describes(schema), try transaction.changeLog.summary(of: schema).isComplete,
+            try transaction.changeLog.count(of: schema, upTo: Self.keyLimit) < Self.keyLimit, try !transaction.rows.hasNullKeys(schema)
         else { return nil }
-        var touched = Set(try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map(\.key))
+        var touched = Set(try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map(\.key))
         for asset in changes {
             // What is wrong with it is for those to say who need it; here the rows say all.
             guard let set = try? asset.read(schema) else { return nil }

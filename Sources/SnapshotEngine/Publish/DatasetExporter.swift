@@ -160,7 +160,7 @@ package struct DatasetExporter: Sendable {
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNews = try SyncError.at(.read) {
             // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.
-            return try transaction.hasNewDeletions(of: schema) || transaction.hasNewInstants(of: schema)
+            return try transaction.changeLog.hasNewDeletions(of: schema) || transaction.changeLog.hasNewInstants(of: schema)
         }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }

@@ -69,7 +69,7 @@ struct DatasetPublisher: Sendable {
 
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
-        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.trackedChanges(of: schema).isComplete } }) else { return nil }
+        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.summary(of: schema).isComplete } }) else { return nil }
         let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {

@@ -87,7 +87,7 @@ package struct SnapshotPublisher: Sendable {
     private func hasNothing(_ last: [String: DatasetRecord]) throws -> Bool {
         try SyncError.at(.read) {
             try device.database.read { transaction in
-                try transaction.inbox(onlyUnnamed: true).isEmpty && device.settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
+                try transaction.inbox.entries(onlyUnnamed: true).isEmpty && device.settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
             }
         }
     }
@@ -101,21 +101,21 @@ package struct SnapshotPublisher: Sendable {
     private func export(after token: ChangeToken?, _ last: [String: DatasetRecord], readers: Int, _ warnings: [String]) async throws -> ExportReport {
         let settings = device.settings
         try limitOwnTimestamps(last)
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, folding: settings.datasets) }
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets) }
         defer { session.end() }
         var exported: [DatasetPublisher.Written] = []
         var settled: [Settled] = []
         do {
             // What is published follows from the version that the rows on this state are of.
             guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == token else { throw device.anotherRun(.read) }
-            let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.latestTrackedInstant() } }
+            let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.latestInstant() } }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: last, latest), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
                 mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
-                    try session.withReader(0) { (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.trackedChanges(of: schema).lastSequence) }
+                    try session.withReader(0) { (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.changeLog.summary(of: schema).lastSequence) }
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
@@ -123,7 +123,7 @@ package struct SnapshotPublisher: Sendable {
                 if let one = try await publisher.write(schema, after: last[schema.name]) { exported.append(one) }
             }
             session.end()
-            let answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox(onlyUnnamed: true)) } }
+            let answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) } }
             guard !exported.isEmpty || !answers.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
             return try await announce(exported, settled, answers, after: token, warnings)
         } catch {
@@ -136,11 +136,11 @@ package struct SnapshotPublisher: Sendable {
     /// tracking is not complete.
     private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
         try SyncError.at(.read) {
-            let schemas = try device.database.read { transaction in try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.trackedChanges(of: $0).isComplete } }
+            let schemas = try device.database.read { transaction in try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.summary(of: $0).isComplete } }
             guard !schemas.isEmpty else { return }
             try device.database.write { transaction in
-                try transaction.foldNotes(of: schemas)
-                for schema in schemas { try transaction.adoptFutureRows(of: schema, now: device.now()) }
+                try transaction.changeLog.consolidate(of: schemas)
+                for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
             }
         }
     }
@@ -168,7 +168,7 @@ package struct SnapshotPublisher: Sendable {
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
     private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
-        let changes = try transaction.trackedChanges(of: schema)
+        let changes = try transaction.changeLog.summary(of: schema)
         return changes.isComplete && changes.count == 0 && last[schema.name] != nil
     }
 
@@ -219,14 +219,14 @@ package struct SnapshotPublisher: Sendable {
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                    if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
                 }
                 try transaction.state.setPendingPins([])
                 for lost in pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
                 for one in exported { if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)
                 try device.nextNonce(in: transaction)
-                try transaction.noteNamed(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
+                try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: published.number, at: device.now())
             }
         }
         await device.report(published)
@@ -243,7 +243,7 @@ package struct SnapshotPublisher: Sendable {
             if settled.isEmpty { return try device.noteIdleSuccess(.export) }
             try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == token else { return }
-                for one in settled { try transaction.dropChanges(of: one.schema, upTo: one.sequence) }
+                for one in settled { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
                 try device.noteSuccess(.export, in: transaction)
             }
         }

@@ -49,9 +49,9 @@ package struct BlockMerge {
 
     /// Marks the changes in a range of keys that win over the version's block there (nil: no entities).
     func decide(_ block: EntityBlock?, in range: KeyRange) throws {
-        let decided = try decide(try transaction.trackedChanges(of: schema, in: range), block)
-        for change in decided.kept { try transaction.keepChange(of: change.key, in: schema) }
-        for change in decided.overlaid { try transaction.overlayChange(of: change.key, in: schema) }
+        let decided = try decide(try transaction.changeLog.changes(of: schema, in: range), block)
+        for change in decided.kept { try transaction.merge.keep(of: change.key, in: schema) }
+        for change in decided.overlaid { try transaction.merge.overlay(of: change.key, in: schema) }
     }
 
     /// Decides between changes and the version's entities among them.
@@ -100,13 +100,13 @@ package struct BlockMerge {
             if rule.keepsCopy, try verdict == .goes || cloudWins(over: change) { continue }
             // What loses to a reader's change here is the publisher's to record, once the change has come there.
             if verdict == .stays, !ledger.publishes { continue }
-            let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.isRefused(change.key, in: schema)
+            let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
             // The publisher took the change; what the version has now was made on top of it.
             if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
             guard let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused) else { continue }
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
-            if verdict == .stays { try transaction.setBase(one.versionInstant, of: change.key, in: schema) }
+            if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
         }
         try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing).record(contested, block)
     }
@@ -116,15 +116,15 @@ package struct BlockMerge {
     /// Where the cloud wins over every row there is none: a row that equals the cloud's is the cloud's, whatever its timestamp says.
     func keepLater(in range: KeyRange) throws {
         guard !rule.cloudWins else { return }
-        for change in try transaction.trackedChanges(of: schema, in: range) where !change.isDeletion {
+        for change in try transaction.changeLog.changes(of: schema, in: range) where !change.isDeletion {
             let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
-            if change.instant > instant { try transaction.keepChange(of: change.key, in: schema) }
+            if change.instant > instant { try transaction.merge.keep(of: change.key, in: schema) }
         }
     }
 
     /// Inserts a block's entities, except those whose changes were kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
-        let kept = Set(try transaction.trackedChanges(of: schema, in: range, onlyKept: true).map(\.key))
+        let kept = Set(try transaction.changeLog.changes(of: schema, in: range, onlyKept: true).map(\.key))
         try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
     }
 
@@ -154,7 +154,7 @@ package struct BlockMerge {
     private func isAnswered(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         guard !rule.cloudWins else { return false }
         // What a commit says was applied is in the version, with whatever instant the publisher gave it.
-        return try change.isDeletion && entity != nil && transaction.isRefused(change.key, in: schema) || transaction.isApplied(change.key, in: schema)
+        return try change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema) || transaction.outbox.isApplied(change.key, in: schema)
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {

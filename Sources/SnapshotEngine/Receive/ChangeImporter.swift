@@ -45,13 +45,13 @@ struct ChangeImporter {
     /// Decides between the changes that were made here and the version's: the keys whose rows stay, those on whose new rows read marks
     /// come, and how many were contested.
     private func decide(_ changes: ChangeSet) throws -> (kept: Set<EntityKey>, overlaid: Set<EntityKey>, contested: Int) {
-        guard try transaction.hasTrackedChanges(of: schema) else { return ([], [], 0) }
-        let tracked = try changes.keys.compactMap { try transaction.trackedChange(of: $0, in: schema) }
+        guard try transaction.changeLog.hasChanges(of: schema) else { return ([], [], 0) }
+        let tracked = try changes.keys.compactMap { try transaction.changeLog.change(of: $0, in: schema) }
         guard !tracked.isEmpty else { return ([], [], 0) }
         let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, isDifference: true, ledger: ledger, missing: missing).decide(tracked, changes.entities)
-        for one in decided.overlaid { try transaction.noteCarried(one.key, in: schema) }
-        for one in decided.kept + decided.overlaid { try transaction.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
-        for key in decided.lost { try transaction.forgetChange(of: key, in: schema) }
+        for one in decided.overlaid { try transaction.outbox.recordFullyCarried(one.key, in: schema) }
+        for one in decided.kept + decided.overlaid { try transaction.merge.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
+        for key in decided.lost { try transaction.changeLog.forget(of: key, in: schema) }
         return (Set(decided.kept.map(\.key)), Set(decided.overlaid.map(\.key)), tracked.count)
     }
 
@@ -63,7 +63,7 @@ struct ChangeImporter {
             try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
             count = applier.count
         }
-        guard try transaction.hasTrackedChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) else {
+        guard try transaction.changeLog.hasChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) else {
             try give()
             return (count, false)
         }

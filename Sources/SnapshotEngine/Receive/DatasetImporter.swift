@@ -31,7 +31,7 @@ struct DatasetImporter: Sendable {
     ///
     /// Call inside the import's transaction: nobody else can commit then, so the rows that are hashed are those that are replaced.
     func plan(_ transaction: LocalTransaction) throws -> Plan {
-        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.rows.hasRows(schema), try transaction.hasTrackedChanges(of: schema)) }
+        let (hasRows, hasChanges) = try SyncError.at(.read) { (try transaction.rows.hasRows(schema), try transaction.changeLog.hasChanges(of: schema)) }
         guard hasRows || hasChanges else { return .whole }
         let all = Array(asset.index.blocks.indices)
         guard !all.isEmpty, asset.index.describes(schema) else { return hasChanges ? .blocks(all) : .whole }
@@ -52,7 +52,7 @@ struct DatasetImporter: Sendable {
         switch plan {
         case .whole:
             outcome = try SyncError.at(.apply) {
-                try transaction.suspendingTriggers(of: schema) {
+                try transaction.tracking.suspendingTriggers(of: schema) {
                     let applier = try transaction.rows.replaceAll(of: schema)
                     return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
                 }
@@ -62,7 +62,7 @@ struct DatasetImporter: Sendable {
         case .blocks(let numbers):
             let merge = BlockMerge(
                 schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema))
-            let hasChanges = try SyncError.at(.apply) { try transaction.hasTrackedChanges(of: schema) }
+            let hasChanges = try SyncError.at(.apply) { try transaction.changeLog.hasChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }
             let kept = try SyncError.at(.apply) { try hasChanges ? UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) : nil }
@@ -75,9 +75,9 @@ struct DatasetImporter: Sendable {
             try limitTimestamps(in: transaction)
             if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
             if !hasChanges { try SyncError.at(.apply) { try transaction.rows.checkCount(of: schema, is: index.recordCount) } }
-            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.overlaidKeys(of: schema)) } }
+            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) } }
         }
-        try SyncError.at(.apply) { try transaction.endMerge(of: schema) }
+        try SyncError.at(.apply) { try transaction.merge.end(of: schema) }
         return outcome
     }
 
@@ -89,7 +89,7 @@ struct DatasetImporter: Sendable {
     private func decide(_ blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         if asset.index.blocks.isEmpty { return try SyncError.at(.apply) { for range in ranges(of: []) { try merge.decide(nil, in: range) } } }
         let touched = try SyncError.at(.apply) {
-            try blocks.filter { try !transaction.trackedChanges(of: schema, in: BlockComparison.range(ofBlock: $0, in: asset.index)).isEmpty }
+            try blocks.filter { try !transaction.changeLog.changes(of: schema, in: BlockComparison.range(ofBlock: $0, in: asset.index)).isEmpty }
         }
         try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             try SyncError.at(.apply) { try merge.decide(block, in: BlockComparison.range(ofBlock: number, in: asset.index)) }
@@ -105,8 +105,8 @@ struct DatasetImporter: Sendable {
         guard keepsInstants else {
             return try SyncError.at(.apply) {
                 let ranges = blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
-                for key in try transaction.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
-                    try transaction.keepChange(of: key, in: schema)
+                for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
+                    try transaction.merge.keep(of: key, in: schema)
                 }
             }
         }
@@ -143,7 +143,7 @@ struct DatasetImporter: Sendable {
 
     /// Notes the asset's time as the instant of each of its entities whose own timestamp is later.
     private func limitTimestamps(in transaction: LocalTransaction) throws {
-        try SyncError.at(.apply) { try transaction.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true) }
+        try SyncError.at(.apply) { try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true) }
     }
 
     private func takeTail(in transaction: LocalTransaction) throws {

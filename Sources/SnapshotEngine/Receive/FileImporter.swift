@@ -44,7 +44,7 @@ struct FileImporter: Sendable {
             var keeper: ForeignKeyEnforcer?
             func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
             func replace() throws -> DatasetState { try apply(container, from: path, view: view, &keeper, in: transaction) }
-            let dataset = try role == .reader ? transaction.importing(schemas, then: settle, replace) : transaction.changing(schemas, then: settle, replace)
+            let dataset = try role == .reader ? transaction.tracking.importing(schemas, then: settle, replace) : transaction.tracking.changing(schemas, then: settle, replace)
             return (dataset, transaction.triggerNotices)
         }
         return ImportReport(
@@ -95,7 +95,7 @@ struct FileImporter: Sendable {
         if role == .reader {
             try SyncGuards.refuseViewOverChanges(transaction, schemas, at: database.path)
             try transaction.state.setView(view)
-            for schema in schemas where schema.name == state.name { try transaction.forgetCompleteness(of: schema) }
+            for schema in schemas where schema.name == state.name { try transaction.tracking.setIncomplete(of: schema) }
         }
     }
 

@@ -19,7 +19,7 @@ struct MergingImport {
         self.device = device
         self.transaction = transaction
         self.ledger = ledger
-        try transaction.foldNotes(of: device.settings.datasets)
+        try transaction.changeLog.consolidate(of: device.settings.datasets)
         first = try FirstImport(transaction, schemas, settings: device.settings, isView: isView, now: ledger.now, at: device.database.path)
         ledger.parents = try OrphanResolver(transaction, datasets: device.settings.datasets, publishes: device.settings.role.publishes)
     }
@@ -51,7 +51,7 @@ struct MergingImport {
         try RowSettlement(
             datasets: device.settings.datasets, transaction: transaction, ledger: ledger, publishes: device.settings.role.publishes, isImport: true
         ).run()
-        try transaction.endKeeping()
+        try transaction.merge.endKeeping()
     }
 
     private func single(_ schema: DatasetSchema) -> SinglePolicy { SinglePolicy(schema: schema, transaction: transaction, ledger: ledger) }

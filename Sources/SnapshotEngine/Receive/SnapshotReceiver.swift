@@ -118,7 +118,7 @@ package struct SnapshotReceiver: Sendable {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
-                let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.trackedChanges(of: $0).isComplete }
+                let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.changeLog.summary(of: $0).isComplete }
                 return Local(
                     applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), news: news,
                     deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
@@ -236,7 +236,7 @@ package struct SnapshotReceiver: Sendable {
             try willReplace(transaction)
             var acting = device
             if discardsChanges {
-                for schema in device.settings.datasets { try transaction.discardChanges(of: schema) }
+                for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
                 acting.settings.replacesOwnRows = true
             }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
@@ -244,7 +244,7 @@ package struct SnapshotReceiver: Sendable {
             if mail.toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
                 throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
             }
-            if let fork = local.news?.fork, device.settings.role.publishes { try transaction.forgetAnswers(after: fork.number) }
+            if let fork = local.news?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
             try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
             if let news = local.news { try trackAgain(after: news, in: transaction) }
             let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
@@ -258,13 +258,13 @@ package struct SnapshotReceiver: Sendable {
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
-            let replaced = try transaction.importing(device.settings.datasets, then: keeper.settle) {
+            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.settle) {
                 try merging.begin(incoming)
                 let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
                 try merging.settle(incoming, changes)
                 return replaced
             }
-            if view != nil { for schema in schemas { try transaction.forgetCompleteness(of: schema) } }
+            if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
             if let token { try note(incoming, local, AppliedVersion(token), in: transaction) }
             try transaction.state.setView(view)
             for (one, done) in zip(incoming, replaced) {

@@ -16,7 +16,7 @@ struct TrackingRebuild: Sendable {
     /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
-        let untracked = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.trackedChanges(of: $0).isComplete } } }
+        let untracked = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.summary(of: $0).isComplete } } }
         guard !untracked.isEmpty else { return }
         let state = try await SyncError.at(.fetch) {
             do {
@@ -47,9 +47,9 @@ struct TrackingRebuild: Sendable {
                 // A row that is missing without a tracked deletion counts as damage: the import brings it back.
                 let missing = Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
                 for change in found where !missing.contains(change.key) {
-                    try transaction.noteTouched(change.key, of: comparison.schema, replacing: change.seen, at: device.now())
+                    try transaction.changeLog.record(change.key, of: comparison.schema, as: .compared, replacing: change.seen, at: device.now())
                 }
-                if missing.isEmpty { try transaction.regainCompleteness(of: comparison.schema) }
+                if missing.isEmpty { try transaction.tracking.regainCompleteness(of: comparison.schema) }
             }
         }
     }

@@ -74,7 +74,7 @@ extension SyncContext {
             try database.write { transaction in
                 guard try transaction.state.applied() == applied, try transaction.state.intended() == intended else { throw anotherRun(.apply) }
                 try transaction.record(intended.version, saved, after: applied, of: settings.datasets)
-                try transaction.noteNamed(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
+                try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
                 for schema in settings.datasets {
                     if let sequence = intended.sequences[schema.name] { try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now()) }
                     try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
@@ -105,6 +105,6 @@ extension LocalTransaction {
     /// Makes tracked changes part of the version that has them, and keeps them for the case of a fork.
     func settle(_ schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
         try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
-        try settleChanges(of: schema, upTo: sequence)
+        try changeLog.acknowledge(of: schema, upTo: sequence)
     }
 }

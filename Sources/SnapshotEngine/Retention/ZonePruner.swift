@@ -148,7 +148,7 @@ extension SyncEngine {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
         let (token, intended, answered) = try SyncError.at(.read) {
-            try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.answeredMessages(before: horizon)) }
+            try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.inbox.answered(before: horizon)) }
         }
         let pruner = ZonePruner(
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered

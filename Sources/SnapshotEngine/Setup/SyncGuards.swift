@@ -25,7 +25,7 @@ package enum SyncGuards {
     /// A view replaces rows, and changes that are in no version yet would be gone with them.
     static func refuseViewOverChanges(_ transaction: LocalTransaction, _ schemas: [DatasetSchema], at database: String) throws {
         for schema in schemas {
-            let count = try transaction.trackedChanges(of: schema).count
+            let count = try transaction.changeLog.summary(of: schema).count
             guard count > 0 else { continue }
             throw SyncError(
                 .refused, step: .apply, at: "\(database), table \(schema.table)",

@@ -153,7 +153,7 @@ package enum SyncSetup {
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
-                    _ = try $0.track(datasets)
+                    _ = try $0.tracking.install(datasets)
                     taken = try $0.detachedChanges.restore(for: settings)
                 }
                 return try database.journalMode()

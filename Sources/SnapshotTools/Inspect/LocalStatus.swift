@@ -37,9 +37,9 @@ struct LocalStatus: Sendable {
         journalMode = try database.journalMode()
         let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
         (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, conflicts) = try database.read { transaction in
-            let settings = try transaction.settings.read(), isTracking = try transaction.isTracking(settings.datasets)
+            let settings = try transaction.settings.read(), isTracking = try transaction.tracking.isInstalled(settings.datasets)
             let changes = try settings.datasets.map { schema in
-                let found = try transaction.trackedChanges(of: schema)
+                let found = try transaction.changeLog.summary(of: schema)
                 return Changes(count: found.count, isTracked: isTracking && found.isComplete)
             }
             return (

@@ -54,7 +54,7 @@ extension SnapshotInspector {
     /// What waits in the mailbox, and, with a database, what it told and heard.
     public func messages() async throws -> MessagesReport {
         let (told, heard) = try SyncError.at(.read) {
-            try device?.database.read { (try $0.outbox(), try $0.inbox()) } ?? ([], [])
+            try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries()) } ?? ([], [])
         }
         let mailbox = try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(limit: .max), in: zone) }
         // Only a reader sends.

@@ -193,7 +193,7 @@ struct SnapshotVerifier: Sendable {
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.
-            try SyncError.at(.verify) { try device.database.write { try $0.forgetCompleteness(of: schema) } }
+            try SyncError.at(.verify) { try device.database.write { try $0.tracking.setIncomplete(of: schema) } }
         }
         return problems
     }

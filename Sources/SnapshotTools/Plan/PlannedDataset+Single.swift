@@ -16,7 +16,7 @@ extension PlannedDataset {
         try transaction.rows.giveRows(of: schema, to: here)
         try version.read(Array(version.runs.indices)) { try $0.give(to: there) }
         let changes = Dictionary(
-            try transaction.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+            try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         let keys = Set(here.states.keys).union(there.states.keys).sorted()
 

@@ -55,7 +55,7 @@ struct PlannedDataset {
     /// Where rows and version can differ: where something was noted, as long as the notes are known to be complete.
     private func runs(of version: VersionReader, isHere: Bool, isComplete: Bool) throws -> [Int] {
         if isHere, isComplete {
-            return try version.runs.indices.filter { try !transaction.trackedChanges(of: schema, in: version.range(of: $0)).isEmpty }
+            return try version.runs.indices.filter { try !transaction.changeLog.changes(of: schema, in: version.range(of: $0)).isEmpty }
         }
         let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
         defer { session.end() }
@@ -75,7 +75,7 @@ struct PlannedDataset {
     private func compare(_ version: [EntityKey: EntityState], in range: KeyRange, _ rows: RangeReader, isHere: Bool, _ tally: inout Tally) throws {
         let here = EntityStates(schema: schema)
         try rows.read(range, into: here)
-        let changes = Dictionary(try transaction.trackedChanges(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        let changes = Dictionary(try transaction.changeLog.changes(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         for key in Set(version.keys).union(here.states.keys).sorted() {
             let there = version[key], local = here.states[key]

@@ -44,9 +44,9 @@ struct SyncPlanner: Sendable {
             try SyncError.at(.read) {
                 // Rolled back at the end: what is folded and taken here to decide by the import's own rules leaves no trace.
                 try device.database.holdingWriteLock { transaction in
-                    let sequence = try transaction.lastSequence()
-                    let isTracking = try transaction.isTracking(settings.datasets)
-                    if try transaction.hasNotes(settings.datasets) { try transaction.foldNotes(of: settings.datasets) }
+                    let sequence = try transaction.changeLog.lastSequence()
+                    let isTracking = try transaction.tracking.isInstalled(settings.datasets)
+                    if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
                     let (guarded, first) = try self.refusals(found, transaction)
                     let refusals = notes + guarded
                     let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
@@ -69,7 +69,7 @@ struct SyncPlanner: Sendable {
             rule: first?.rule(of: one.schema, horizon: nil) ?? .ordinary)
         guard let version = one.version else { return try planned.planFirstExport() }
         if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
-        let isComplete = try isTracking && transaction.trackedChanges(of: one.schema).isComplete
+        let isComplete = try isTracking && transaction.changeLog.summary(of: one.schema).isComplete
         return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
     }
 

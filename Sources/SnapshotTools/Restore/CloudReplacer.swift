@@ -62,7 +62,7 @@ struct CloudReplacer: Sendable {
         _ differences: DatasetRestorer.Differences, of restorer: DatasetRestorer, in transaction: LocalTransaction
     ) throws -> RestoreReport.Dataset {
         let schema = restorer.schema
-        try transaction.discardChanges(of: schema)
+        try transaction.changeLog.discard(of: schema)
         try transaction.tombstonesAndInstants.clear(of: schema)
         var instants: [EntityKey: Instant] = [:]
         let latest = restorer.version.fields.syncTimestamp
@@ -78,11 +78,12 @@ struct CloudReplacer: Sendable {
         let known = (Array(differences.added.values) + differences.changed.values).flatMap(\.self)
         for (keys, isNew) in [(differences.removed, true), (known, false)] {
             for key in keys {
-                try transaction.noteChange(of: key, in: schema, at: now, after: instants[key] ?? differences.timestamps[key], isNew: isNew)
+                try transaction.changeLog.record(
+                    key, of: schema, as: isNew ? .inserted : .touched, replacing: instants[key] ?? differences.timestamps[key], at: now)
             }
         }
-        try transaction.foldNotes(of: [schema])
-        try transaction.setComplete(schema)
+        try transaction.changeLog.consolidate(of: [schema])
+        try transaction.tracking.setComplete(schema)
         // What the cloud has alone goes from it; what is here alone is added to it.
         return RestoreReport.Dataset(name: schema.name, added: differences.removed.count, changed: differences.changedCount, removed: differences.addedCount)
     }

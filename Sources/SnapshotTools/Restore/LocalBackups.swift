@@ -42,7 +42,7 @@ struct LocalBackups: Sendable {
 
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
         defer { session.end() }
-        let sequence = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.lastSequence() } }
+        let sequence = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.lastSequence() } }
         var records = [CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["reason": .string(reason)])]
         var assets: [CloudAsset] = []
         do {

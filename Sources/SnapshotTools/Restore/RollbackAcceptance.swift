@@ -50,7 +50,7 @@ struct RollbackAcceptance: Sendable {
             for schema in device.settings.datasets {
                 try transaction.state.setKnownRecord(nil, of: schema)
                 // A dataset that the version does not have keeps its rows, and all of them are news to the zone.
-                try transaction.forgetCompleteness(of: schema)
+                try transaction.tracking.setIncomplete(of: schema)
             }
             // The report in the cloud may be as old as the rest; it is this device's all the same.
             if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }

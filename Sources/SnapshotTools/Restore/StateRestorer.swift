@@ -72,7 +72,7 @@ struct StateRestorer: Sendable {
                             keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                         guard report.hasChanged else { return report }
                         let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
-                        try transaction.changing(device.settings.datasets, then: keeper.settle) {
+                        try transaction.tracking.changing(device.settings.datasets, then: keeper.settle) {
                             for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
                         }
                         report.warnings += transaction.triggerNotices

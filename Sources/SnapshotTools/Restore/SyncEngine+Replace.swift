@@ -51,7 +51,7 @@ extension SyncEngine {
             receiver.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
-                try transaction.withdrawMessages()
+                try transaction.outbox.withdraw()
             }
             var imported = try await receiver.importNewest()
             if let warning = await device.removeWithdrawnMessages() { imported = imported.warning(warning) }

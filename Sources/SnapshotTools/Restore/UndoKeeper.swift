@@ -19,7 +19,7 @@ struct UndoKeeper: Sendable {
 
         /// Sees that the data are still those that were kept.
         func verify(_ transaction: LocalTransaction) throws {
-            guard try transaction.state.applied() == applied, try transaction.lastSequence() == sequence else {
+            guard try transaction.state.applied() == applied, try transaction.changeLog.lastSequence() == sequence else {
                 throw SyncError(.tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept", hint: "run the same command again")
             }
         }
@@ -37,10 +37,10 @@ struct UndoKeeper: Sendable {
         let (applied, sequence, isVersion) = try SyncError.at(.read) {
             try device.database.read { transaction in
                 let isVersion = try device.settings.datasets.allSatisfy { schema in
-                    let changes = try transaction.trackedChanges(of: schema)
+                    let changes = try transaction.changeLog.summary(of: schema)
                     return changes.isComplete && changes.count == 0
                 }
-                return (try transaction.state.applied(), try transaction.lastSequence(), try isVersion && transaction.state.view() == nil)
+                return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), try isVersion && transaction.state.view() == nil)
             }
         }
         let now = device.now()

@@ -92,7 +92,7 @@ import Testing
 
     @Test func importsAreNotNoted() throws {
         try database.write { transaction in
-            try transaction.importing([schema]) { _ = try transaction.rows.replaceAll(of: schema) }
+            try transaction.tracking.importing([schema]) { _ = try transaction.rows.replaceAll(of: schema) }
         }
         #expect(try changes().count == 0)
         try run("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)")
@@ -103,7 +103,7 @@ import Testing
         struct Failure: Error {}
         #expect(throws: Failure.self) {
             try database.write { transaction in
-                try transaction.importing([schema]) {
+                try transaction.tracking.importing([schema]) {
                     _ = try transaction.rows.replaceAll(of: schema)
                     throw Failure()
                 }
@@ -117,9 +117,9 @@ import Testing
     @Test func settlingForgetsOnlyWhatWasRead() throws {
         try run("DELETE FROM \"my things\" WHERE id = 'a'")
         let sequence = try changes().lastSequence
-        try database.write { try $0.foldNotes(of: [schema]) }
+        try database.write { try $0.changeLog.consolidate(of: [schema]) }
         try run("DELETE FROM \"my things\" WHERE id = 'b'")
-        try database.write { try $0.settleChanges(of: schema, upTo: sequence) }
+        try database.write { try $0.changeLog.acknowledge(of: schema, upTo: sequence) }
         #expect(try touched() == ["b"])
         try settle()
         let settled = try changes().lastSequence
@@ -132,21 +132,21 @@ import Testing
             CREATE TABLE rebuilt(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
             INSERT INTO rebuilt SELECT * FROM "my things" WHERE id <> 'b'; DROP TABLE "my things"; ALTER TABLE rebuilt RENAME TO "my things"
             """#)
-        #expect(try !database.read { try $0.isTracking([schema]) })
-        #expect(try database.write { try $0.track([schema]) } == ["things"])
-        #expect(try database.read { try $0.isTracking([schema]) })
+        #expect(try !database.read { try $0.tracking.isInstalled([schema]) })
+        #expect(try database.write { try $0.tracking.install([schema]) } == ["things"])
+        #expect(try database.read { try $0.tracking.isInstalled([schema]) })
         #expect(try !changes().isComplete)
     }
 
     @Test func aTableWithAUniqueExpressionIsNeverCalledComplete() throws {
         try run("CREATE UNIQUE INDEX odd ON \"my things\"(lower(\"the \"\"name\"\"\"))")
-        _ = try database.write { try $0.track([schema]) }
+        _ = try database.write { try $0.tracking.install([schema]) }
         try settle()
         #expect(try !changes().isComplete)
     }
 
     @Test func untrackingLeavesNothing() throws {
-        try database.write { try $0.untrack() }
+        try database.write { try $0.tracking.remove() }
         #expect(try application.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") } == 0)
         try run("DELETE FROM \"my things\"")
     }

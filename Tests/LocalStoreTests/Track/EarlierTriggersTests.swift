@@ -24,9 +24,9 @@ import Testing
 
     @Test func theyAreRenewedAndWhatTheyNotedStays() throws {
         try run("INSERT INTO \"my things\" VALUES('c', NULL, 3, 'C')")
-        #expect(try !database.read { try $0.isTracking([schema]) })
-        #expect(try database.write { try $0.track([schema]) } == [])
-        #expect(try database.read { try $0.isTracking([schema]) })
+        #expect(try !database.read { try $0.tracking.isInstalled([schema]) })
+        #expect(try database.write { try $0.tracking.install([schema]) } == [])
+        #expect(try database.read { try $0.tracking.isInstalled([schema]) })
         #expect(try changes().isComplete && changes().count == 1)
         try run("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 2, 'takes the slot of b'); UPDATE \"my things\" SET slot = 9 WHERE id = 'a'")
         #expect(try changes().isComplete && changes().count == 4)
@@ -38,12 +38,12 @@ import Testing
         let schema = schema
         for _ in 0..<2 {
             try database.write { transaction in
-                try transaction.importing([schema]) { try transaction.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: .text(Array("b".utf8))), sparingKept: false) }
+                try transaction.tracking.importing([schema]) { try transaction.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: .text(Array("b".utf8))), sparingKept: false) }
             }
             #expect(try changes().count == 0)
             try run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO \"my things\" VALUES('a', NULL, 1, 'A'); DELETE FROM snapsync_importing")
             #expect(try changes().count == 0)
-            #expect(try database.write { try $0.track([schema]) } == [])
+            #expect(try database.write { try $0.tracking.install([schema]) } == [])
         }
         #expect(try application.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM snapsync_log WHERE seq <= 0") } == 0)
         try run("DELETE FROM \"my things\"")
@@ -51,11 +51,11 @@ import Testing
     }
 
     @Test func withoutTheTriggersThatMarkAnImportTheTrackingIsMended() throws {
-        _ = try database.write { try $0.track([schema]) }
+        _ = try database.write { try $0.tracking.install([schema]) }
         try run("DROP TRIGGER snapsync_importing_begin")
-        #expect(try !database.read { try $0.isTracking([schema]) })
-        #expect(try database.write { try $0.track([schema]) } == ["things"])
-        #expect(try database.read { try $0.isTracking([schema]) })
+        #expect(try !database.read { try $0.tracking.isInstalled([schema]) })
+        #expect(try database.write { try $0.tracking.install([schema]) } == ["things"])
+        #expect(try database.read { try $0.tracking.isInstalled([schema]) })
         #expect(try !changes().isComplete)
     }
 

@@ -28,14 +28,14 @@ import Testing
         }
         database = try LocalDatabase(path: path)
         let schema = schema
-        _ = try database.write { try $0.track([schema]) }
+        _ = try database.write { try $0.tracking.install([schema]) }
         try settle()
     }
 
     private func settle() throws {
         try database.write { transaction in
-            try transaction.foldNotes(of: [schema])
-            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
+            try transaction.changeLog.consolidate(of: [schema])
+            try transaction.changeLog.acknowledge(of: schema, upTo: transaction.changeLog.summary(of: schema).lastSequence)
         }
     }
 
@@ -43,8 +43,8 @@ import Testing
 
     /// Folds what was noted, and says of each tracked key whether the version has it.
     private func origins() throws -> [String: Bool?] {
-        try database.write { try $0.foldNotes(of: [schema]) }
-        let changes = try database.read { try $0.trackedChanges(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }
+        try database.write { try $0.changeLog.consolidate(of: [schema]) }
+        let changes = try database.read { try $0.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }
         return Dictionary(uniqueKeysWithValues: changes.map { (Self.text($0.key), $0.isInVersion) })
     }
 
@@ -87,19 +87,19 @@ import Testing
 
     @Test func whatAComparisonNotesIsUncertain() throws {
         try database.write { transaction in
-            try transaction.noteTouched(EntityKey("d"), of: schema, replacing: nil, at: .now)
-            try transaction.noteTouched(EntityKey("a"), of: schema, replacing: nil, at: .now)
+            try transaction.changeLog.record(EntityKey("d"), of: schema, as: .compared, replacing: nil, at: .now)
+            try transaction.changeLog.record(EntityKey("a"), of: schema, as: .compared, replacing: nil, at: .now)
         }
-        #expect(try database.read { try $0.trackedChanges(of: schema).count } == 2)
+        #expect(try database.read { try $0.changeLog.summary(of: schema).count } == 2)
         #expect(try origins() == ["d": nil, "a": nil])
     }
 
     @Test func notesFromBeforeTheTrackingWasCompleteAreUncertain() throws {
-        try database.write { try $0.forgetCompleteness(of: schema) }
+        try database.write { try $0.tracking.setIncomplete(of: schema) }
         try application.write { try $0.execute(sql: "INSERT INTO things VALUES('d', NULL, 4)") }
         _ = try origins()
         try application.write { try $0.execute(sql: "DELETE FROM things WHERE id = 'a'") }
-        try database.write { try $0.regainCompleteness(of: schema) }
+        try database.write { try $0.tracking.regainCompleteness(of: schema) }
         #expect(try origins() == ["d": nil, "a": nil])
     }
 

@@ -32,19 +32,19 @@ struct TrackedThings {
         }
         database = try LocalDatabase(path: path)
         let schema = schema
-        mended = try database.write { try $0.track([schema]) }
+        mended = try database.write { try $0.tracking.install([schema]) }
         try settle()
     }
 
     /// Makes all that was noted part of the applied version.
     func settle() throws {
         try database.write { transaction in
-            try transaction.foldNotes(of: [schema])
-            try transaction.settleChanges(of: schema, upTo: transaction.trackedChanges(of: schema).lastSequence)
+            try transaction.changeLog.consolidate(of: [schema])
+            try transaction.changeLog.acknowledge(of: schema, upTo: transaction.changeLog.summary(of: schema).lastSequence)
         }
     }
 
-    func changes() throws -> TrackedChanges { try database.read { try $0.trackedChanges(of: schema) } }
+    func changes() throws -> TrackedChanges { try database.read { try $0.changeLog.summary(of: schema) } }
 
     func run(_ sql: String) throws { try application.write { try $0.execute(sql: sql) } }
 }

@@ -30,7 +30,7 @@ struct PeerScene {
                 datasets: [schema], replacesOwnRows: false)
             try LocalDatabase(path: scratch.path(name)).write { transaction in
                 try transaction.initialize(settings)
-                _ = try transaction.track([schema])
+                _ = try transaction.tracking.install([schema])
             }
             try await sync(name)
         }

@@ -86,7 +86,7 @@ final class PeerWorld: @unchecked Sendable {
             datasets: [schema], replacesOwnRows: false)
         try LocalDatabase(path: path(name)).write { transaction in
             try transaction.initialize(settings)
-            _ = try transaction.track([schema])
+            _ = try transaction.tracking.install([schema])
         }
         return Peer(name: name, app: app, tick: random.happens(percent: 40) ? 1000 : 1, writesTimestamps: random.happens(percent: 75))
     }
@@ -281,7 +281,7 @@ extension PeerWorld {
                         : try transaction.tombstonesAndInstants.appliedInstant(of: entity, in: schema)?.microseconds ?? (model.hasTimestamp ? microseconds(state.row?.changed) : nil)
                     guard found == state.at else { throw difference(device, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
                 }
-                guard try transaction.trackedChanges(of: schema).count == 0 else { throw difference(device, ["changes are tracked although all was published"]) }
+                guard try transaction.changeLog.summary(of: schema).count == 0 else { throw difference(device, ["changes are tracked although all was published"]) }
             }
         }
     }

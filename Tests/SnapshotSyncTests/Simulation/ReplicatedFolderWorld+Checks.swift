@@ -39,7 +39,7 @@ extension ReplicatedFolderWorld {
         try devices[device].database.read { transaction in
             var keys: Set<String> = []
             for schema in DatasetSchema.builtIn {
-                for key in try transaction.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
+                for key in try transaction.changeLog.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
                     if case .text(let bytes) = key { keys.insert("\(schema.name)/\(String(decoding: bytes, as: UTF8.self))") }
                 }
             }
@@ -58,8 +58,8 @@ extension ReplicatedFolderWorld {
             }
             let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
             guard problems.isEmpty else { throw zone.difference(number, problems) }
-            let waiting = try device.database.read { try $0.outbox(onlyMessages: true).filter { $0.state != .applied && $0.state != .refused } }
-            guard waiting.isEmpty, try device.database.read({ try $0.overlayCount() }) == 0 else { throw zone.difference(number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.overlayCount() }) changes stay"]) }
+            let waiting = try device.database.read { try $0.outbox.entries(onlyMessages: true).filter { $0.state != .applied && $0.state != .refused } }
+            guard waiting.isEmpty, try device.database.read({ try $0.outbox.overlayCount() }) == 0 else { throw zone.difference(number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.outbox.overlayCount() }) changes stay"]) }
             guard !zone.disk.files(in: device.root).keys.contains(where: { $0.contains("/messages/") && !tool.wereGone.contains($0) && !$0.lowercased().contains("conflict") && !$0.contains("/.") }) else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
         }
         let named = try await zone.cloud(of: 0).history(in: zone.zone).flatMap { $0.messages.applied + $0.messages.refused }

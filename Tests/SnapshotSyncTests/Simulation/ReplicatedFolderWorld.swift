@@ -277,7 +277,7 @@ extension ReplicatedFolderWorld {
         try noteAnswered(device)
         try noteTakenBack(device)
         try noteRefused(device)
-        for entry in try devices[device].database.read({ try $0.outbox(onlyMessages: true) }) {
+        for entry in try devices[device].database.read({ try $0.outbox.entries(onlyMessages: true) }) {
             guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
             let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body), instant = microseconds(message.timestamp)
@@ -363,7 +363,7 @@ extension ReplicatedFolderWorld {
 
     /// The writer takes in what it applied of the mailbox.
     private func hear() throws {
-        for entry in try devices[0].database.read({ try $0.inbox() }) where heard.insert(entry.id).inserted {
+        for entry in try devices[0].database.read({ try $0.inbox.entries() }) where heard.insert(entry.id).inserted {
             guard let (key, state) = messages[entry.id] else { throw zone.difference(0, ["it has heard a message that nobody wrote"]) }
             zone.note("writer: \(entry.isApplied ? "applied" : "refused (\(entry.reason ?? ""))") \(entry.type) of \(entry.sender) about \(key) at \(state.at)")
             guard entry.isApplied else {

@@ -27,10 +27,10 @@ extension SharedFolderWorld {
                 for (key, state) in winner {
                     let isBucket = key.hasPrefix("buckets/"), schema = isBucket ? DatasetSchema.buckets : .notifications
                     let id = EntityKey(String(key.split(separator: "/")[1]))
-                    let found = state.entity == nil ? try transaction.tombstonesAndInstants.tombstone(of: id, in: schema)?.microseconds : try transaction.instant(of: id, in: schema)?.microseconds
+                    let found = state.entity == nil ? try transaction.tombstonesAndInstants.tombstone(of: id, in: schema)?.microseconds : try transaction.changeLog.instant(of: id, in: schema)?.microseconds
                     guard found == state.at || found == nil && state.at == .min else { throw zone.difference(number, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
                 }
-                for schema in DatasetSchema.builtIn where try transaction.trackedChanges(of: schema).count != 0 {
+                for schema in DatasetSchema.builtIn where try transaction.changeLog.summary(of: schema).count != 0 {
                     throw zone.difference(number, ["changes of \(schema.name) are tracked although all was published"])
                 }
             }

@@ -32,7 +32,7 @@ final class SimulatedDevice {
             replacesOwnRows: false)
         try database.write { transaction in
             try transaction.initialize(settings)
-            _ = try transaction.track(settings.datasets)
+            _ = try transaction.tracking.install(settings.datasets)
         }
     }
 
@@ -60,9 +60,9 @@ final class SimulatedDevice {
         try database.read { transaction in
             var found: [String: Int64?] = [:]
             for schema in DatasetSchema.builtIn {
-                for key in try transaction.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
+                for key in try transaction.changeLog.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
                     guard case .text(let bytes) = key else { continue }
-                    found.updateValue(try transaction.trackedChange(of: key, in: schema)?.instant.microseconds, forKey: "\(schema.name)/\(String(decoding: bytes, as: UTF8.self))")
+                    found.updateValue(try transaction.changeLog.change(of: key, in: schema)?.instant.microseconds, forKey: "\(schema.name)/\(String(decoding: bytes, as: UTF8.self))")
                 }
             }
             return found
@@ -71,6 +71,6 @@ final class SimulatedDevice {
 
     /// The instant of an entity as it is here, in microseconds; nil if there is none.
     func instant(of entity: SimulatedEntity) throws -> Int64? {
-        try database.read { try $0.instant(of: EntityKey(entity.id), in: entity.kind == .buckets ? .buckets : .notifications)?.microseconds }
+        try database.read { try $0.changeLog.instant(of: EntityKey(entity.id), in: entity.kind == .buckets ? .buckets : .notifications)?.microseconds }
     }
 }

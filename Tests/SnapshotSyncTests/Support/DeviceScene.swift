@@ -37,7 +37,7 @@ struct DeviceScene {
             replacesOwnRows: replaces, adoptsOwnRows: adopts)
         try database.write { transaction in
             try transaction.initialize(settings)
-            _ = try transaction.track(datasets)
+            _ = try transaction.tracking.install(datasets)
             if let madeZone { try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone)) }
         }
     }

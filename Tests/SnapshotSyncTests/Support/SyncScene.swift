@@ -43,7 +43,7 @@ struct SyncScene {
             datasets: datasets ?? self.datasets, replacesOwnRows: replacesOwnRows)
         try LocalDatabase(path: scratch.path(name)).write { transaction in
             try transaction.initialize(settings)
-            _ = try transaction.track(settings.datasets)
+            _ = try transaction.tracking.install(settings.datasets)
         }
     }
 

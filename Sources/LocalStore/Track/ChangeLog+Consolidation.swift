@@ -2,44 +2,45 @@ import GRDB
 package import SnapshotModel
 import StrictText
 
-extension LocalTransaction {
-    /// Whether notes of these datasets wait to be folded.
-    package func hasNotes(_ schemas: [DatasetSchema]) throws -> Bool {
+// Log entries become tracked changes.
+extension ChangeLog {
+    /// Whether log entries of these datasets wait for ``consolidate(of:)``.
+    package func hasEntries(_ schemas: [DatasetSchema]) throws -> Bool {
         return try schemas.contains { schema in
             guard let id = try trackingID(schema) else { return false }
             return try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ?)").bind(.integer(id)).integer() == 1
         }
     }
 
-    /// Makes tracked changes of the triggers' notes, and fixes each change's instant for good.
+    /// Turns log entries into tracked changes and fixes each change's instant for good.
     ///
     /// The instant is max(min(u, clock), seen + 1 us, own + 1 us): u is the row's timestamp if the statement changed it, else the clock;
     /// *seen* is the published instant of the entity or tombstone that the change replaced here; *own* is the instant of an unpublished
     /// change that it replaced, unless that lies in the future of the clock. Source: docs/sync.md, "Instants and clocks".
-    package func foldNotes(of schemas: [DatasetSchema]) throws {
-        try addColumns()
+    package func consolidate(of schemas: [DatasetSchema]) throws {
+        try transaction.tracking.addColumns()
         let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
-            try foldNotes(of: schema, id: id)
+            try consolidate(of: schema, id: id)
             try classify(schema, id: id)
             try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(id)).run()
         }
-        // A sequence number is never given twice: the last one stays, as a note of nothing (dataset 0).
+        // A number is never used twice: the last one stays, as an entry of no dataset.
         try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(0)).run()
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 
-    private func foldNotes(of schema: DatasetSchema, id: Int64) throws {
+    private func consolidate(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        // A mark of kind 1 counts only if REPLACE did remove the row; one of kind 3 says what the next note of the key replaced.
+        // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
         let notes = try KeyedStatement(db, """
             SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
-        let before = try InstantsBefore(self, schema, id: id)
-        // The first note says whether the version has the entity. A row that was put in where a note says that one was changed before
-        // was deleted, or a trigger of the application's own changed it before it was noted: that is not told apart.
+        let before = try InstantsBefore(transaction, schema, id: id)
+        // The first entry says whether the version has the entity. Where an insert follows an entry that says that the row was changed, the row
+        // was deleted before, or a trigger of the application changed it before our trigger ran: the log does not distinguish these.
         let save = try KeyedStatement(db, """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
@@ -66,7 +67,7 @@ extension LocalTransaction {
             let old = [kind == 2 ? nil : Self.instant(notes.text(4)), under.flatMap { text in text.withUnsafeBytes { Self.instant($0) } }].compactMap { $0 }.max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
-            // The base is the first note's: a row that was there, with whatever instant it had.
+            // The base comes from the first entry: the instant of the row that was there.
             let base = known.isTracked ? known.sent : known.seen ?? (origin == .inVersion ? .min : nil)
             try save.bind(
                 .integer(id), .column(1, of: notes), .integer(at), .column(0, of: notes), .integer(origin.rawValue), .integer(kind == 5 ? 1 : 0),
@@ -77,19 +78,11 @@ extension LocalTransaction {
 
     private static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
 
-    /// When the entity of a dataset (?1) with a key (?2) last changed or was deleted, as far as it is known here. A mark can stand on top of a
-    /// version's entity that is later than the mark is.
-    static let knownInstantQuery = """
-        SELECT coalesce(
-            (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
-            (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
-        """
-
     private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
         text.flatMap { try? Instant(parsing: $0) }?.microseconds
     }
 
-    /// Whether a change is an edit or a deletion is told by looking at the row.
+    /// A change is a deletion if its row is gone, else an edit.
     private func classify(_ schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         let stamp = schema.ownInstantSQL

@@ -1,0 +1,128 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+// What is tracked.
+extension ChangeLog {
+    /// Whether a tracked edit has another instant than the applied version says of its entity, so that only the instants of the version change.
+    package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        return try Bool.fetchOne(
+            db, sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
+                    WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
+                """, arguments: [id]) ?? false
+    }
+
+    /// The instant of an entity as it is here: its tracked change's, else the applied version's, else its own timestamp; nil if there is no row.
+    package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        if let change = try change(of: key, in: schema) { return change.instant }
+        if let applied = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) { return applied }
+        return try transaction.rows.ownTimestamp(of: key, in: schema)
+    }
+
+    /// Whether the table has rows without a tracked change; the log must have been consolidated.
+    package func hasUntrackedRows(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return try transaction.rows.hasRows(schema) }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 \(untrackedRows(of: schema)))", arguments: [id]) ?? false
+    }
+
+    /// Whether anything is tracked; the log must have been consolidated.
+    package func hasChanges(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?)", arguments: [id]) ?? false
+    }
+
+    /// The tracked changes whose keys lie in a range, in key order; with `onlyKept` those that ``MergeTable/keep(of:in:)`` marked.
+    package func changes(of schema: DatasetSchema, in range: KeyRange, onlyKept: Bool = false) throws -> [TrackedChange] {
+        guard let id = try trackingID(schema) else { return [] }
+        var conditions = ["dataset = ?1"]
+        if onlyKept { conditions.append("wins = \(MergeDecision.kept)") }
+        if range.first != nil { conditions.append("key >= ?2") }
+        if range.next != nil { conditions.append("key < ?3") }
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        switch (range.first, range.next) {
+        case (nil, nil): try statement.bind(.integer(id))
+        case (let first?, nil): try statement.bind(.integer(id), .key(first))
+        case (let first, let next?): try statement.bind(.integer(id), first.map { .key($0) } ?? .null, .key(next))
+        }
+        var changes: [TrackedChange] = []
+        while try statement.step() {
+            if let change = TrackedChange(statement) { changes.append(change) }
+        }
+        return changes
+    }
+
+    /// The keys in a range that were touched since the applied version, consolidated or not.
+    package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
+        guard let id = try trackingID(schema) else { return [] }
+        var keys = Set(try changes(of: schema, in: range).map(\.key))
+        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)").bind(.integer(id))
+        while try notes.step() {
+            guard let key = notes.key(0), range.contains(key) else { continue }
+            keys.insert(key)
+        }
+        return keys
+    }
+
+    /// The tracked change of one entity; nil if it was not touched. The log must have been consolidated.
+    package func change(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
+        guard let id = try trackingID(schema) else { return nil }
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        defer { statement.end() }
+        return try statement.step() ? TrackedChange(statement) : nil
+    }
+
+    /// The number of tracked changes, no more than `limit` of them counted; the log must have been consolidated.
+    package func count(of schema: DatasetSchema, upTo limit: Int) throws -> Int {
+        guard let id = try trackingID(schema) else { return 0 }
+        return try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM (SELECT 1 FROM snapsync_changes WHERE dataset = ? LIMIT ?)", arguments: [id, limit]) ?? 0
+    }
+
+    /// When an entity last changed or was deleted, as far as tracked changes and the applied version say; the log must have been consolidated.
+    package func knownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+        guard let id = try trackingID(schema) else { return nil }
+        return try KeyedStatement(db, Self.knownInstantQuery).bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
+    }
+
+    /// The latest instant of a tracked change of any dataset; nil if there is none.
+    package func latestInstant() throws -> Instant? {
+        try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
+    }
+
+    /// What is known of a dataset's changes, consolidated or not.
+    package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
+        guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
+        // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
+        let isComplete = try UniqueKey.others(db, schema) != nil && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let count = try KeyedStatement(db, """
+            SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
+            """).bind(.integer(id)).integer() ?? 0
+        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
+        return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
+    }
+
+    /// Whether a tracked deletion is not in the applied version yet, with that instant.
+    package func hasNewDeletions(of schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        return try Bool.fetchOne(
+            db, sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = \(TrackedState.deleted)
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
+                """, arguments: [id]) ?? false
+    }
+
+    /// When the entity of a dataset (?1) with a key (?2) last changed or was deleted, as far as it is known here. A mark can stand on top of a
+    /// version's entity that is later than the mark is.
+    static let knownInstantQuery = """
+        SELECT coalesce(
+            (SELECT max(c.at, ifnull((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), c.at)) FROM snapsync_changes c WHERE dataset = ?1 AND key = ?2),
+            (SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2))
+        """
+}

@@ -1,0 +1,45 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+/// The change log: what the triggers record in `snapsync_log`, and the tracked changes in `snapsync_changes` that runs make of it.
+///
+/// Source: docs/local-tables.md for the columns and their codes.
+package struct ChangeLog: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// The number of the last log entry of any dataset; 0 before the first. Every change that any program makes raises it.
+    package func lastSequence() throws -> Int64 {
+        guard try transaction.tracking.hasTables() else { return 0 }
+        return try Int64.fetchOne(db, sql: "SELECT max(ifnull((SELECT max(seq) FROM snapsync_log), 0), ifnull((SELECT max(seq) FROM snapsync_changes), 0))") ?? 0
+    }
+
+    /// Adds an entry, as a trigger would: the row of the key, or that there is none, becomes a tracked change.
+    ///
+    /// - Parameters:
+    ///   - event: what happened. After a comparison (`.compared`) the instant will be the row's own timestamp, if it has one; else it is `clock`.
+    ///   - seen: the instant that the change replaced, and that it must be later than; nil if there is none.
+    ///   - clock: the time of the change. Rounded down to milliseconds.
+    package func record(_ key: EntityKey, of schema: DatasetSchema, as event: LogEntryKind, replacing seen: Instant?, at clock: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        let stamp = event != .compared ? "NULL" : schema.timestampIndex.map {
+            "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
+        } ?? "NULL"
+        try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, ?2, ?4, \(stamp), ?5)")
+            .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()
+    }
+
+    /// Adds an entry of no dataset and returns its number, which no other change ever has.
+    func nextSequence() throws -> Int64 {
+        try db.execute(sql: "INSERT INTO snapsync_log(dataset, kind, clock) VALUES(\(ReservedDataset.none), \(LogEntryKind.touched), 0)")
+        return db.lastInsertedRowID
+    }
+
+    /// Forgets every tracked change of a dataset, consolidated or not. From then on the log no longer tells how the rows differ from the version.
+    package func discard(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try consolidate(of: [schema])
+        try db.execute(sql: "DELETE FROM snapsync_changes WHERE dataset = ?", arguments: [id])
+        try transaction.tracking.setIncomplete(of: schema)
+    }
+}

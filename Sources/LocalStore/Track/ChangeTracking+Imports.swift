@@ -1,0 +1,52 @@
+import GRDB
+package import SnapshotModel
+
+// Imports, whose changes the triggers do not record.
+extension ChangeTracking {
+    /// Runs `body`, whose changes come from a version and are not logged. Then the application's triggers see what differs (``TriggerReplay``).
+    ///
+    /// - Parameters:
+    ///   - schemas: all datasets of the database.
+    ///   - settle: changes tables that are not synced; runs last.
+    package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
+        try unrecorded {
+            let triggers = try ApplicationTriggers(db)
+            guard triggers.isEmpty else { return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: settle, body) }
+            let result = try body()
+            try settle()
+            return result
+        }
+    }
+
+    /// Runs `body`, whose changes are this device's own: the rows that differ in the end are logged as changed now.
+    ///
+    /// Where the application has triggers they see the difference alone, as in an import.
+    package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
+        let triggers = try ApplicationTriggers(db)
+        guard triggers.isEmpty else { return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: settle, body) } }
+        let result = try body()
+        try settle()
+        return result
+    }
+
+    private func unrecorded<T>(_ body: () throws -> T) throws -> T {
+        guard try db.hasTable("snapsync_importing") else { return try body() }
+        try db.execute(sql: "INSERT OR IGNORE INTO snapsync_importing VALUES(1)")
+        let result = try body()
+        // If `body` throws, the transaction is rolled back, and this mark with it.
+        try db.execute(sql: "DELETE FROM snapsync_importing")
+        return result
+    }
+
+    /// Runs `body`, which replaces a dataset whole, with the dataset's triggers taken out, and puts the same ones in again.
+    ///
+    /// A table without triggers is emptied at once instead of row by row. If `body` throws, the transaction is rolled back, and
+    /// the triggers are as they were.
+    package func suspendingTriggers<T>(of schema: DatasetSchema, _ body: () throws -> T) throws -> T {
+        let triggers = try installedTriggers(schema)
+        for trigger in triggers { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
+        let result = try body()
+        for trigger in triggers { try db.execute(sql: trigger.sql) }
+        return result
+    }
+}

@@ -1,0 +1,108 @@
+import GRDB
+package import SnapshotModel
+package import StrictText
+
+/// What an import decides about the tracked changes: the columns `wins`, `isNew` and `base` of `snapsync_changes`.
+///
+///     try transaction.merge.keep(of: key, in: schema)      // for each change that wins over the version
+///     …                                                    // the version's rows go in
+///     try transaction.merge.end(of: schema)                // the other changes are forgotten
+package struct MergeTable: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Says that a tracked change stays, for it wins over the version.
+    package func keep(of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.kept) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+    }
+
+    /// Says which instant of the version a tracked change has now been compared with.
+    package func setBase(_ instant: Instant, of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET base = ? WHERE dataset = ? AND key = ?").bind(.instant(instant), .integer(id), .key(key)).run()
+    }
+
+    /// The keys that ``overlay(of:in:)`` marked in the merge that is under way.
+    package func overlaidKeys(of schema: DatasetSchema) throws -> [EntityKey] {
+        guard let id = try trackingID(schema) else { return [] }
+        let statement = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE dataset = ? AND wins = \(MergeDecision.overlaid)").bind(.integer(id))
+        var keys: [EntityKey] = []
+        while try statement.step() { if let key = statement.key(0) { keys.append(key) } }
+        return keys
+    }
+
+    /// Says that the version's entity comes in, with a part of a tracked change on top, and that the change stays tracked.
+    package func overlay(of key: EntityKey, in schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET wins = \(MergeDecision.overlaid) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
+        try transaction.outbox.recordFullyCarried(key, in: schema)
+    }
+
+    /// Ends a merge: what was not kept is forgotten, for the version has it or has something later.
+    ///
+    /// A deletion of what the version does not have stays, unless the version knows of one as late, or the publisher has applied its message: it
+    /// may have given it an earlier instant. One that lost to the version's entity goes: by now its row is there again.
+    package func end(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let isApplied = try !transaction.mailbox.exist() ? "" : """
+             OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = ?1 AND o.key = c.key AND o.seq = c.seq AND o.state = 'applied' AND o.covers = 1)
+            """
+        try db.execute(
+            sql: """
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = \(MergeDecision.undecided) AND (state < \(TrackedState.deleted)\(isApplied)
+                    OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
+                    OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
+                """, arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
+        try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+    }
+
+    /// Ends the marks of kept changes that no merge of a whole dataset has ended.
+    package func endKeeping() throws {
+        guard try transaction.tracking.hasTables() else { return }
+        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
+    }
+
+    /// What stays as it is over another version may differ from it in more than a mark.
+    private static let markAfterMerge = "CASE WHEN wins = \(MergeDecision.kept) AND isMark = \(ChangeScope.mark) THEN 0 ELSE isMark END"
+
+    /// Says that a tracked change outlived a version that touched its entity, and whether the version lacks it.
+    package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {
+        guard let id = try trackingID(schema) else { return }
+        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(.integer((isNew ? TrackedOrigin.new : .inVersion).rawValue), .integer(id), .key(key)).run()
+    }
+
+    /// Takes a row out of its table that had to give way, and tracks its deletion with the row's own instant: any later edit of the same
+    /// row, by whomever, wins over that.
+    package func displaceRow(_ key: EntityKey, of schema: DatasetSchema, at instant: Instant) throws {
+        _ = try transaction.rows.deleteEntity(key, of: schema)
+        try transaction.changeLog.track(of: key, in: schema, at: instant.forTombstone, isKept: true)
+    }
+
+    /// Deletes the entities of datasets that came from the zone. Those that were touched here since the applied version stay, and stay tracked.
+    ///
+    /// The log must have been consolidated. Foreign keys of tables that are not ours are kept as in an import.
+    ///
+    /// - Parameter all: all datasets of the database.
+    /// - Returns: how many entities went.
+    package func eraseApplied(of schemas: [DatasetSchema], among all: [DatasetSchema]) throws -> Int {
+        let keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
+        let count = try transaction.tracking.importing(all, then: keeper.settle) {
+            var count = 0
+            for schema in schemas {
+                let whole = KeyRange(number: 0, first: nil, next: nil)
+                for change in try transaction.changeLog.changes(of: schema, in: whole) where !change.isDeletion { try keep(of: change.key, in: schema) }
+                let before = try transaction.rows.rowCount(of: schema)
+                try transaction.rows.deleteEntities(of: schema, in: whole, sparingKept: true)
+                count += before - (try transaction.rows.rowCount(of: schema))
+                try transaction.tombstonesAndInstants.clear(of: schema)
+                try end(of: schema)
+            }
+            return count
+        }
+        // The tables are no longer the applied version and what is tracked: should the zone come back, all rows are compared.
+        for schema in schemas { try transaction.tracking.setIncomplete(of: schema) }
+        return count
+    }
+}
