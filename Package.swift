@@ -20,7 +20,7 @@ let package = Package(
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
     traits: [
-        .trait(name: "Libdeflate", description: "Compress and decompress with libdeflate instead of zlib; needs libdeflate-dev."),
+        .trait(name: "Libdeflate", description: "Compress and decompress with libdeflate instead of zlib; needs libdeflate-dev.")
     ],
     dependencies: [
         // SQLite: opening, transactions, schema look-ups, error codes. Writing our own would be a second GRDB.
@@ -164,7 +164,9 @@ let package = Package(
         .testTarget(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
-            name: "CloudStoreTests", dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+            name: "CloudStoreTests",
+            dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"],
+            swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [
@@ -174,6 +176,8 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
-        .testTarget(name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
+            swiftSettings: house),
     ]
 )

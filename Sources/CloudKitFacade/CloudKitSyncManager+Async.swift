@@ -25,18 +25,26 @@ extension CloudKitSyncManager {
 
     /// Imports what is new and returns the buckets as the database then has them.
     @discardableResult
-    public func fetchBuckets() async throws -> [Bucket] { try await call { try await Self.fetching($0); return try await Self.buckets($0) } }
+    public func fetchBuckets() async throws -> [Bucket] {
+        try await call {
+            try await Self.fetching($0); return try await Self.buckets($0)
+        }
+    }
 
     /// Imports what is new and returns the notifications as the database then has them.
     @discardableResult
     public func fetchNotifications() async throws -> [Notification] {
-        try await call { try await Self.fetching($0); return try await Self.notifications($0) }
+        try await call {
+            try await Self.fetching($0); return try await Self.notifications($0)
+        }
     }
 
     /// Imports what is new and returns all that the database then has.
     @discardableResult
     public func fetchAll() async throws -> (buckets: [Bucket], notifications: [Notification]) {
-        try await call { try await Self.fetching($0); return (try await Self.buckets($0), try await Self.notifications($0)) }
+        try await call {
+            try await Self.fetching($0); return (try await Self.buckets($0), try await Self.notifications($0))
+        }
     }
 
     /// Reads the newest version anew, whatever is here already (``SyncEngine/importAnew(progress:)``).

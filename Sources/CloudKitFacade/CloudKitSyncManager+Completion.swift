@@ -60,7 +60,10 @@ extension CloudKitSyncManager {
 
     private func refuseDeletion(then call: String, _ completion: (@Sendable (Bool) -> Void)?) {
         calls.enqueue {
-            self.keep(SyncError(.refused, step: .announce, at: "the cloud", "a version is the whole dataset; no record is deleted alone", hint: "delete the row in the database, then call \(call)"))
+            self.keep(
+                SyncError(
+                    .refused, step: .announce, at: "the cloud", "a version is the whole dataset; no record is deleted alone",
+                    hint: "delete the row in the database, then call \(call)"))
             completion?(false)
         }
     }

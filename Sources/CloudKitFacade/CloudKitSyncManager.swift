@@ -67,7 +67,8 @@ public final class CloudKitSyncManager: Sendable {
     /// - Parameter enables: whether sync is on from the start; else the user is to say so (``SyncGate/setPreference(_:)``).
     /// - Throws: ``SyncError`` with `.refused` if it was configured before.
     public static func configure(
-        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone", createsTables: Bool = true, enables: Bool = false
+        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone", createsTables: Bool = true,
+        enables: Bool = false
     ) throws {
         try shared.configure(
             Configuration(
@@ -90,7 +91,9 @@ public final class CloudKitSyncManager: Sendable {
         let (engine, known) = state.withLock { ($0.engine, $0.configuration) }
         if let engine { return engine }
         guard let configuration = known ?? Self.environment() else {
-            throw SyncError(.refused, step: .open, at: "CloudKitSyncManager", "it does not know its database", hint: "call CloudKitSyncManager.configure, or set SNAPSYNC_DB")
+            throw SyncError(
+                .refused, step: .open, at: "CloudKitSyncManager", "it does not know its database",
+                hint: "call CloudKitSyncManager.configure, or set SNAPSYNC_DB")
         }
         if let setup = configuration.setup, try !Self.isSetUp(configuration.database) {
             if let cloud = configuration.cloud { _ = try await SyncEngine.setUp(setup, in: cloud) } else { _ = try await SyncEngine.setUp(setup) }
@@ -119,7 +122,8 @@ public final class CloudKitSyncManager: Sendable {
     }
 
     /// The same for a completion handler: begun in the order of the calls, whatever the tasks of the program do.
-    func begin<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T, _ completion: @escaping @Sendable (Result<T, any Error>) async -> Void) {
+    func begin<T: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> T, _ completion: @escaping @Sendable (Result<T, any Error>) async -> Void)
+    {
         calls.enqueue {
             let result: Result<T, any Error>
             do { result = .success(try await self.perform(work)) } catch { result = .failure(error) }

@@ -18,7 +18,9 @@ extension SyncEngine {
             try SyncError.at(.read) {
                 let settings = try database.read { try $0.settings.read() }
                 guard let schema = settings.datasets.first(where: { $0.name == dataset }) else {
-                    throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "name one of \(settings.datasets.map(\.name).joined(separator: ", "))")
+                    throw SyncError(
+                        .nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)",
+                        hint: "name one of \(settings.datasets.map(\.name).joined(separator: ", "))")
                 }
                 _ = try database.read { try $0.tables.check(of: schema) }
                 return try entities(of: schema, as: type)
@@ -32,7 +34,8 @@ extension SyncEngine {
             try SyncError.at(.read) {
                 try database.read { transaction in
                     guard let schema = try transaction.settings.read().datasets.first(where: { $0.name == dataset }) else {
-                        throw SyncError(.nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "check the dataset file")
+                        throw SyncError(
+                            .nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)", hint: "check the dataset file")
                     }
                     return try transaction.rows.rowCount(of: schema)
                 }
@@ -52,7 +55,8 @@ extension SyncEngine {
                 do {
                     entities += try decoder.decode([Entity].self, from: json)
                 } catch {
-                    throw SyncError(.dataRefused, step: .decode, at: "\(database.path), table \(schema.table)", DatasetFile.explain(error), hint: "correct the row")
+                    throw SyncError(
+                        .dataRefused, step: .decode, at: "\(database.path), table \(schema.table)", DatasetFile.explain(error), hint: "correct the row")
                 }
                 encoder.recycle(block)
             }

@@ -41,7 +41,9 @@ struct CommitComposer {
         }
         for name in draft.deleting { try CloudNames.verify(name, isNameOf: "record") }
         let answered = draft.messages.applied + draft.messages.refused
-        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else { throw invalid("a message's id is not one, or is answered twice") }
+        guard answered.allSatisfy(CloudNames.isMessageID), Set(answered).count == answered.count else {
+            throw invalid("a message's id is not one, or is answered twice")
+        }
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
         for record in draft.saving {

@@ -37,7 +37,8 @@ extension CommitDocument: PlainWritable {
     var node: JSONNode {
         .members([
             "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),
-            "deleted": .texts(deleted), "device": .text(device), "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
+            "deleted": .texts(deleted), "device": .text(device),
+            "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
             "nonce": .text(nonce), "number": .count(number), "parent": parent.map { .text($0) }, "requires": requires.map { .texts($0) },
             "saved": .list(saved.map(\.node)), "timestamp": .instant(timestamp), "zoneEvent": zoneEvent.map { _ in .otherNumber },
         ])

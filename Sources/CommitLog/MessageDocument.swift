@@ -42,7 +42,9 @@ package enum MessageDocument {
             throw damaged(place, "\(bytes.count) bytes long, at most \(CloudMessage.byteLimit) are allowed")
         }
         let envelope = try SealedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place)
-        guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else { throw damaged(place, "it is a message of another cloud or zone") }
+        guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else {
+            throw damaged(place, "it is a message of another cloud or zone")
+        }
         guard envelope.id == name.id else { throw damaged(place, "it says another id than its name") }
         guard envelope.sender == name.sender else { throw damaged(place, "its sender is not the device whose folder it lies in") }
         let document = Array(try SealedDocument.body(of: bytes, named: sealName, at: place))

@@ -77,7 +77,9 @@ extension LocalStoreError {
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(.busy, at: place, "another program holds the database's lock", hint: "try again when it is done", isRetryable: true)
         case .SQLITE_CORRUPT:
-            self.init(.damaged, at: place, "the database is damaged, or the disk fails to read it (\(message))", hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
+            self.init(
+                .damaged, at: place, "the database is damaged, or the disk fails to read it (\(message))",
+                hint: "check it with: sqlite3 FILE 'PRAGMA integrity_check'")
         case .SQLITE_NOTADB:
             self.init(.damaged, at: place, "the file is not a SQLite database", hint: "check the path given with --db")
         case .SQLITE_FULL:
@@ -85,13 +87,17 @@ extension LocalStoreError {
         case .SQLITE_READONLY where isFile && error.extendedResultCode == .SQLITE_READONLY:
             self = DatabaseFile.unwritable(place, message)
         case .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
-            self.init(.permissionDenied, at: place, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
+            self.init(
+                .permissionDenied, at: place, "the database cannot be written (\(message))", hint: "check the owner and mode of the file and of its folder")
         case .SQLITE_CANTOPEN:
             self = DatabaseFile.unopened(isFile ? place : nil)
         case .SQLITE_CONSTRAINT, .SQLITE_MISMATCH, .SQLITE_TOOBIG:
             self.init(.badRow, at: place, "a row breaks a rule of the table (\(message))", hint: "compare the table's constraints with the writer's")
         case .SQLITE_IOERR:
-            self.init(.inputOutput, at: place, "the disk could not be read or written (\(message), SQLite's code \(error.extendedResultCode.rawValue)); nothing was changed", hint: "check the disk and its room, then run the same command again")
+            self.init(
+                .inputOutput, at: place,
+                "the disk could not be read or written (\(message), SQLite's code \(error.extendedResultCode.rawValue)); nothing was changed",
+                hint: "check the disk and its room, then run the same command again")
         case .SQLITE_ERROR:
             self = Self.schemaFailure(message, at: place)
         default:
@@ -103,16 +109,21 @@ extension LocalStoreError {
     private static func schemaFailure(_ message: String, at place: String) -> LocalStoreError {
         let reason = "SQLite cannot run a statement: \(message)"
         for (beginning, what) in [
-            ("no such function", "a function"), ("unknown function", "a function"), ("no such collation sequence", "a collation"), ("unknown tokenizer", "a tokenizer"), ("no such module", "a module"),
+            ("no such function", "a function"), ("unknown function", "a function"), ("no such collation sequence", "a collation"),
+            ("unknown tokenizer", "a tokenizer"), ("no such module", "a module"),
         ] where message.hasPrefix(beginning) {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
-                hint: "a trigger, an index or a column of a table uses \(what) that only your application has; sqlite3 FILE .schema shows which; change it so that any program can write the table")
+                hint:
+                    "a trigger, an index or a column of a table uses \(what) that only your application has; sqlite3 FILE .schema shows which; change it so that any program can write the table"
+            )
         }
         for (beginning, what) in [("no such table", "table"), ("no such column", "column"), ("no such index", "index")] where message.hasPrefix(beginning) {
             return LocalStoreError(
                 .schemaMismatch, at: place, reason,
-                hint: "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them")
+                hint:
+                    "the \(what) was renamed or dropped; name it as before, or change what still uses the old name (a trigger, a view, the dataset file); sqlite3 FILE .schema shows them"
+            )
         }
         return LocalStoreError(.schemaMismatch, at: place, reason, hint: "look at the tables, triggers and views with: sqlite3 FILE .schema")
     }

@@ -69,7 +69,8 @@ public struct ProjectSharing: Sendable {
                     hint: "share it again on the device \(project.device ?? "that shared it")")
             }
         }
-        throw CloudError(.zoneBusy, at: place(id), "the project was replaced again and again while it was read", hint: "try again in a moment", isRetryable: true)
+        throw CloudError(
+            .zoneBusy, at: place(id), "the project was replaced again and again while it was read", hint: "try again in a moment", isRetryable: true)
     }
 
     /// The record of a project as it is now; nil if it is not shared, or nothing is yet.

@@ -32,7 +32,9 @@ public enum ShareLimits {
             try verify(item.title, "the title", at: place, upTo: titleByteCount, mayBeEmpty: true)
             try verify(item.detail, "the detail", at: place, upTo: textByteCount, mayBeEmpty: true)
             // By bytes: two texts that only look alike are two ids.
-            guard ids.insert(ContentHash.of(item.id.utf8)).inserted else { throw refusal(place, "another item of the project has the same id", "give each item an id of its own") }
+            guard ids.insert(ContentHash.of(item.id.utf8)).inserted else {
+                throw refusal(place, "another item of the project has the same id", "give each item an id of its own")
+            }
         }
     }
 

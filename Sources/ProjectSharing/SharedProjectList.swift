@@ -49,7 +49,9 @@ public actor SharedProjectList {
     /// Loads the first page anew: a pull to refresh.
     public func reload() async {
         let before = shown.state
-        await fetch(restoring: before) { [sharing, pageSize] in try await sharing.projects(limit: pageSize) } apply: { shown, page in
+        await fetch(restoring: before) { [sharing, pageSize] in
+            try await sharing.projects(limit: pageSize)
+        } apply: { shown, page in
             shown.projects = page.projects
         }
     }
@@ -57,7 +59,9 @@ public actor SharedProjectList {
     /// Loads the next page, if there is one.
     public func loadMore() async {
         guard let cursor else { return }
-        await fetch(restoring: shown.state) { [sharing, pageSize] in try await sharing.projects(continuing: cursor, limit: pageSize) } apply: { shown, page in
+        await fetch(restoring: shown.state) { [sharing, pageSize] in
+            try await sharing.projects(continuing: cursor, limit: pageSize)
+        } apply: { shown, page in
             // A project that was removed and shared anew between two pages would come twice.
             let known = Set(shown.projects.map(\.id))
             shown.projects += page.projects.filter { !known.contains($0.id) }

@@ -37,7 +37,9 @@ package struct SyncContext: Sendable {
         guard info.publishers == .many || info.creator == settings.device else {
             throw SyncError(
                 .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
-                hint: "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync init --take-over --db \(database.path)")
+                hint:
+                    "publish from that device, or join another zone; if this database is to be \(info.creator) from now on: snapsync init --take-over --db \(database.path)"
+            )
         }
     }
 
@@ -65,7 +67,8 @@ package struct SyncContext: Sendable {
     /// Tells the zone what this device has; a failure costs others a figure, so it is only logged.
     package func report(_ token: ChangeToken?) async {
         do {
-            try await cloud.report(DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce()), in: zone)
+            try await cloud.report(
+                DeviceReport(device: settings.device, role: settings.role.rawValue, token: token, clock: now(), nonce: try nextNonce()), in: zone)
         } catch {
             logger.warning("the device's report was not written", metadata: ["error": "\(error)"])
         }

@@ -13,7 +13,8 @@ extension SyncEngine {
             // That the gate is closed is the user's will, or the entitlement's, and no failure of the run.
             if let decision = try? gate.standing(), decision != .open { throw error }
             if error.isSlip { throw error }
-            try? database.note(RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
+            try? database.note(
+                RunFailure(at: now(), code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint))
             throw error
         }
     }

@@ -6,18 +6,22 @@ import SnapshotVersions
 extension SyncEngine {
     /// What this device does about its own data when the zone was deleted.
     public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        try SyncError.at(.open) { try database.read { transaction in
-            _ = try transaction.settings.read()
-            return try transaction.settings.zoneDeletionPolicy()
-        } }
+        try SyncError.at(.open) {
+            try database.read { transaction in
+                _ = try transaction.settings.read()
+                return try transaction.settings.zoneDeletionPolicy()
+            }
+        }
     }
 
     /// Changes it, for every later run.
     public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try SyncError.at(.open) { try database.write { transaction in
-            _ = try transaction.settings.read()
-            try transaction.settings.setZoneDeletionPolicy(policy)
-        } }
+        try SyncError.at(.open) {
+            try database.write { transaction in
+                _ = try transaction.settings.read()
+                try transaction.settings.setZoneDeletionPolicy(policy)
+            }
+        }
     }
 
     /// Runs `body`; if the zone turns out to be deleted, does what the policy says and says so in the error.
@@ -46,7 +50,8 @@ extension SyncEngine {
         let known = try datasets.filter { try transaction.changeLog.summary(of: $0).isComplete }
         try transaction.changeLog.consolidate(of: datasets)
         let count = try transaction.merge.eraseApplied(of: known, among: datasets)
-        var words = "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
+        var words =
+            "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
         let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.rows.hasRows(dataset) }
         if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
         return ([words] + transaction.triggerNotices).joined(separator: "; ")

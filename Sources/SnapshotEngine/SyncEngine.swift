@@ -40,7 +40,9 @@ public final class SyncEngine: Sendable {
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, logger: logger, now: now) { try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
+        try self.init(database: path, gate: gate, logger: logger, now: now) {
+            try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
+        }
     }
 
     /// Opens a database that was set up with a backend of the application's own (``setUp(_:in:)``).
@@ -73,9 +75,11 @@ public final class SyncEngine: Sendable {
     ///   - stopwatch: starts measuring how long a run takes.
     package init(
         database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }, pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        now: @escaping @Sendable () -> Instant = { Instant.now },
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
-        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch,
+        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
@@ -133,7 +137,8 @@ public final class SyncEngine: Sendable {
     ) async throws -> ExportReport {
         try await run {
             let device = try device()
-            let publisher = SnapshotPublisher(device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+            let publisher = SnapshotPublisher(
+                device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
             return try await retaining(publisher.run())
         }
     }
@@ -180,7 +185,8 @@ public final class SyncEngine: Sendable {
             }
         case .reader:
             if let view = try SyncError.at(.read, { try database.read { try $0.state.view() } }) {
-                return SyncReport(role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
+                return SyncReport(
+                    role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
             let imported = try await importNewest(allowing: allowed, progress: progress)
             return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())

@@ -11,7 +11,8 @@ struct AnyKey: CodingKey {
     static func refuseUnknown(in decoder: any Decoder, known: Set<String>) throws {
         for key in try decoder.container(keyedBy: AnyKey.self).allKeys where !known.contains(key.stringValue) {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
+                DecodingError.Context(
+                    codingPath: decoder.codingPath + [key], debugDescription: "the key is not known; known are \(known.sorted().joined(separator: ", "))"))
         }
     }
 }

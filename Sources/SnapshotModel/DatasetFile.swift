@@ -166,7 +166,11 @@ extension DatasetFile {
             case .keyNotFound(let key, let context): (context.codingPath, "the key \"\(key.stringValue)\" is missing")
             case .typeMismatch(let type, let context): (context.codingPath, "\(words(for: type)) is expected")
             case .valueNotFound(let type, let context): (context.codingPath, "\(words(for: type)) is expected, not null")
-            case .dataCorrupted(let context): (context.codingPath, isSwiftsOwn(context.debugDescription) ? "the value is not one of those that are known, or does not fit" : context.debugDescription)
+            case .dataCorrupted(let context):
+                (
+                    context.codingPath,
+                    isSwiftsOwn(context.debugDescription) ? "the value is not one of those that are known, or does not fit" : context.debugDescription
+                )
             @unknown default: ([], "a value cannot be read")
             }
         let place = path.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()

@@ -27,7 +27,9 @@ public enum SampleFiller {
                         try data.giveBuckets(to: transaction.rows.inserting(into: .buckets))
                         try data.giveNotifications(to: transaction.rows.inserting(into: .notifications))
                     } catch let error as LocalStoreError where error.code == .badRow {
-                        throw SyncError(.dataRefused, step: .apply, at: error.place, error.reason, hint: "what seed \(seed) makes may be there already; choose another --seed")
+                        throw SyncError(
+                            .dataRefused, step: .apply, at: error.place, error.reason,
+                            hint: "what seed \(seed) makes may be there already; choose another --seed")
                     }
                 }
             }

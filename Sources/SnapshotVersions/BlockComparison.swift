@@ -48,20 +48,23 @@ package struct BlockComparison: Sendable {
     private func differing(of numbers: [Int]) throws -> [Int] {
         let queue = OrderedQueue<Bool>(window: numbers.count)
         queue.finish(at: numbers.count)
-        return try WorkerThreads.run(min(session.readerCount, numbers.count), { worker in
-            do {
-                try session.withReader(worker) { reader in
-                    let rows = reader.ranges(of: schema)
-                    let hasher = RangeHasher(schema: schema)
-                    while let position = queue.claim(below: numbers.count) {
-                        let isSame = try compare(numbers[position], rows, hasher)
-                        guard queue.put(isSame, at: position) else { return }
+        return try WorkerThreads.run(
+            min(session.readerCount, numbers.count),
+            { worker in
+                do {
+                    try session.withReader(worker) { reader in
+                        let rows = reader.ranges(of: schema)
+                        let hasher = RangeHasher(schema: schema)
+                        while let position = queue.claim(below: numbers.count) {
+                            let isSame = try compare(numbers[position], rows, hasher)
+                            guard queue.put(isSame, at: position) else { return }
+                        }
                     }
+                } catch {
+                    queue.fail(SyncError(error, step: .read))
                 }
-            } catch {
-                queue.fail(SyncError(error, step: .read))
             }
-        }) {
+        ) {
             var differing: [Int] = []
             for number in numbers {
                 if try queue.take() == false { differing.append(number) }

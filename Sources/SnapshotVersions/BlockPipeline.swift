@@ -37,18 +37,21 @@ package struct BlockPipeline: Sendable {
         let queue = OrderedQueue<EntityBlock>(window: 3 * workers)
         let spare = SpareBlocks()
         queue.finish(at: count)
-        try WorkerThreads.run(workers, { _ in
-            do {
-                let worker = try BlockWorker(asset: asset, decoding: decoding)
-                while let position = queue.claim(below: count) {
-                    let block = spare.pop() ?? EntityBlock()
-                    try worker.work(blocks[position], block)
-                    guard queue.put(block, at: position) else { return }
+        try WorkerThreads.run(
+            workers,
+            { _ in
+                do {
+                    let worker = try BlockWorker(asset: asset, decoding: decoding)
+                    while let position = queue.claim(below: count) {
+                        let block = spare.pop() ?? EntityBlock()
+                        try worker.work(blocks[position], block)
+                        guard queue.put(block, at: position) else { return }
+                    }
+                } catch {
+                    queue.fail(SyncError(error, step: .decode))
                 }
-            } catch {
-                queue.fail(SyncError(error, step: .decode))
             }
-        }) {
+        ) {
             do {
                 for number in blocks {
                     guard let block = try queue.take() else { return }
@@ -103,7 +106,8 @@ private struct BlockWorker {
         do {
             return try body()
         } catch let error as FormatError {
-            throw SyncError(error, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: SnapshotAsset.hint(for: error))
+            throw SyncError(
+                error, step: step, at: "block \(number) of \(asset.place)", "\(error.reason) (\(error.place))", hint: SnapshotAsset.hint(for: error))
         }
     }
 }

@@ -97,9 +97,7 @@ extension LocalTransaction {
         for schema in schemas {
             let known = try state.knownRecord(of: schema)
             let document: String? =
-                if let fields = fields[schema.name] { try StrictJSON.text(fields) }
-                else if let known, known.version == before { known.document }
-                else { nil }
+                if let fields = fields[schema.name] { try StrictJSON.text(fields) } else if let known, known.version == before { known.document } else { nil }
             try state.setKnownRecord(document.map { KnownRecord(version: version, document: $0) }, of: schema)
         }
     }

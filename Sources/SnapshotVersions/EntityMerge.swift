@@ -29,7 +29,9 @@ package final class EntityMerge: EntitySink {
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = EntityKey(values[keyIndex]) else {
-            throw SyncError(.dataRefused, step: .read, at: "dataset \(place)", "a row has no key, or one of another type", hint: "correct or delete the row; snapsync verify --local names it")
+            throw SyncError(
+                .dataRefused, step: .read, at: "dataset \(place)", "a row has no key, or one of another type",
+                hint: "correct or delete the row; snapsync verify --local names it")
         }
         while let left = try left(), left.key < key {
             try differ(left.key, left.values, nil)

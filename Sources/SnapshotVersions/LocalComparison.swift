@@ -33,7 +33,9 @@ package struct LocalComparison: Sendable {
             var found: String?
             try compare(session) { number, keys, misfitCount, _ in
                 if found == nil, let key = keys.first?.description ?? (misfitCount > 0 ? "whose key is not of type \(schema.key.kind.rawValue)" : nil) {
-                    found = number.map { "the entity \(key) in block \($0) differs and was not tracked" } ?? "the snapshot has no entities, and the row \(key) was not tracked"
+                    found =
+                        number.map { "the entity \(key) in block \($0) differs and was not tracked" }
+                        ?? "the snapshot has no entities, and the row \(key) was not tracked"
                 }
             }
             return found
@@ -79,7 +81,9 @@ package struct LocalComparison: Sendable {
             let rows = EntityStates(schema: schema)
             try reader.ranges(of: schema).read(range, into: rows)
             let touched = try reader.transaction.changeLog.touchedKeys(of: schema, in: range)
-            return (Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().filter { version[$0]?.hash != rows.states[$0]?.hash }, rows.misfitCount)
+            return (
+                Set(version.keys).union(rows.states.keys).subtracting(touched).sorted().filter { version[$0]?.hash != rows.states[$0]?.hash }, rows.misfitCount
+            )
         }
     }
 }

@@ -20,7 +20,10 @@ package struct SnapshotAsset: Sendable {
     package init(of record: CloudRecord, dataset: String?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         place = "\(dataset ?? record.name)@\(record.changeTag ?? "?")"
         guard let fields = DatasetRecord(record) else {
-            throw SyncError(.dataRefused, step: .fetch, at: place, "the record \(record.name) lacks dataFile, syncTimestamp or recordCount, or its change assets do not follow one another", hint: "update snapsync, or have the writer publish again")
+            throw SyncError(
+                .dataRefused, step: .fetch, at: place,
+                "the record \(record.name) lacks dataFile, syncTimestamp or recordCount, or its change assets do not follow one another",
+                hint: "update snapsync, or have the writer publish again")
         }
         self.fields = fields
         syncTimestamp = fields.syncTimestamp
@@ -30,7 +33,8 @@ package struct SnapshotAsset: Sendable {
         }
         let index = try Self.step(.verify, of: place) { try SnapshotIndex.decode(data) }
         self.index = index
-        let isConsistent = index.dataset == dataset ?? index.dataset && index.size == fields.dataFile.byteCount && index.size == reader.byteCount
+        let isConsistent =
+            index.dataset == dataset ?? index.dataset && index.size == fields.dataFile.byteCount && index.size == reader.byteCount
             && index.rawSize == fields.dataFile.rawByteCount && (!fields.changeFiles.isEmpty || index.recordCount == fields.recordCount)
         guard isConsistent else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the block index does not fit the record and the file", hint: Self.hint)
@@ -38,7 +42,8 @@ package struct SnapshotAsset: Sendable {
         let header = try readMember(index.header, name: "header")
         let head = try step(.verify) { try header.withBytes { try SnapshotHeader.parse($0) } }
         syncTimestamp = head.syncTimestamp
-        guard head.dataset == index.dataset, fields.changeFiles.isEmpty ? head.syncTimestamp == fields.syncTimestamp : head.syncTimestamp < fields.syncTimestamp else {
+        guard head.dataset == index.dataset, fields.changeFiles.isEmpty ? head.syncTimestamp == fields.syncTimestamp : head.syncTimestamp < fields.syncTimestamp
+        else {
             throw SyncError(.dataRefused, step: .verify, at: place, "the asset's head names another dataset or time than the record", hint: Self.hint)
         }
     }
@@ -87,5 +92,6 @@ package struct SnapshotAsset: Sendable {
     }
 
     /// What mends a damaged file of the cloud.
-    package static let hint = "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
+    package static let hint =
+        "if a sync tool is still copying the file, wait; else run snapsync repair; if it cannot be mended, have the writer run: snapsync export --full"
 }

@@ -34,7 +34,8 @@ package final class VersionLookup {
                 if isIn { return }
                 let states = EntityStates(schema: schema)
                 try give(states)
-                try transaction.merge.displaceRow(key, of: schema, at: transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? states.states[key]?.timestamp ?? .distantPast)
+                try transaction.merge.displaceRow(
+                    key, of: schema, at: transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? states.states[key]?.timestamp ?? .distantPast)
             }
         }
     }

@@ -59,7 +59,8 @@ package struct VersionReader: Sendable {
         let overlay = try await WorkerThreads.run { LentOverlay(try ChangeOverlay(reading: changes, schema)) }
         self.overlay = overlay
         let blocks = asset.index.blocks
-        runs = blocks.isEmpty
+        runs =
+            blocks.isEmpty
             ? [Run(firstKey: nil, count: 0, hash: nil)]
             : blocks.indices.map { number in
                 let range = BlockComparison.range(ofBlock: number, in: asset.index)

@@ -33,7 +33,9 @@ final class DatabaseEvents: Sendable {
         let failure: SystemFault? = state.withLock { state in
             do throws(SystemFault) {
                 let events: FileEvents
-                if let known = state.events { events = known } else {
+                if let known = state.events {
+                    events = known
+                } else {
                     let handler = handler
                     events = try FileEvents { changes in
                         if changes.contains(where: { $0.name.map(names.contains) ?? true }) { handler() }

@@ -83,7 +83,8 @@ public final class SyncWatcher: Sendable {
             case .look:
                 schedule.looked(found: await device.hasChanges(), at: time())
             case .sync(let cause):
-                for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 }) where told.insert(reason).inserted { tell(.polling(reason: reason)) }
+                for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 })
+                where told.insert(reason).inserted { tell(.polling(reason: reason)) }
                 schedule.begins()
                 let began = time()
                 switch await device.sync() {

@@ -104,7 +104,9 @@ struct WatchedDevice: Sendable {
         let (database, cloud, backend, logger, now, kept) = (database, cloudOverride, backend, logger, now, kept)
         let opened = try await WorkerThreads.run {
             if let backend { return try SyncEngine(database: database, cloud: backend, logger: logger, now: now) }
-            return try SyncEngine(database: database, logger: logger, now: now) { try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container) }
+            return try SyncEngine(database: database, logger: logger, now: now) {
+                try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
+            }
         }
         (engine, identity, seen) = (opened, found, nil)
         return opened

@@ -76,7 +76,8 @@ private struct InstantReader {
         let offset = try offsetMinutes()
         guard position == bytes.count else { throw InstantError(reason: "text after the end") }
 
-        let seconds = Instant.daysSinceEpoch(year: year, month: month, day: day) * 86_400
+        let seconds =
+            Instant.daysSinceEpoch(year: year, month: month, day: day) * 86_400
             + Int64(hour * 3600 + minute * 60 + second) - Int64(offset * 60)
         let total = seconds * 1_000_000 + fraction
         guard Instant.representable.contains(total) else { throw InstantError(reason: "outside the years 1 to 9999") }

@@ -55,7 +55,9 @@ struct FuzzCloud: @unchecked Sendable {
         var states: [Int: ZoneState] = [:]
         for number in first...token.number { states[number] = try await cloud.records(in: .standard, at: number, notBefore: nil) }
         let documents = ["commits", "checkpoints"].flatMap { folder in
-            (image.names("\(zone)/\(folder)") ?? []).compactMap { name in image.bytes("\(zone)/\(folder)/\(name)").map { (path: "\(folder)/\(name)", bytes: $0) } }
+            (image.names("\(zone)/\(folder)") ?? []).compactMap { name in
+                image.bytes("\(zone)/\(folder)/\(name)").map { (path: "\(folder)/\(name)", bytes: $0) }
+            }
         }
         return FuzzCloud(image: image, identity: try await cloud.identity(), info: info, token: token, documents: documents, states: states)
     }

@@ -12,5 +12,7 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     expect(written != nil, "a checkpoint that is taken can be written")
     guard let written else { return }
     let again = CheckpointReference(number: reference.number, sha256: ContentHash.of(written))
-    expect((try? ReplayedHistory(checkpoint: written, named: again, of: FuzzHistory.id))?.records == log.records, "a checkpoint that is written is read as the same")
+    expect(
+        (try? ReplayedHistory(checkpoint: written, named: again, of: FuzzHistory.id))?.records == log.records,
+        "a checkpoint that is written is read as the same")
 }

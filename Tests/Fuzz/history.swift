@@ -27,10 +27,14 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
         let path = "\(FuzzCloud.zone)/\(one.path)"
         let damaged = disk.image.bytes(path)
         let replacement = FileReplacement(zone: zone, path: one.path, byteCount: mended.count, sha256: ContentHash.of(mended))
-        guard let repaired = try? replacement.run(dryRun: false, write: { append in
-            try mended.withUnsafeBytes { try append($0) }
-            return true
-        }) else { return expect(false, "a document whose bytes are known is put in its place") }
+        guard
+            let repaired = try? replacement.run(
+                dryRun: false,
+                write: { append in
+                    try mended.withUnsafeBytes { try append($0) }
+                    return true
+                })
+        else { return expect(false, "a document whose bytes are known is put in its place") }
         expect(disk.image.bytes(path) == mended, "a document that was repaired is there")
         expect(repaired.setAside.flatMap { disk.image.bytes("\(FuzzCloud.zone)/\($0)") } == damaged, "what was damaged is set aside")
     }

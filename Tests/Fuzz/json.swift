@@ -23,12 +23,20 @@ private enum Tree: Decodable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
-        if container.decodeNil() { self = .null }
-        else if let value = try? container.decode(Bool.self) { self = .boolean(value) }
-        else if let value = try? container.decode(Int64.self) { self = .integer(value) }
-        else if let value = try? container.decode(Double.self) { self = .real(value) }
-        else if let value = try? container.decode(String.self) { self = .text(value) }
-        else if let value = try? container.decode([Tree].self) { self = .list(value) }
-        else { self = .object(try container.decode([String: Tree].self)) }
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .real(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode([Tree].self) {
+            self = .list(value)
+        } else {
+            self = .object(try container.decode([String: Tree].self))
+        }
     }
 }

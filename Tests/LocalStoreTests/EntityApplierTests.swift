@@ -15,14 +15,18 @@ import Testing
     private let table = "CREATE TABLE items(id INTEGER PRIMARY KEY, t TEXT, i INTEGER, r REAL, j TEXT, b BLOB, f BOOLEAN)"
 
     private let values: [[Cell]] = {
-        let texts: [Cell] = [.null, .text(""), .text([0]), .text([0x61, 0, 0x62]), .text("ü😀\u{2028}"), .text("007"), .text(" 1e3 "), .text([0xEF, 0xBB, 0xBF])]
+        let texts: [Cell] = [
+            .null, .text(""), .text([0]), .text([0x61, 0, 0x62]), .text("ü😀\u{2028}"), .text("007"), .text(" 1e3 "), .text([0xEF, 0xBB, 0xBF]),
+        ]
         let integers: [Cell] = [.null, .integer(.min), .integer(.max), .integer(0), .integer(-1), .integer(1 << 53 + 1), .integer(1), .integer(255)]
         let reals: [Cell] = [
             .real(-0.0), .real(0), .real(.leastNonzeroMagnitude), .real(-.leastNonzeroMagnitude), .real(.leastNormalMagnitude), .real(.greatestFiniteMagnitude),
             .real(0.1 + 0.2), .null,
         ]
         let documents: [Cell] = [.json("{}"), .json("null"), .json("12"), .json("\"\""), .json("[1, 2]"), .json(" 1.50 "), .null, .json("true")]
-        let blobs: [Cell] = [.blob([]), .blob([0]), .blob([0xFF, 0, 0xFE]), .blob(Array("text".utf8)), .null, .blob(Array("1".utf8)), .blob([UInt8](0...255)), .blob([0x27])]
+        let blobs: [Cell] = [
+            .blob([]), .blob([0]), .blob([0xFF, 0, 0xFE]), .blob(Array("text".utf8)), .null, .blob(Array("1".utf8)), .blob([UInt8](0...255)), .blob([0x27]),
+        ]
         let flags: [Cell] = [.integer(0), .integer(1), .null, .integer(0), .integer(1), .null, .integer(0), .integer(1)]
         return (0..<8).map { [.integer(Int64($0)), texts[$0], integers[$0], reals[$0], documents[$0], blobs[$0], flags[$0]] }
     }()
@@ -126,12 +130,15 @@ import Testing
     }
 
     @Test func anApplicationsTriggerThatRefusesADeletionIsNoFailureOfTheDisk() throws {
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT); INSERT INTO items VALUES('a', 'b');
             CREATE TRIGGER keep BEFORE DELETE ON items BEGIN SELECT raise(ABORT, 'never delete'); END;
             """)
         let schema = try namedItems()
-        for attempt in [{ _ = try $0.rows.replaceAll(of: schema) }, { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }] as [(LocalTransaction) throws -> Void] {
+        for attempt in [{ _ = try $0.rows.replaceAll(of: schema) }, { try $0.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) }]
+            as [(LocalTransaction) throws -> Void]
+        {
             let error = try #require(throws: LocalStoreError.self) { try scene.database.write(attempt) }
             #expect(error.code == .badRow)
         }

@@ -60,7 +60,8 @@ import Testing
     }
 
     @Test func aDefaultThatPointsAtNothingIsRefused() throws {
-        let error = try refused("""
+        let error = try refused(
+            """
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT DEFAULT 'none' REFERENCES items(id) ON DELETE SET DEFAULT);
             INSERT INTO notes VALUES(1, 'c');
             """)
@@ -68,7 +69,8 @@ import Testing
     }
 
     @Test func setNullOfAColumnThatMustNotBeNullIsRefused() throws {
-        let error = try refused("""
+        let error = try refused(
+            """
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT NOT NULL REFERENCES items(id) ON DELETE SET NULL); INSERT INTO notes VALUES(1, 'c');
             """)
         #expect(error.code == .badRow)
@@ -76,7 +78,8 @@ import Testing
 
     @Test(arguments: ["ON DELETE RESTRICT", "ON DELETE NO ACTION", "", "DEFERRABLE INITIALLY DEFERRED", "ON DELETE RESTRICT DEFERRABLE INITIALLY DEFERRED"])
     func aKeyThatForbidsItRefusesTheImport(action: String) throws {
-        let error = try refused("""
+        let error = try refused(
+            """
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) \(action), text);
             INSERT INTO notes VALUES(1, 'a', 'secret'), (2, 'c', 'secret'), (3, 'c', 'secret');
             """)
@@ -87,7 +90,8 @@ import Testing
     }
 
     @Test func aCascadeThatMeetsARestrictionIsUndone() throws {
-        let error = try refused("""
+        let error = try refused(
+            """
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES items(id) ON DELETE CASCADE);
             CREATE TABLE tags(note INTEGER REFERENCES notes(n) ON DELETE RESTRICT);
             INSERT INTO notes VALUES(1, 'c'); INSERT INTO tags VALUES(1);
@@ -118,7 +122,8 @@ import Testing
 
     @Test func onlyASCIILettersAreOneInBothCases() throws {
         // To SQLite, É and é are two names, and so are K and the sign for kelvin.
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE "É"(id TEXT PRIMARY KEY, name TEXT); INSERT INTO "É" VALUES('a', '1'), ('c', '3');
             CREATE TABLE "é"(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É"(id) ON DELETE CASCADE); INSERT INTO "é" VALUES(1, 'a'), (2, 'c');
             CREATE TABLE notes(n INTEGER PRIMARY KEY, item TEXT REFERENCES "É" ON DELETE CASCADE); INSERT INTO NOTES VALUES(1, 'a'), (2, 'c');
@@ -128,7 +133,8 @@ import Testing
         #expect(try scene.app.run("SELECT n FROM \"é\"; SELECT n FROM notes") == "1\n1\n")
 
         let others = try LocalScene("CREATE TABLE items(k TEXT PRIMARY KEY, \"\u{212A}\" TEXT UNIQUE, name TEXT)")
-        let keyed = try DatasetSchema(name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
+        let keyed = try DatasetSchema(
+            name: "items", table: "items", key: "k", timestamp: nil, columns: [DatasetColumn("k", .text), DatasetColumn("name", .text)])
         _ = try others.database.write { try $0.tracking.install([keyed]) }
         try others.app.run("INSERT INTO items VALUES('a', 'one', ''); DELETE FROM snapsync_log; INSERT OR REPLACE INTO items VALUES('b', 'one', '')")
         // The row that REPLACE removed is tracked, for its other column is UNIQUE, too.
@@ -146,7 +152,8 @@ import Testing
     }
 
     @Test func aKeyOfTheDatasetIntoAnApplicationsTableIsChecked() throws {
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE kinds(name TEXT PRIMARY KEY); INSERT INTO kinds VALUES('1'), ('2');
             CREATE TABLE items(id TEXT PRIMARY KEY, name TEXT REFERENCES kinds(name) ON DELETE CASCADE); INSERT INTO items VALUES('a', '1'), ('old', 'lost');
             """)
@@ -157,10 +164,11 @@ import Testing
     }
 
     @Test func keysWithinAndBetweenDatasetsAreTheVersionsOwnMatter() throws {
-        let scene = try LocalScene(items + """
-            CREATE TABLE parts(id TEXT PRIMARY KEY, name TEXT REFERENCES items(id) ON DELETE RESTRICT, FOREIGN KEY(name) REFERENCES parts(id) ON DELETE CASCADE);
-            INSERT INTO parts VALUES('p', 'c');
-            """)
+        let scene = try LocalScene(
+            items + """
+                CREATE TABLE parts(id TEXT PRIMARY KEY, name TEXT REFERENCES items(id) ON DELETE RESTRICT, FOREIGN KEY(name) REFERENCES parts(id) ON DELETE CASCADE);
+                INSERT INTO parts VALUES('p', 'c');
+                """)
         let parts = try DatasetSchema(
             name: "parts", table: "parts", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         try scene.replace(namedItems(), by: version, datasets: [namedItems(), parts])
@@ -206,7 +214,9 @@ import Testing
             """
         func pick(_ names: [String]) -> String { names.isEmpty || random.happens(percent: 20) ? "NULL" : "'\(names[random.below(names.count)])'" }
         for name in before { sql += "INSERT INTO items VALUES('\(name)', NULL);" }
-        for n in 1...20 { sql += "INSERT INTO one VALUES(\(n), \(pick(before)), \(n > 1 && random.happens(percent: 50) ? String(1 + random.below(n - 1)) : "NULL"));" }
+        for n in 1...20 {
+            sql += "INSERT INTO one VALUES(\(n), \(pick(before)), \(n > 1 && random.happens(percent: 50) ? String(1 + random.below(n - 1)) : "NULL"));"
+        }
         for n in 1...20 { sql += "INSERT INTO two VALUES(\(n), \(1 + random.below(20)), \(pick(before)));" }
         for n in 1...20 { sql += "INSERT INTO three VALUES(\(n), \(1 + random.below(20)), \(pick(before)));" }
 

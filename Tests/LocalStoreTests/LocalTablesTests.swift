@@ -40,7 +40,8 @@ import Testing
 
         /// The codes that the page lists for a column of `snapsync_changes`, as `0 …; 1 …; 2 …`.
         func codes(of column: String) -> [Int64] {
-            guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("| `\(column)` | INTEGER") }), let list = line.split(separator: ":").last else { return [] }
+            guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("| `\(column)` | INTEGER") }), let list = line.split(separator: ":").last
+            else { return [] }
             return list.split(separator: ";").compactMap { Int64($0.trimmingCharacters(in: .whitespaces).prefix { $0.isNumber }) }
         }
     }

@@ -12,19 +12,28 @@ import Testing
     }
 
     @Test func tablesOfTheDefaultNamesNeedNoWord() throws {
-        let draft = try read("7", """
+        let draft = try read(
+            "7",
+            """
             CREATE TABLE projects(id INTEGER PRIMARY KEY, title TEXT, detail TEXT, closed INTEGER, colour TEXT);
             CREATE TABLE items(id INTEGER PRIMARY KEY, projectId INTEGER REFERENCES projects(id), title TEXT, detail TEXT, completed INTEGER, position INTEGER);
             INSERT INTO projects VALUES(7, 'Garden', 'Before the frost', 1, 'green'), (8, 'House', NULL, NULL, NULL);
             INSERT INTO items VALUES(1, 7, 'Dig', NULL, 1, 2), (2, 7, 'Sow', 'beans', 0, 1), (3, 8, 'Paint', '', 0, 1), (4, 7, NULL, NULL, NULL, 3);
             """)
-        #expect(draft == ProjectDraft(
-            id: "7", title: "Garden", detail: "Before the frost", isClosed: true,
-            items: [SharedItem(id: "2", title: "Sow", detail: "beans"), SharedItem(id: "1", title: "Dig", isCompleted: true), SharedItem(id: "4", title: "")]))
+        #expect(
+            draft
+                == ProjectDraft(
+                    id: "7", title: "Garden", detail: "Before the frost", isClosed: true,
+                    items: [
+                        SharedItem(id: "2", title: "Sow", detail: "beans"), SharedItem(id: "1", title: "Dig", isCompleted: true),
+                        SharedItem(id: "4", title: ""),
+                    ]))
     }
 
     @Test func missingColumnsOfNoNeedAreLeftOut() throws {
-        let draft = try read("a", """
+        let draft = try read(
+            "a",
+            """
             CREATE TABLE projects(id TEXT PRIMARY KEY, title TEXT) WITHOUT ROWID;
             CREATE TABLE items(id TEXT PRIMARY KEY, project TEXT REFERENCES projects, title TEXT);
             INSERT INTO projects VALUES('a', 'A');
@@ -37,7 +46,9 @@ import Testing
     @Test func foreignKeysAreFollowedToTheColumnThatTheyName() throws {
         let tables = ProjectTables(
             projects: "the \"project\"", items: "task", columns: [.projectID: "uuid", .projectTitle: "name", .itemTitle: "na\"me", .itemCompleted: "done"])
-        let draft = try read("u-1", #"""
+        let draft = try read(
+            "u-1",
+            #"""
             CREATE TABLE "the ""project"""(pk INTEGER PRIMARY KEY, uuid TEXT UNIQUE, name TEXT);
             CREATE TABLE task(id INTEGER PRIMARY KEY, owner INTEGER, "na""me" TEXT, done INTEGER, FOREIGN KEY(owner) REFERENCES "the ""project""");
             INSERT INTO "the ""project""" VALUES(1, 'u-2', 'other'), (2, 'u-1', 'this');
@@ -58,7 +69,9 @@ import Testing
     ])
     func whatDoesNotFitIsNamed(place: String, id: String, tables: ProjectTables, code: LocalStoreError.Code, words: String) throws {
         let error = #expect(throws: LocalStoreError.self) {
-            try read(id, """
+            try read(
+                id,
+                """
                 CREATE TABLE projects(id TEXT PRIMARY KEY, title TEXT, flag, image BLOB);
                 CREATE TABLE items(id TEXT PRIMARY KEY, project TEXT REFERENCES projects(id), title TEXT);
                 CREATE TABLE loose(id TEXT PRIMARY KEY, project TEXT, title TEXT);
@@ -67,11 +80,15 @@ import Testing
                 """, tables)
         }
         #expect(error?.code == code && "\(error.map(String.init(describing:)) ?? "")".contains(words), "\(String(describing: error))")
-        #expect(error?.place.contains(place == "nothing" ? "table nothing" : place.split(separator: " ").last ?? "") == true || tables.items != "items", "\(String(describing: error))")
+        #expect(
+            error?.place.contains(place == "nothing" ? "table nothing" : place.split(separator: " ").last ?? "") == true || tables.items != "items",
+            "\(String(describing: error))")
     }
 
     @Test func itemsColumnMayBeNamedWhereNoForeignKeySaysIt() throws {
-        let draft = try read("a", """
+        let draft = try read(
+            "a",
+            """
             CREATE TABLE projects(id TEXT PRIMARY KEY, title TEXT);
             CREATE TABLE items(id TEXT PRIMARY KEY, parent TEXT, title TEXT);
             INSERT INTO projects VALUES('a', 'A');

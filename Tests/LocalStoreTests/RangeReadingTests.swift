@@ -81,7 +81,8 @@ import Testing
     }
 
     @Test(arguments: ["NULL", "x'41'"]) func aKeyThatIsNoTextIsRefusedWithoutItsValue(literal: String) throws {
-        let scene = try LocalScene("CREATE TABLE items(id TEXT UNIQUE, name TEXT); INSERT INTO items VALUES('a', 'secret'), (\(literal), 'secret'), ('b', 'secret')")
+        let scene = try LocalScene(
+            "CREATE TABLE items(id TEXT UNIQUE, name TEXT); INSERT INTO items VALUES('a', 'secret'), (\(literal), 'secret'), ('b', 'secret')")
         let schema = try namedItems()
         let session = try ReadSession(scene.database, readers: 1)
         defer { session.end() }

@@ -67,7 +67,9 @@ import Testing
             try transaction.state.setLastSuccess(instant)
             try transaction.datasetStates.set(state)
         }
-        let found = try scene.database.read { (try $0.state.applied(), try $0.state.intended(), try $0.state.view(), try $0.state.lastSuccess(), try $0.datasetStates.all()) }
+        let found = try scene.database.read {
+            (try $0.state.applied(), try $0.state.intended(), try $0.state.view(), try $0.state.lastSuccess(), try $0.datasetStates.all())
+        }
         #expect(found.0 == version)
         #expect(found.1 == IntendedVersion(version: AppliedVersion(number: 43, hash: "ff"), sequences: ["notifications": 7]))
         #expect(found.2 == "file it's \"mine\".gz")

@@ -110,7 +110,8 @@ import Testing
     ])
     func anyNameOfATableOrColumnIsOnlyAName(name: String) throws {
         let quoted = "\"\(name.replacing("\"", with: "\"\""))\""
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE victim(a); INSERT INTO victim VALUES(1);
             CREATE TABLE \(quoted)(\(quoted) TEXT PRIMARY KEY, plain TEXT);
             INSERT INTO \(quoted) VALUES('a', 'x'), ('b', NULL);

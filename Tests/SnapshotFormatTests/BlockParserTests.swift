@@ -20,7 +20,8 @@ import Testing
     ) throws -> [[Value]] {
         let block = EntityBlock()
         Array(json).withUnsafeBytes { block.raw.append($0) }
-        let member = MemberEntry(offset: 0, length: 20, rawLength: block.raw.count, sha256: ContentHash(of: block.raw.bytes), rawSHA256: ContentHash(of: block.raw.bytes))
+        let member = MemberEntry(
+            offset: 0, length: 20, rawLength: block.raw.count, sha256: ContentHash(of: block.raw.bytes), rawSHA256: ContentHash(of: block.raw.bytes))
         let entry = BlockEntry(firstKey: firstKey, count: count, member: member)
         try BlockParser(schema: try schema(key: key)).parse(block, entry: entry, number: number, nextFirstKey: next)
         let sink = CollectingSink()
@@ -39,10 +40,11 @@ import Testing
 
     @Test func keysMayComeInAnyOrderWithWhiteSpace() throws {
         let rows = try parse("\n{ \"j\" : [1] , \"i\":5,\t\"k\":\"a\"\n},\n{\"t\":\"\\u0041\", \"k\":\"b\" }".utf8, count: 2)
-        #expect(rows == [
-            [.text("a"), .null, .integer(5), .null, .null, .json(" [1] "), .null],
-            [.text("b"), .text("A"), .null, .null, .null, .null, .null],
-        ])
+        #expect(
+            rows == [
+                [.text("a"), .null, .integer(5), .null, .null, .json(" [1] "), .null],
+                [.text("b"), .text("A"), .null, .null, .null, .null, .null],
+            ])
     }
 
     @Test func valuesOfEveryKind() throws {
@@ -64,18 +66,22 @@ import Testing
         #expect(try entity(",\"j\": null ")[4] == .json(" null "))
     }
 
-    @Test(arguments: [
-        (",\"t\":1", "t"), (",\"t\":true", "t"), (",\"t\":[]", "t"), (",\"t\":\"\\ud800\"", "t"), (",\"t\":\"\\udc00x\"", "t"), (",\"t\":\"\\ud800\\u0041\"", "t"),
-        (",\"t\":\"\u{1}\"", "t"), (",\"t\":\"\\x\"", "t"), (",\"t\":nul", "t"),
-        (",\"i\":1.0", "i"), (",\"i\":1e3", "i"), (",\"i\":9223372036854775808", "i"), (",\"i\":-9223372036854775809", "i"), (",\"i\":\"1\"", "i"),
-        (",\"i\":01", "i"), (",\"i\":-", "i"), (",\"i\":+1", "i"), (",\"i\":99999999999999999999999", "i"), (",\"i\":18446744073709551617", "i"), (",\"i\":true", "i"),
-        (",\"r\":1e400", "r"), (",\"r\":-1e400", "r"), (",\"r\":NaN", "r"), (",\"r\":.5", "r"), (",\"r\":\"1\"", "r"), (",\"r\":1.", "r"),
-        (",\"o\":0", "o"), (",\"o\":1", "o"), (",\"o\":\"true\"", "o"), (",\"o\":tru", "o"),
-        (",\"b\":\"A\"", "b"), (",\"b\":\"AAA\"", "b"), (",\"b\":\"AA=A\"", "b"), (",\"b\":\"A===\"", "b"), (",\"b\":\"AB==\"", "b"), (",\"b\":\"AAB=\"", "b"),
-        (",\"b\":\"AA-_\"", "b"), (",\"b\":\"AA==AA==\"", "b"), (",\"b\":\"AA ==\"", "b"), (",\"b\":\"====\"", "b"), (",\"b\":[1]", "b"),
-        (",\"j\":[1,]", "j"), (",\"j\":tru", "j"), (",\"j\":", "j"), (",\"j\":{\"a\"}", "j"),
-        (",\"t\":\"x\",\"t\":\"y\"", "t"), (",\"j\":1,\"\\u006a\":2", "j"), (",\"k\":\"a\"", "k"), (",\"t\":null,\"t\":null", "t"),
-    ] as [(String, String)])
+    @Test(
+        arguments: [
+            (",\"t\":1", "t"), (",\"t\":true", "t"), (",\"t\":[]", "t"), (",\"t\":\"\\ud800\"", "t"), (",\"t\":\"\\udc00x\"", "t"),
+            (",\"t\":\"\\ud800\\u0041\"", "t"),
+            (",\"t\":\"\u{1}\"", "t"), (",\"t\":\"\\x\"", "t"), (",\"t\":nul", "t"),
+            (",\"i\":1.0", "i"), (",\"i\":1e3", "i"), (",\"i\":9223372036854775808", "i"), (",\"i\":-9223372036854775809", "i"), (",\"i\":\"1\"", "i"),
+            (",\"i\":01", "i"), (",\"i\":-", "i"), (",\"i\":+1", "i"), (",\"i\":99999999999999999999999", "i"), (",\"i\":18446744073709551617", "i"),
+            (",\"i\":true", "i"),
+            (",\"r\":1e400", "r"), (",\"r\":-1e400", "r"), (",\"r\":NaN", "r"), (",\"r\":.5", "r"), (",\"r\":\"1\"", "r"), (",\"r\":1.", "r"),
+            (",\"o\":0", "o"), (",\"o\":1", "o"), (",\"o\":\"true\"", "o"), (",\"o\":tru", "o"),
+            (",\"b\":\"A\"", "b"), (",\"b\":\"AAA\"", "b"), (",\"b\":\"AA=A\"", "b"), (",\"b\":\"A===\"", "b"), (",\"b\":\"AB==\"", "b"),
+            (",\"b\":\"AAB=\"", "b"),
+            (",\"b\":\"AA-_\"", "b"), (",\"b\":\"AA==AA==\"", "b"), (",\"b\":\"AA ==\"", "b"), (",\"b\":\"====\"", "b"), (",\"b\":[1]", "b"),
+            (",\"j\":[1,]", "j"), (",\"j\":tru", "j"), (",\"j\":", "j"), (",\"j\":{\"a\"}", "j"),
+            (",\"t\":\"x\",\"t\":\"y\"", "t"), (",\"j\":1,\"\\u006a\":2", "j"), (",\"k\":\"a\"", "k"), (",\"t\":null,\"t\":null", "t"),
+        ] as [(String, String)])
     func aValueThatItsColumnCannotHoldIsRefusedByName(fields: String, column: String) throws { try refusal(fields, column: column) }
 
     @Test(arguments: [",", ",\"x\":1,\"x\":2", ",\"x\":1,\"\\u0078\":2", ",\"x\":[", ",\"x\"", ",x:1", ",\"x\":1 2", ",\"x\":1,,\"y\":2", ",\"x\":01"])
@@ -107,7 +113,8 @@ import Testing
         #expect(try parse(("," + good).utf8, count: 3, number: 1).count == 3)
         for bad in [
             "," + good, String(good.dropFirst()), good + "\n", good + ",", good + ",\n", " " + good, "\n" + good, good.replacing(",\n", with: ",\n "),
-            good.replacing(",\n", with: ","), good.replacing(",\n", with: "\n,"), good.replacing(",\n", with: ",\r\n"), good.replacing(",\n", with: "\n"), "", "\n", ",",
+            good.replacing(",\n", with: ","), good.replacing(",\n", with: "\n,"), good.replacing(",\n", with: ",\r\n"), good.replacing(",\n", with: "\n"), "",
+            "\n", ",",
         ] { #expect(throws: FormatError.self, "\(bad)") { try parse(bad.utf8, count: 3) } }
         for bad in [good, ",," + good, ", " + good, String(good.dropFirst()), ",\n", ""] {
             #expect(throws: FormatError.self, "\(bad)") { try parse(bad.utf8, count: 3, number: 1) }
@@ -141,7 +148,9 @@ import Testing
 
     @Test func textThatIsNotUTF8IsRefusedWhereverItStands() throws {
         for bad in [[0x80], [0xC3], [0xED, 0xA0, 0x80], [0xF5, 0x80, 0x80, 0x80]] as [[UInt8]] {
-            for (before, after) in [("\n{\"k\":\"a", "\"}"), ("\n{\"k\":\"a\",\"x\":\"", "\"}"), ("\n{\"k\":\"a\",\"", "\":1}"), ("\n{\"k\":\"a\",\"j\":[\"", "\"]}")] {
+            for (before, after) in [
+                ("\n{\"k\":\"a", "\"}"), ("\n{\"k\":\"a\",\"x\":\"", "\"}"), ("\n{\"k\":\"a\",\"", "\":1}"), ("\n{\"k\":\"a\",\"j\":[\"", "\"]}"),
+            ] {
                 #expect(throws: FormatError.self) { try parse(Array(before.utf8) + bad + Array(after.utf8), count: 1) }
             }
         }
@@ -152,7 +161,8 @@ import Testing
         let json = "\n{\"k\":\"a\"" + (0..<500).map { ",\"x\($0)\":{\"y\":[null]}" }.joined() + "}"
         Array(json.utf8).withUnsafeBytes { block.raw.append($0) }
         let hash = ContentHash(of: block.raw.bytes)
-        let entry = BlockEntry(firstKey: EntityKey("a"), count: 1, member: MemberEntry(offset: 0, length: 20, rawLength: block.raw.count, sha256: hash, rawSHA256: hash))
+        let entry = BlockEntry(
+            firstKey: EntityKey("a"), count: 1, member: MemberEntry(offset: 0, length: 20, rawLength: block.raw.count, sha256: hash, rawSHA256: hash))
         try BlockParser(schema: try schema()).parse(block, entry: entry, number: 0, nextFirstKey: nil)
         #expect(block.unknownFieldNames.count == EntityBlock.unknownFieldLimit)
     }

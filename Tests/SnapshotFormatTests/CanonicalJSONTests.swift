@@ -98,10 +98,11 @@ import Testing
         #expect(error.place == "d, key 7, column v")
     }
 
-    @Test(arguments: [
-        [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x61, 0x80],
-        Array(repeating: 0x61, count: 20) + [0xC3],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82], [0x61, 0x80],
+            Array(repeating: 0x61, count: 20) + [0xC3],
+        ] as [[UInt8]])
     func textThatIsNotUTF8IsRefused(bytes: [UInt8]) throws {
         #expect(throws: FormatError.self) { try json(column(.text), [.integer(1), .text(bytes)]) }
         #expect(throws: FormatError.self) { try json(column(.json), [.integer(1), .json([0x22] + bytes + [0x22])]) }

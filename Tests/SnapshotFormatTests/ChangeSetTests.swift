@@ -40,7 +40,8 @@ import Testing
         #expect(sink.rows == rows, "seed \(seed)")
         #expect(set.deletions.map(\.key) == gone)
         #expect(set.syncTimestamp == Asset.timestamp)
-        let count = try Tool.run("python3", ["-c", "import json, sys; print(len(json.load(sys.stdin)['things']))"], input: try Tool.run("zcat", [], input: bytes))
+        let count = try Tool.run(
+            "python3", ["-c", "import json, sys; print(len(json.load(sys.stdin)['things']))"], input: try Tool.run("zcat", [], input: bytes))
         #expect(String(decoding: count, as: UTF8.self) == "\(rows.count)\n")
     }
 
@@ -77,7 +78,9 @@ import Testing
         try refuse(String(text.dropLast(2)), "no end")
         try refuse(text.replacing("\"notes\"", with: "\"other\""), "another dataset")
         try refuse(text.replacing("\"id\":\"zz\"", with: "\"id\":\"\(first)\""), "both there and deleted")
-        try refuse(text.replacing(",\"deletions\"", with: ",\"instants\":[{\"id\":\"zz\",\"at\":\"2026-01-01T00:00:00.000Z\"}],\"deletions\""), "lists in another order")
+        try refuse(
+            text.replacing(",\"deletions\"", with: ",\"instants\":[{\"id\":\"zz\",\"at\":\"2026-01-01T00:00:00.000Z\"}],\"deletions\""),
+            "lists in another order")
         try refuse(text.replacing("},\n{", with: "}\n{"), "a comma missing")
         try refuse(text.replacing("},\n{", with: "},,\n{"), "a comma too many")
         #expect(throws: FormatError.self) { try read(good, self.entry(good, rawLength: entry.rawLength - 1), schema) }
@@ -104,7 +107,8 @@ import Testing
         var number = 0
         while let block = try reader.next() {
             let blocks = asset.index.blocks
-            try overlay.give(block, from: number == 0 ? nil : blocks[number].firstKey, upTo: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil, to: sink)
+            try overlay.give(
+                block, from: number == 0 ? nil : blocks[number].firstKey, upTo: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil, to: sink)
             number += 1
         }
         #expect(sink.rows == expected)

@@ -32,7 +32,8 @@ import Testing
     private func read(_ text: String, schemas: [DatasetSchema]? = nil) throws -> [[Value]] { try read(Data(text.utf8), schemas: schemas).rows }
 
     private func other() throws -> DatasetSchema {
-        try DatasetSchema(name: "others", table: "others", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
+        try DatasetSchema(
+            name: "others", table: "others", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("j", .json, isOptional: true)])
     }
 
     private func code(_ text: String) throws -> FormatError.Code {
@@ -57,7 +58,9 @@ import Testing
         }
         func string(_ value: Value) -> String? { if case .text(let bytes) = value { String(decoding: bytes, as: UTF8.self) } else { nil } }
         let notes = rows.map { row in
-            Note(id: string(row[0]) ?? "", title: string(row[1]) ?? "", body: string(row[2]), updatedAt: string(row[3]) ?? "", actions: row[4] == .json("[]") ? [] : [Note.Action()])
+            Note(
+                id: string(row[0]) ?? "", title: string(row[1]) ?? "", body: string(row[2]), updatedAt: string(row[3]) ?? "",
+                actions: row[4] == .json("[]") ? [] : [Note.Action()])
         }
         let encoder = JSONEncoder()
         if pretty { encoder.outputFormatting = .prettyPrinted }
@@ -164,12 +167,18 @@ import Testing
     }
 
     @Test(arguments: [
-        "{@,\"notes\":[,]}", "{@,\"notes\":[{\"id\":1,}]}", "{@,\"notes\":[]]}", "{@,\"notes\":[]}}", "{@,\"notes\":[]} x", "{@,\"notes\":[]}{}", "{@,,\"notes\":[]}",
-        "{@,\"notes\":[],}", "{,@,\"notes\":[]}", "{@ \"notes\":[]}", "{@,\"notes\" []}", "{@,notes:[]}", "{@,\"notes\":[1]}", "{@,\"notes\":[[]]}", "{@,\"notes\":[null]}",
-        "{@,\"notes\":[{]}]}", "{@,\"x\":[1,],\"notes\":[]}", "{@,\"x\":[,1],\"notes\":[]}", "{@,\"x\":[1 2],\"notes\":[]}", "{@,\"x\":01,\"notes\":[]}", "{@,\"x\":nul,\"notes\":[]}",
-        "{@,\"x\":{\"a\":},\"notes\":[]}", "{@,\"x\":\"\\q\",\"notes\":[]}", "{@,\"x\":,\"notes\":[]}", "{@,\"x\":{]},\"notes\":[]}", "{@,\"\\ud800\":1,\"notes\":[]}",
-        "{@,\"notes\":[{\"id\":\"a\"}{\"id\":\"b\"}]}", "{@,\"notes\":[{\"id\":\"a\"},,{\"id\":\"b\"}]}", "{@,\"notes\":[{\"id\":\"a\"},]}", "{@,\"others\":[{\"id\":1}{\"id\":2}]}",
-        "{@,\"others\":[,{\"id\":1}]}", "{@,\"others\":[{\"id\":1},]}", "{@,\"others\":[{\"id\":1},,{\"id\":2}]}", "{@,\"others\":[{\"id\":1.0}]}", "{@,\"others\":[{\"id\":1}]",
+        "{@,\"notes\":[,]}", "{@,\"notes\":[{\"id\":1,}]}", "{@,\"notes\":[]]}", "{@,\"notes\":[]}}", "{@,\"notes\":[]} x", "{@,\"notes\":[]}{}",
+        "{@,,\"notes\":[]}",
+        "{@,\"notes\":[],}", "{,@,\"notes\":[]}", "{@ \"notes\":[]}", "{@,\"notes\" []}", "{@,notes:[]}", "{@,\"notes\":[1]}", "{@,\"notes\":[[]]}",
+        "{@,\"notes\":[null]}",
+        "{@,\"notes\":[{]}]}", "{@,\"x\":[1,],\"notes\":[]}", "{@,\"x\":[,1],\"notes\":[]}", "{@,\"x\":[1 2],\"notes\":[]}", "{@,\"x\":01,\"notes\":[]}",
+        "{@,\"x\":nul,\"notes\":[]}",
+        "{@,\"x\":{\"a\":},\"notes\":[]}", "{@,\"x\":\"\\q\",\"notes\":[]}", "{@,\"x\":,\"notes\":[]}", "{@,\"x\":{]},\"notes\":[]}",
+        "{@,\"\\ud800\":1,\"notes\":[]}",
+        "{@,\"notes\":[{\"id\":\"a\"}{\"id\":\"b\"}]}", "{@,\"notes\":[{\"id\":\"a\"},,{\"id\":\"b\"}]}", "{@,\"notes\":[{\"id\":\"a\"},]}",
+        "{@,\"others\":[{\"id\":1}{\"id\":2}]}",
+        "{@,\"others\":[,{\"id\":1}]}", "{@,\"others\":[{\"id\":1},]}", "{@,\"others\":[{\"id\":1},,{\"id\":2}]}", "{@,\"others\":[{\"id\":1.0}]}",
+        "{@,\"others\":[{\"id\":1}]",
     ])
     func whatIsNotStrictIsRefused(shape: String) throws {
         let file = Data(shape.replacing("@", with: Self.time).utf8)
@@ -184,7 +193,10 @@ import Testing
     }
 
     @Test func textThatIsNotUTF8IsRefusedInsideAndOutsideOfEntities() throws {
-        for shape in ["{@,\"others\":[{\"id\":1,\"j\":\"#\"}]}", "{@,\"x\":\"#\",\"others\":[]}", "{@,\"x#\":1,\"others\":[]}", "{@,\"x\":[\"#\"],\"others\":[]}", "{@,\"others\":[{\"id\":1,\"#\":2}]}"] {
+        for shape in [
+            "{@,\"others\":[{\"id\":1,\"j\":\"#\"}]}", "{@,\"x\":\"#\",\"others\":[]}", "{@,\"x#\":1,\"others\":[]}", "{@,\"x\":[\"#\"],\"others\":[]}",
+            "{@,\"others\":[{\"id\":1,\"#\":2}]}",
+        ] {
             let file = Data(shape.replacing("@", with: Self.time).utf8)
             let place = try #require(file.firstIndex(of: UInt8(ascii: "#")))
             var bad = file

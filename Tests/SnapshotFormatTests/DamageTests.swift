@@ -152,7 +152,8 @@ import Testing
 
         func tail(_ text: String, _ kind: ColumnKind = .text) throws -> SnapshotTail { try SnapshotTail.check(Array(text.utf8), keyKind: kind) }
         let instant = "2026-11-21T07:32:00.250Z"
-        let full = "\n],\"deletions\":[{\"id\":\"a\",\"deletedAt\":\"\(instant)\"},{\"id\":\"b\",\"deletedAt\":\"\(instant)\"}],\"instants\":[{\"id\":\"c\",\"at\":\"\(instant)\"}]}\n"
+        let full =
+            "\n],\"deletions\":[{\"id\":\"a\",\"deletedAt\":\"\(instant)\"},{\"id\":\"b\",\"deletedAt\":\"\(instant)\"}],\"instants\":[{\"id\":\"c\",\"at\":\"\(instant)\"}]}\n"
         #expect(try tail(full).deletionCount == 2)
         #expect(try tail(full).instantCount == 1)
         #expect(try tail("\n],\"instants\":[{\"id\":-7,\"at\":\"\(instant)\"},{\"id\":12,\"at\":\"\(instant)\"}]}\n", .integer).instantCount == 2)

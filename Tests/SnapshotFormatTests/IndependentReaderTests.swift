@@ -51,7 +51,9 @@ import Testing
         var damaged = asset.bytes
         damaged[asset.index.blocks[1].member.offset + 30] ^= 4
         let wrongMean = Data(String(decoding: index, as: UTF8.self).replacing("\"blockEntities\":10", with: "\"blockEntities\":1").utf8)
-        for (bytes, index) in [(damaged, index), (asset.bytes.dropLast(), index), (asset.bytes + Data([0]), index), (asset.bytes, wrongMean), (asset.bytes, index.dropLast())] {
+        for (bytes, index) in [
+            (damaged, index), (asset.bytes.dropLast(), index), (asset.bytes + Data([0]), index), (asset.bytes, wrongMean), (asset.bytes, index.dropLast()),
+        ] {
             #expect(try readIndependently(Data(bytes), Data(index)).status == 1)
         }
     }

@@ -16,7 +16,10 @@ import Testing
         #expect(lines.filter { $0.hasPrefix("{\"firstKey\":") }.count == asset.index.blocks.count)
         #expect(lines.filter { $0.hasPrefix("{\"name\":") }.count == 5)
         let object = try #require(try JSONSerialization.jsonObject(with: text) as? [String: Any])
-        #expect(Set(object.keys) == ["formatVersion", "dataset", "key", "timestamp", "columns", "recordCount", "blockEntities", "size", "rawSize", "header", "blocks", "tail"])
+        #expect(
+            Set(object.keys) == [
+                "formatVersion", "dataset", "key", "timestamp", "columns", "recordCount", "blockEntities", "size", "rawSize", "header", "blocks", "tail",
+            ])
         #expect(object["size"] as? Int == asset.bytes.count)
     }
 
@@ -94,7 +97,9 @@ import Testing
         #expect(throws: FormatError.self) { try make(tail: changed(index.tail, length: Int.min)) }
         // More than deflate can make of its bytes; a bomb has to be declared to be inflated.
         #expect(throws: FormatError.self) { try make(tail: changed(index.tail, rawLength: index.tail.length * 1032 + 1)) }
-        let huge = BlockEntry(firstKey: index.blocks[0].firstKey, count: index.blocks[0].count, member: changed(index.blocks[0].member, rawLength: FormatLimits.blockRawBytes + 1))
+        let huge = BlockEntry(
+            firstKey: index.blocks[0].firstKey, count: index.blocks[0].count, member: changed(index.blocks[0].member, rawLength: FormatLimits.blockRawBytes + 1)
+        )
         #expect(throws: FormatError.self) { try make(blocks: [huge] + index.blocks.dropFirst()) }
         let crowded = BlockEntry(firstKey: index.blocks[0].firstKey, count: index.blocks[0].member.rawLength / 8 + 1, member: index.blocks[0].member)
         #expect(throws: FormatError.self) { try make(blocks: [crowded] + index.blocks.dropFirst()) }

@@ -7,14 +7,15 @@ import Testing
     private final class Collector: EntitySink {
         var rows: [[String?]] = []
         func take(_ values: UnsafeBufferPointer<ColumnValue>) {
-            rows.append(values.map { value in
-                switch value {
-                case .null: nil
-                case .integer(let value): String(value)
-                case .real(let value): String(value)
-                case .text(let bytes), .json(let bytes), .blob(let bytes): String(decoding: bytes, as: UTF8.self)
-                }
-            })
+            rows.append(
+                values.map { value in
+                    switch value {
+                    case .null: nil
+                    case .integer(let value): String(value)
+                    case .real(let value): String(value)
+                    case .text(let bytes), .json(let bytes), .blob(let bytes): String(decoding: bytes, as: UTF8.self)
+                    }
+                })
         }
     }
 

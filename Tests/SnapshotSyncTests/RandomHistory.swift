@@ -72,12 +72,16 @@ struct RandomHistory {
 
     private mutating func key() -> String {
         hasTextKey
-            ? ["''", "'a'", "'A'", "'a\(random.below(30))'", "'ü\(random.below(9))'", "char(0, \(random.below(5)))", "'😀' || \(random.below(9))", "' '"][random.below(8)]
+            ? ["''", "'a'", "'A'", "'a\(random.below(30))'", "'ü\(random.below(9))'", "char(0, \(random.below(5)))", "'😀' || \(random.below(9))", "' '"][
+                random.below(8)]
             : [String(random.below(60)), String(-random.below(60)), "9223372036854775807", "-9223372036854775808"][random.below(4)]
     }
 
     private mutating func text() -> String {
-        let letters = ["NULL", "''", "'it''s'", "char(0)", "'a' || char(0) || 'b'", "'\"\\/'", "char(8232, 127, 31, 10)", "'😀 ü 表'", "hex(zeroblob(\(random.below(3000))))", "'12'", "'\(random.next())'"]
+        let letters = [
+            "NULL", "''", "'it''s'", "char(0)", "'a' || char(0) || 'b'", "'\"\\/'", "char(8232, 127, 31, 10)", "'😀 ü 表'",
+            "hex(zeroblob(\(random.below(3000))))", "'12'", "'\(random.next())'",
+        ]
         return letters[random.below(letters.count)]
     }
 
@@ -91,7 +95,8 @@ struct RandomHistory {
     }
 
     private mutating func json() -> String {
-        ["NULL", "'{}'", "'[]'", "' [1,\t2] '", "'null'", "'\"a\\u0000\"'", "'1e400'", "'{\"a\":{\"b\":[true,false,\(random.below(99))]}}'", "'\"😀\"'"][random.below(9)]
+        ["NULL", "'{}'", "'[]'", "' [1,\t2] '", "'null'", "'\"a\\u0000\"'", "'1e400'", "'{\"a\":{\"b\":[true,false,\(random.below(99))]}}'", "'\"😀\"'"][
+            random.below(9)]
     }
 
     private mutating func blob() -> String {

@@ -8,7 +8,8 @@ import Testing
 
 /// A zone that was deleted: what each device does about its own data is its policy, and the default is to keep it.
 @Suite struct ZoneDeletionTests {
-    private static let rows = "INSERT INTO things(id, changed, count) VALUES('a', '2026-01-01T00:00:00Z', 1), ('b', '2026-01-01T00:00:00Z', 2), ('c', '2026-01-01T00:00:00Z', 3)"
+    private static let rows =
+        "INSERT INTO things(id, changed, count) VALUES('a', '2026-01-01T00:00:00Z', 1), ('b', '2026-01-01T00:00:00Z', 2), ('c', '2026-01-01T00:00:00Z', 3)"
 
     /// Both devices at one version; then a change at the reader that the zone does not know.
     private func scene() async throws -> SyncScene {
@@ -16,7 +17,9 @@ import Testing
         try scene.writer.run(Self.rows)
         try await scene.export()
         try await scene.importNewest()
-        try scene.reader.run("UPDATE things SET count = 20 WHERE id = 'b'; INSERT INTO things(id, changed) VALUES('mine', '2026-02-01T00:00:00Z'); DELETE FROM things WHERE id = 'c'")
+        try scene.reader.run(
+            "UPDATE things SET count = 20 WHERE id = 'b'; INSERT INTO things(id, changed) VALUES('mine', '2026-02-01T00:00:00Z'); DELETE FROM things WHERE id = 'c'"
+        )
         return scene
     }
 
@@ -36,10 +39,13 @@ import Testing
         let scene = try await scene()
         try await scene.cloud.deleteZone(scene.zone, reason: reason, by: "desk", now: scene.clock.now)
         let (writer, reader) = (try scene.writer.dump(), try scene.reader.dump())
-        let words: [ZoneDeletion.Reason: String] = [.deleted: "the zone was deleted, on desk", .purged: "by the user", .encryptedDataReset: "encrypted data was reset"]
+        let words: [ZoneDeletion.Reason: String] = [
+            .deleted: "the zone was deleted, on desk", .purged: "by the user", .encryptedDataReset: "encrypted data was reset",
+        ]
         for name in ["writer.db", "reader.db"] {
             let error = try await refusal { _ = try await scene.engine(name).sync() }
-            #expect(error.code == .refused && error.reason.contains(words[reason] ?? "?") && error.reason.hasSuffix("everything here stays as it is"), "\(error)")
+            #expect(
+                error.code == .refused && error.reason.contains(words[reason] ?? "?") && error.reason.hasSuffix("everything here stays as it is"), "\(error)")
             #expect(error.hint?.contains("another zone") == true)
         }
         #expect(try scene.writer.dump() == writer && scene.reader.dump() == reader)
@@ -87,7 +93,9 @@ import Testing
         let scene = try await scene()
         try scene.engine("reader.db").setZoneDeletionPolicy(.erase)
         // An application's migration: the triggers go with the table, and a row is added that nobody noted.
-        try scene.reader.run("CREATE TABLE t2 AS SELECT * FROM things; DROP TABLE things; \(DatasetSchema.everyKindTable()); INSERT INTO things SELECT * FROM t2; INSERT INTO things(id) VALUES('unnoted')")
+        try scene.reader.run(
+            "CREATE TABLE t2 AS SELECT * FROM things; DROP TABLE things; \(DatasetSchema.everyKindTable()); INSERT INTO things SELECT * FROM t2; INSERT INTO things(id) VALUES('unnoted')"
+        )
         try await scene.cloud.deleteZone(scene.zone, reason: .deleted, by: "desk", now: scene.clock.now)
         let error = try await refusal { _ = try await scene.engine("reader.db").sync() }
         #expect(error.reason.contains("all of things stays"), "\(error)")

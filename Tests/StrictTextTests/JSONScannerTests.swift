@@ -17,7 +17,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "-", "+1", "01", "1.", ".5", "1e", "tru", "nul", "True", "\"", "\"\\x\"", "\"\\u12g4\"", "\"a\nb\"", "\"\u{0}\"", "[", "[1,]", "[,1]", "[1 2]", "{\"a\"}",
+        "", "-", "+1", "01", "1.", ".5", "1e", "tru", "nul", "True", "\"", "\"\\x\"", "\"\\u12g4\"", "\"a\nb\"", "\"\u{0}\"", "[", "[1,]", "[,1]", "[1 2]",
+        "{\"a\"}",
         "{\"a\":}", "{a:1}", "{\"a\":1,}", "{\"a\":1]", "[1}", "]", "}", ",", ":", "'a'", "NaN", "Infinity", "/**/1",
     ])
     func whatIsNoJSONIsRefused(text: String) {
@@ -65,7 +66,8 @@ import Testing
         }
         let pieces = ["{", "}", "[", "]", ",", ":", "\"a\"", "\"b\"", "1", "-2.5e3", "true", "null", " ", "\"\\n\"", "01", "\"\\q\""]
         let texts = (0..<2000).map { _ in (0..<1 + next(9)).map { _ in pieces[next(pieces.count)] }.joined() }
-        let verdicts = try Python.run("""
+        let verdicts = try Python.run(
+            """
             import json, sys
             for text in json.load(sys.stdin):
                 try:
@@ -73,13 +75,15 @@ import Testing
                     print(1)
                 except Exception:
                     print(0)
-            """, input: JSONEncoder().encode(texts)).split(separator: "\n")
+            """, input: JSONEncoder().encode(texts)
+        ).split(separator: "\n")
         #expect(verdicts.count == texts.count)
         for (text, verdict) in zip(texts, verdicts) {
-            let isJSON = (try? Array(text.utf8).withUnsafeBytes { bytes in
-                let scanner = JSONScanner(bytes)
-                return scanner.skipSpace(try scanner.skipValue(scanner.skipSpace(0))) == bytes.count
-            }) ?? false
+            let isJSON =
+                (try? Array(text.utf8).withUnsafeBytes { bytes in
+                    let scanner = JSONScanner(bytes)
+                    return scanner.skipSpace(try scanner.skipValue(scanner.skipSpace(0))) == bytes.count
+                }) ?? false
             #expect(isJSON == (verdict == "1"), "seed \(seed): \(text)")
         }
     }

@@ -7,7 +7,8 @@ package struct AlteredJSON: Sequence, IteratorProtocol {
     private var left: Int
 
     private static let pieces = [
-        "null", "1", "-0", "1e2", "0.5", "99999999999999999999", "\"\"", "[]", "{}", ",", ":", "\"", "\\", "\\u0000", "\\ud83d", " ", "true", "\"id\"", "\u{E9}",
+        "null", "1", "-0", "1e2", "0.5", "99999999999999999999", "\"\"", "[]", "{}", ",", ":", "\"", "\\", "\\u0000", "\\ud83d", " ", "true", "\"id\"",
+        "\u{E9}",
         "e\u{301}", "\"2026-11-21T08:32:00Z\"",
     ].map { Array($0.utf8) }
 

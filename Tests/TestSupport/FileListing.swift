@@ -16,7 +16,10 @@ package struct FileListing: Equatable, CustomStringConvertible {
             var facts = stat()
             guard lstat("\(directory)/\(name)", &facts) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
             let isFolder = facts.st_mode & S_IFMT == S_IFDIR
-            entries[name] = isFolder && !foldersToo ? "folder" : "inode \(facts.st_ino) size \(facts.st_size) time \(facts.st_mtim.tv_sec).\(facts.st_mtim.tv_nsec) mode \(String(facts.st_mode, radix: 8))"
+            entries[name] =
+                isFolder && !foldersToo
+                ? "folder"
+                : "inode \(facts.st_ino) size \(facts.st_size) time \(facts.st_mtim.tv_sec).\(facts.st_mtim.tv_nsec) mode \(String(facts.st_mode, radix: 8))"
         }
         self.entries = entries
     }

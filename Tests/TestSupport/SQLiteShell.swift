@@ -16,7 +16,8 @@ package struct SQLiteShell {
     /// Runs SQL, waiting while another program writes, given on standard input so that it may be long, and returns what is printed: one line a row, `|` between columns.
     @discardableResult
     package func run(_ sql: String) throws -> String {
-        try ToolFailure.check(ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3").text
+        try ToolFailure.check(ProgramRun("sqlite3", ["-batch", "-bail", "-cmd", ".timeout 60000", database], in: directory, input: Data(sql.utf8)), "sqlite3")
+            .text
     }
 
     /// The whole database as SQL: tables, rows, indexes, triggers, the toolkit's own among them.
@@ -24,7 +25,10 @@ package struct SQLiteShell {
     /// What tracks the touched rows is left out: every run may tidy or mend it, whether it succeeds or not. So is the note of what
     /// went wrong last, which a run that fails leaves for `status`, and of when the mailbox was looked at last.
     package func dump() throws -> String {
-        let tracking = ["INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_", "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',"]
+        let tracking = [
+            "INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_",
+            "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',",
+        ]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)
             .filter { line in !tracking.contains { line.hasPrefix($0) } }.joined(separator: "\n")
     }

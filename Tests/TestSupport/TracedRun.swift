@@ -30,7 +30,9 @@ package struct TracedRun: Sendable {
     package init(_ program: String, _ arguments: [String], calls: String, in directory: String, environment: [String: String] = [:]) throws {
         let scratch = try ScratchDirectory()
         let trace = scratch.path("trace")
-        run = try ProgramRun("strace", ["-f", "-qq", "-y", "-s", "64", "-e", "trace=\(calls)", "-e", "signal=none", "-o", trace, program] + arguments, in: directory, environment: environment)
+        run = try ProgramRun(
+            "strace", ["-f", "-qq", "-y", "-s", "64", "-e", "trace=\(calls)", "-e", "signal=none", "-o", trace, program] + arguments, in: directory,
+            environment: environment)
         // A call that another thread's interrupted stands in two lines; the second one has what it was and what it returned.
         self.calls = try String(decoding: scratch.read("trace"), as: UTF8.self).split(separator: "\n").compactMap { line in
             let text = line.drop { $0.isNumber || $0 == " " }.replacing("<... ", with: "").replacing(" resumed>", with: "(")

@@ -55,7 +55,8 @@ import Testing
         let scene = try Scene()
         try scene.scratch.write(Self.datasets, to: "shelf.json")
         for name in ["a", "b"] { try scene.database("\(name).db").run("PRAGMA journal_mode = \(journal); \(Self.schema)\(name == "b" ? extra : "")") }
-        try scene.database("a.db").run("""
+        try scene.database("a.db").run(
+            """
             INSERT INTO books(id, title, position) VALUES(1, 'One', 1), (2, 'Two', 2), (3, 'Three', 3), (4, 'Four', 4);
             INSERT INTO comments VALUES('c1', 1, 'first word', -0.0), ('c2', 2, 'second word', 2.0), ('c3', 3, 'third word', 3.5);
             """)
@@ -69,7 +70,8 @@ import Testing
     /// Everything of the synced tables, exactly.
     private func synced(_ scene: Scene, _ name: String) throws -> String {
         let database = scene.database("\(name).db")
-        return try ["books", "comments", "slugs"].map { try database.values(of: $0, orderedBy: "id") }.joined(separator: "--\n") + database.run("SELECT shout FROM books ORDER BY id")
+        return try ["books", "comments", "slugs"].map { try database.values(of: $0, orderedBy: "id") }.joined(separator: "--\n")
+            + database.run("SELECT shout FROM books ORDER BY id")
     }
 
     /// Whether what is not synced follows the synced tables: the counters, and the full-text index by its own check.
@@ -77,10 +79,12 @@ import Testing
         let database = scene.database("\(name).db")
         #expect(
             try database.run("SELECT n FROM counters ORDER BY name")
-                == database.run("SELECT count(*) FROM books UNION ALL SELECT count(*) FROM comments UNION ALL SELECT count(*) FROM slugs"), sourceLocation: location)
+                == database.run("SELECT count(*) FROM books UNION ALL SELECT count(*) FROM comments UNION ALL SELECT count(*) FROM slugs"),
+            sourceLocation: location)
         #expect(try database.run("INSERT INTO search(search, rank) VALUES('integrity-check', 1)") == "", sourceLocation: location)
         #expect(
-            try database.run("SELECT count(*) FROM search('word')") == database.run("SELECT count(*) FROM comments WHERE text LIKE '%word%'"), sourceLocation: location)
+            try database.run("SELECT count(*) FROM search('word')") == database.run("SELECT count(*) FROM comments WHERE text LIKE '%word%'"),
+            sourceLocation: location)
     }
 
     @Test(arguments: [("writer", "reader", "delete"), ("writer", "reader", "wal"), ("peer", "peer", "delete"), ("peer", "peer", "wal")])
@@ -92,7 +96,8 @@ import Testing
         let rowids = try scene.database("b.db").run("SELECT id, rowid FROM comments ORDER BY id")
 
         // One edit, one deletion whose comment moves to another book, an exchange of unique values, a new row.
-        try scene.database("a.db").run("""
+        try scene.database("a.db").run(
+            """
             UPDATE books SET title = 'Uno' WHERE id = 1;
             UPDATE comments SET book = 2 WHERE id = 'c3'; DELETE FROM books WHERE id = 3;
             UPDATE books SET position = 9 WHERE id = 2; UPDATE books SET position = 2 WHERE id = 4; UPDATE books SET position = 4 WHERE id = 2;
@@ -108,7 +113,8 @@ import Testing
         let seen = try scene.database("b.db").run("SELECT DISTINCT what FROM audit WHERE seq > \(audited) ORDER BY what")
         #expect(seen == "edit 1 One>Uno\nedit 2 Two>Two\nedit 4 Four>Four\nin 5\nout 3\n")
         // Nothing of it is an edit of the second device.
-        #expect(try scene.database("b.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_log WHERE dataset > 0)") == "0\n")
+        #expect(
+            try scene.database("b.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_log WHERE dataset > 0)") == "0\n")
         let status = try scene.succeed("sync --db b.db")
         #expect(!status.contains("published"))
     }
@@ -116,7 +122,9 @@ import Testing
     @Test func peersThatEditWhileTriggersRunEndEqual() throws {
         let scene = try scene("peer", "peer")
         try scene.database("a.db").run("UPDATE books SET title = 'By a' WHERE id = 1; DELETE FROM books WHERE id = 2")
-        try scene.database("b.db").run("UPDATE books SET title = 'By b' WHERE id = 3; UPDATE comments SET text = 'kept word' WHERE id = 'c1'; INSERT INTO books(id, title, position) VALUES(7, 'Seven', 7)")
+        try scene.database("b.db").run(
+            "UPDATE books SET title = 'By b' WHERE id = 3; UPDATE comments SET text = 'kept word' WHERE id = 'c1'; INSERT INTO books(id, title, position) VALUES(7, 'Seven', 7)"
+        )
         for _ in 0..<2 { for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") } }
         #expect(try synced(scene, "a") == synced(scene, "b"))
         for name in ["a", "b"] {
@@ -129,7 +137,8 @@ import Testing
     @Test func restoreAndUndoChangeWhatTheySayAndNoMore() throws {
         let scene = try scene("peer", "peer")
         let before = try synced(scene, "a")
-        try scene.database("a.db").run("UPDATE books SET title = 'Changed' WHERE id = 1; DELETE FROM books WHERE id = 2; INSERT INTO comments VALUES('c9', 4, 'ninth word', NULL)")
+        try scene.database("a.db").run(
+            "UPDATE books SET title = 'Changed' WHERE id = 1; DELETE FROM books WHERE id = 2; INSERT INTO comments VALUES('c9', 4, 'ninth word', NULL)")
         try scene.succeed("sync --db a.db")
         let after = try synced(scene, "a")
         try scene.succeed("restore --version 1 --db a.db")
@@ -162,17 +171,34 @@ import Testing
 
     /// What a trigger that fails is like, what the warning says, and which rows' counters it costs.
     @Test(arguments: [
-        ("BEFORE INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN SELECT RAISE(ABORT, 'no bad titles'); END", "the trigger odd failed (no bad titles) for 1 row"),
-        ("AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN UPDATE counters SET n = 99; SELECT RAISE(FAIL, 'no bad titles'); END", "the trigger odd failed (no bad titles) for 1 row"),
+        (
+            "BEFORE INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN SELECT RAISE(ABORT, 'no bad titles'); END",
+            "the trigger odd failed (no bad titles) for 1 row"
+        ),
+        (
+            "AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN UPDATE counters SET n = 99; SELECT RAISE(FAIL, 'no bad titles'); END",
+            "the trigger odd failed (no bad titles) for 1 row"
+        ),
         ("BEFORE INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN SELECT RAISE(IGNORE); END", "the trigger odd failed (it left the row as it was) for 1 row"),
-        ("AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN SELECT RAISE(ROLLBACK, 'away with it'); END", "the trigger odd rolls the whole import back (away with it); no trigger of books ran"),
-        ("AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN INSERT INTO audit(what) VALUES(app_hash(NEW.title)); END", "the trigger odd failed (no such function: app_hash) for 2 rows"),
-        ("AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN INSERT INTO gone VALUES(1); END", "the trigger odd failed (no such table: main.gone) for 2 rows"),
+        (
+            "AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN SELECT RAISE(ROLLBACK, 'away with it'); END",
+            "the trigger odd rolls the whole import back (away with it); no trigger of books ran"
+        ),
+        (
+            "AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN INSERT INTO audit(what) VALUES(app_hash(NEW.title)); END",
+            "the trigger odd failed (no such function: app_hash) for 2 rows"
+        ),
+        (
+            "AFTER INSERT ON books WHEN NEW.title LIKE 'bad%' BEGIN INSERT INTO gone VALUES(1); END",
+            "the trigger odd failed (no such table: main.gone) for 2 rows"
+        ),
     ])
     func triggerThatFailsStopsNoImport(trigger: String, warning: String) throws {
         let scene = try scene("writer", "reader", extra: "CREATE TRIGGER idle AFTER DELETE ON audit BEGIN DELETE FROM books; END;")
         try scene.database("b.db").run("CREATE TRIGGER odd \(trigger)")
-        try scene.database("a.db").run("INSERT INTO books(id, title, position) VALUES(8, 'bad', 8), (9, 'good', 9); DELETE FROM books WHERE id = 4; UPDATE comments SET text = 'last word' WHERE id = 'c1'")
+        try scene.database("a.db").run(
+            "INSERT INTO books(id, title, position) VALUES(8, 'bad', 8), (9, 'good', 9); DELETE FROM books WHERE id = 4; UPDATE comments SET text = 'last word' WHERE id = 'c1'"
+        )
         try scene.succeed("sync --db a.db")
         let imported = try scene.json("import --db b.db")
         let warnings = try #require(imported["warnings"] as? [String])
@@ -191,14 +217,16 @@ import Testing
     @Test func datasetFileTurnsTriggersOff() throws {
         let scene = try scene("writer", "reader")
         try scene.succeed("detach --db b.db")
-        try scene.scratch.write(Self.datasets.replacingOccurrences(of: "\"name\": \"books\",", with: "\"name\": \"books\", \"triggers\": \"off\","), to: "off.json")
+        try scene.scratch.write(
+            Self.datasets.replacingOccurrences(of: "\"name\": \"books\",", with: "\"name\": \"books\", \"triggers\": \"off\","), to: "off.json")
         let setUp = try scene.json("init --db b.db --cloud cloud --role reader --device b2 --datasets off.json --replace")
         let triggers = try #require(setUp["triggers"] as? [[String: Any]])
         #expect(triggers.filter { $0["dataset"] as? String == "books" }.allSatisfy { $0["runs"] as? Bool == false })
         #expect(triggers.contains { $0["dataset"] as? String == "comments" && $0["runs"] as? Bool == true })
         try scene.succeed("sync --db b.db")
         let audited = try scene.database("b.db").run("SELECT count(*) FROM audit")
-        try scene.database("a.db").run("UPDATE books SET title = 'Quiet' WHERE id = 1; DELETE FROM books WHERE id = 2; UPDATE comments SET text = 'loud word' WHERE id = 'c1'")
+        try scene.database("a.db").run(
+            "UPDATE books SET title = 'Quiet' WHERE id = 1; DELETE FROM books WHERE id = 2; UPDATE comments SET text = 'loud word' WHERE id = 'c1'")
         try scene.succeed("sync --db a.db")
         try scene.succeed("sync --db b.db")
         #expect(try synced(scene, "b") == synced(scene, "a"))
@@ -210,14 +238,21 @@ import Testing
     }
 
     @Test func initAndDoctorNameTriggersAndWhatBecomesOfThem() throws {
-        let scene = try scene("writer", "reader", extra: "CREATE TRIGGER hash AFTER INSERT ON comments BEGIN INSERT INTO audit(what) VALUES(app_hash(NEW.text)); END;")
+        let scene = try scene(
+            "writer", "reader", extra: "CREATE TRIGGER hash AFTER INSERT ON comments BEGIN INSERT INTO audit(what) VALUES(app_hash(NEW.text)); END;")
         try scene.succeed("detach --db b.db")
         let lines = try scene.succeed("init --db b.db --cloud cloud --role reader --device b2 --datasets shelf.json --replace")
-        #expect(lines.contains("the trigger books_cascade of books writes comments, counters, search; it runs for the rows that an import changes, and what it writes into comments is ignored"))
+        #expect(
+            lines.contains(
+                "the trigger books_cascade of books writes comments, counters, search; it runs for the rows that an import changes, and what it writes into comments is ignored"
+            ))
         #expect(lines.contains("the trigger slugs_in of slugs writes counters; it runs for the rows that an import changes"))
         #expect(lines.contains("the trigger hash of comments writes audit, and cannot run without the application (no such function: app_hash)"))
         let doctor = try scene.doctor("--db b.db", exit: 0)
-        #expect(doctor.about("applicationTriggers").contains { $0.severity == "notice" && $0.found.contains("books_touch") && $0.found.contains("what it writes into books, slugs is ignored") })
+        #expect(
+            doctor.about("applicationTriggers").contains {
+                $0.severity == "notice" && $0.found.contains("books_touch") && $0.found.contains("what it writes into books, slugs is ignored")
+            })
         #expect(doctor.about("applicationTriggers").contains { $0.severity == "ok" && $0.found.contains("slugs_in") })
         #expect(doctor.about("applicationTriggers").contains { $0.severity == "notice" && $0.found.contains("app_hash") })
     }
@@ -231,7 +266,9 @@ import Testing
             CREATE TABLE log(what TEXT);
             CREATE TRIGGER notes_out AFTER DELETE ON notes BEGIN INSERT INTO log VALUES(OLD.text); DELETE FROM rooms; END;
             """
-        try scene.scratch.write(#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text"}, {"name": "name", "type": "text"}]}]}"#, to: "rooms.json")
+        try scene.scratch.write(
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text"}, {"name": "name", "type": "text"}]}]}"#,
+            to: "rooms.json")
         for name in ["a", "b"] { try scene.database("\(name).db").run(schema) }
         try scene.database("a.db").run("INSERT INTO rooms VALUES('r1', 'One'), ('r2', 'Two')")
         for (name, role) in [("a", "writer"), ("b", "reader")] {

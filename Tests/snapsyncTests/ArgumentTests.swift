@@ -16,7 +16,8 @@ import Testing
         #expect(run.status == 64 && run.text == "")
         #expect(run.errorText.hasPrefix("Error: No command was given. snapsync --help lists them.\n"))
         // On a terminal the help is the answer.
-        let text = try Python.run("""
+        let text = try Python.run(
+            """
             import os, pty, subprocess, sys
             main, side = pty.openpty()
             run = subprocess.run([sys.argv[1]], stdin=side, stdout=subprocess.PIPE)
@@ -50,7 +51,10 @@ import Testing
         for words in [
             ["clang", "-shared", "-fPIC", "-o", "early.so", "early.c"],
             ["clang", "-c", "-I", "\(sources)/CLinux/include", "-o", "CLinux.o", "\(sources)/CLinux/CLinux.c"],
-            ["swiftc", "-static-stdlib", "-package-name", "words", "-enable-upcoming-feature", "InternalImportsByDefault", "-Xcc", "-D_GNU_SOURCE", "-I", ".", "-o", "words", "main.swift", "CLinux.o"]
+            [
+                "swiftc", "-static-stdlib", "-package-name", "words", "-enable-upcoming-feature", "InternalImportsByDefault", "-Xcc", "-D_GNU_SOURCE", "-I",
+                ".", "-o", "words", "main.swift", "CLinux.o",
+            ]
                 + platform.map { "\(sources)/Platform/\($0)" },
         ] {
             let built = try ProgramRun(words[0], Array(words.dropFirst()), in: scratch.path)

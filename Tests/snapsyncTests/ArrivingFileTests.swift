@@ -30,7 +30,9 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         let before = try scene.contents("watch.db")
         // Most rows change, so that the reader needs the snapshot asset and its index.
-        try scene.database("phone.db").run("DELETE FROM notifications WHERE id IN (SELECT id FROM notifications LIMIT 9); UPDATE notifications SET title = 'new', updatedAt = '2026-02-01T00:00:00Z'")
+        try scene.database("phone.db").run(
+            "DELETE FROM notifications WHERE id IN (SELECT id FROM notifications LIMIT 9); UPDATE notifications SET title = 'new', updatedAt = '2026-02-01T00:00:00Z'"
+        )
         try scene.succeed("export --db phone.db --full")
         try scene.succeed("init --db new.db --cloud cloud --role reader --device new --create")
         let file = try file(kind, in: scene)
@@ -81,7 +83,8 @@ import Testing
 
     @Test func messageIsWaitedForAndThenApplied() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-02-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-02-01T00:00:00Z' WHERE id = (SELECT min(id) FROM notifications WHERE readAt IS NULL)")
         try scene.succeed("sync --db watch.db")
         let file = try scene.newest("messages/watch")
         let whole = try cut(file, in: scene)

@@ -11,12 +11,18 @@ import Testing
         for line in ["export --db phone.db", "sync --db phone.db"] {
             let run = try scene.run(line)
             Scene.checkRefusal(
-                run, exit: 78, saying: ["store failed: dataset notifications: its asset would be larger than the limit of 20000 bytes; nothing was published", "delete what is no longer needed", "--asset-limit"])
+                run, exit: 78,
+                saying: [
+                    "store failed: dataset notifications: its asset would be larger than the limit of 20000 bytes; nothing was published",
+                    "delete what is no longer needed", "--asset-limit",
+                ])
         }
         #expect(try scene.json("status --db phone.db")["newestVersion"] == nil)
         #expect((try scene.json("status --db phone.db")["lastError"] as? [String: Any])?["place"] as? String == "dataset notifications")
         // Neither the asset nor that of the dataset before it is left behind.
-        let left = try FileManager.default.subpathsOfDirectory(atPath: scene.scratch.path(Scene.zone)).filter { $0.contains(".gz") || $0.contains(".index") || $0.contains("tmp") }
+        let left = try FileManager.default.subpathsOfDirectory(atPath: scene.scratch.path(Scene.zone)).filter {
+            $0.contains(".gz") || $0.contains(".index") || $0.contains("tmp")
+        }
         #expect(left == [])
 
         #expect(try scene.json("export --db phone.db --asset-limit 1MB")["version"] as? Int == 1)

@@ -29,12 +29,16 @@ import Testing
         let count = try cloud.scene.scratch.read(cloud.asset).count
         // Without its tail the file is still valid gzip.
         for length in [0, 1, count / 2, count - 24, count - 1] {
-            try cloud.refuse(saying: [cloud.name, "\(length) bytes long, the commit says \(count)", "wait for it"]) { try $0.edit(cloud.asset) { $0 = $0.prefix(length) } }
+            try cloud.refuse(saying: [cloud.name, "\(length) bytes long, the commit says \(count)", "wait for it"]) {
+                try $0.edit(cloud.asset) { $0 = $0.prefix(length) }
+            }
         }
         try cloud.refuse(saying: [cloud.name, "\(count + 1) bytes long"]) { try $0.edit(cloud.asset) { $0.append(0) } }
         for length in [0, 100] {
             try cloud.refuse(saying: ["the block index does not match its hash"]) { try $0.edit(cloud.index) { $0 = $0.prefix(length) } }
-            try cloud.refuse(saying: ["commits/00000000000000000002.json", "cut short or not a commit"]) { try $0.edit(cloud.commit) { $0 = $0.prefix(length) } }
+            try cloud.refuse(saying: ["commits/00000000000000000002.json", "cut short or not a commit"]) {
+                try $0.edit(cloud.commit) { $0 = $0.prefix(length) }
+            }
         }
     }
 
@@ -127,7 +131,8 @@ import Testing
         #expect(!whole.isEmpty && !String(decoding: whole, as: UTF8.self).hasSuffix("]}\n"))
 
         // The writer has the data: its next export of what changed mends the version.
-        try scene.database("phone.db").run("UPDATE notifications SET body = 'new' WHERE id = (SELECT min(id) FROM notifications); UPDATE buckets SET color = '#000'")
+        try scene.database("phone.db").run(
+            "UPDATE notifications SET body = 'new' WHERE id = (SELECT min(id) FROM notifications); UPDATE buckets SET color = '#000'")
         let mended = try scene.run("export --db phone.db")
         #expect(mended.status == 0 && mended.errorText.contains("is damaged; writing all blocks anew"), "\(mended.errorText)")
         try scene.succeed("verify --cloud cloud")

@@ -4,7 +4,9 @@ import Testing
 
 /// Directories that are missing, empty, no cloud, or a cloud of another time.
 @Suite struct BadDirectoryTests {
-    private static let commands = ["import --db watch.db", "sync --db watch.db", "status --db watch.db", "verify --db watch.db", "export --db phone.db", "sync --db phone.db"]
+    private static let commands = [
+        "import --db watch.db", "sync --db watch.db", "status --db watch.db", "verify --db watch.db", "export --db phone.db", "sync --db phone.db",
+    ]
 
     private func refuseEverything(
         _ scene: Scene, exit code: Int32, saying fragments: [String], _ lines: [String] = Self.commands, at location: SourceLocation = #_sourceLocation
@@ -15,7 +17,8 @@ import Testing
     @Test func directoryThatIsGoneIsNotMade() throws {
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
-        try refuseEverything(scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
+        try refuseEverything(
+            scene, exit: 69, saying: [scene.scratch.path("cloud"), "the directory cannot be opened: No such file or directory", "mount it, or check the path"])
         try scene.refuse("history --cloud cloud", exit: 69, saying: ["cloud: the directory cannot be opened"])
         #expect(!scene.scratch.exists("cloud"))
     }
@@ -33,7 +36,9 @@ import Testing
         let scene = try Scene()
         try scene.succeed("generate --db phone.db --notifications 2 --buckets 1")
         try scene.scratch.write("mine", to: "cloud/holiday.txt")
-        try scene.refuse("init --db phone.db --cloud cloud --role writer", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"], watching: ["phone.db"])
+        try scene.refuse(
+            "init --db phone.db --cloud cloud --role writer", exit: 66, saying: ["cloud", "holds other files and is not a cloud", "give an empty directory"],
+            watching: ["phone.db"])
         try scene.scratch.write("mine", to: "file")
         try scene.refuse("init --db phone.db --cloud file --role writer", exit: 69, saying: ["file", "Not a directory"], watching: ["phone.db"])
     }
@@ -44,11 +49,20 @@ import Testing
         ("cloud/cloud.json", #"{"formatVersion":0}"#, 65, ["cloud.json", "no such format version"]),
         ("cloud/cloud.json", "", 65, ["cloud.json", "not JSON"]),
         ("cloud/cloud.json", #"{"container":"iCloud.a.b","formatVersion":1}"#, 65, ["cloud.json", "'uuid' is missing"]),
-        ("cloud/cloud.json", #"{"container":"iCloud.a.b","formatVersion":1,"uuid":"../x"}"#, 65, ["cloud.json", "the UUID or the container identifier is not one"]),
+        (
+            "cloud/cloud.json", #"{"container":"iCloud.a.b","formatVersion":1,"uuid":"../x"}"#, 65,
+            ["cloud.json", "the UUID or the container identifier is not one"]
+        ),
         ("cloud/cloud.json", String(repeating: " ", count: 70_000), 65, ["cloud.json", "70000 bytes long, at most 65536 are allowed"]),
         (Scene.zone + "/zone.json", #"{"formatVersion":9}"#, 78, ["zone.json", "format version 9", "update snapsync"]),
-        (Scene.zone + "/zone.json", #"{"creator":"phone","features":["sharding"],"formatVersion":1,"publishers":"one"}"#, 78, ["zone.json", "needs what this version does not know", "update snapsync"]),
-        (Scene.zone + "/zone.json", #"{"creator":"\u001b[2J","features":[],"formatVersion":1,"publishers":"one"}"#, 65, ["zone.json", "the creator's name is not allowed"]),
+        (
+            Scene.zone + "/zone.json", #"{"creator":"phone","features":["sharding"],"formatVersion":1,"publishers":"one"}"#, 78,
+            ["zone.json", "needs what this version does not know", "update snapsync"]
+        ),
+        (
+            Scene.zone + "/zone.json", #"{"creator":"\u001b[2J","features":[],"formatVersion":1,"publishers":"one"}"#, 65,
+            ["zone.json", "the creator's name is not allowed"]
+        ),
         (Scene.zone + "/zone.json", #"{"creator":"phone","#, 65, ["zone.json", "not JSON"]),
     ]
 
@@ -83,7 +97,8 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         for name in [
             "commits/00000000000000000001.sync-conflict-20260101-120000-ABCDEFG.json", "commits/00000000000000000002 (Conflicted Copy).json", "commits/2.json",
-            "commits/.00000000000000000002.json.icloud", "assets/notifications_data/.snapsync-0123.tmp", "devices/.stfolder/x", "devices/ev il/00000000000000000001.json", "stray.txt",
+            "commits/.00000000000000000002.json.icloud", "assets/notifications_data/.snapsync-0123.tmp", "devices/.stfolder/x",
+            "devices/ev il/00000000000000000001.json", "stray.txt",
         ] { try scene.scratch.write("{}", to: "\(Scene.zone)/\(name)") }
         try scene.scratch.write("", to: "cloud/.stfolder/x")
         try scene.succeed("generate --db phone.db --mark-read 1")

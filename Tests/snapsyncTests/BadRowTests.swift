@@ -35,7 +35,8 @@ import Testing
     func rowThatCannotTravelStopsTheExport(count: Int) throws {
         let scene = try Scene()
         try scene.database("phone.db").run("PRAGMA journal_mode = WAL;" + Self.schema)
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
             INSERT INTO notifications SELECT CASE i WHEN 3 THEN 'n' ELSE printf('m%05d', i) END, 'T', NULL, NULL, NULL, NULL,
                 '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b', '[]', '[]', NULL FROM n
@@ -47,7 +48,9 @@ import Testing
             try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
             try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
             try scene.database("phone.db").run(sql)
-            try scene.refuse("export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"], asJSONToo: false)
+            try scene.refuse(
+                "export --db phone.db", exit: 65, saying: [sql.contains("buckets") ? "buckets" : "notifications"] + says, watching: ["phone.db"],
+                asJSONToo: false)
         }
         // Nothing lies about, and the next good export is version 2.
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
@@ -64,7 +67,9 @@ import Testing
         let run = try scene.run("export --db phone.db")
         Scene.checkRefusal(run, exit: 65, saying: ["notifications", "it is NULL, and the column is required"])
         // The other dataset of the same export was good; its file is gone all the same.
-        let files = try FileListing(of: scene.scratch.path(Scene.zone)).entries.filter { $0.key.hasSuffix(".gz") || $0.key.hasSuffix(".tmp") || $0.key.contains("commits/") }
+        let files = try FileListing(of: scene.scratch.path(Scene.zone)).entries.filter {
+            $0.key.hasSuffix(".gz") || $0.key.hasSuffix(".tmp") || $0.key.contains("commits/")
+        }
         #expect(files.isEmpty, "\(files)")
     }
 
@@ -74,7 +79,8 @@ import Testing
             #"{"formatVersion": 1, "datasets": [{"name": "t", "key": "id", "columns": [{"name": "id", "type": "integer"}, {"name": "v", "type": "real"}, {"name": "n", "type": "integer"}]}]}"#,
             to: "t.json")
         for (sql, says) in [
-            ("INSERT INTO t VALUES(1, 9e999, 0)", ["column v", "infinite"]), ("INSERT INTO t VALUES(1, 'text', 0)", ["column v", "holds text, and the column is of type real"]),
+            ("INSERT INTO t VALUES(1, 9e999, 0)", ["column v", "infinite"]),
+            ("INSERT INTO t VALUES(1, 'text', 0)", ["column v", "holds text, and the column is of type real"]),
             ("INSERT INTO t VALUES(1, 0, 1.5)", ["column n", "holds a real number, and the column is of type integer"]),
             ("INSERT INTO t VALUES(1, 0, 9223372036854775808)", ["column n", "holds a real number"]),
         ] {

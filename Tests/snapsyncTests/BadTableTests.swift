@@ -13,7 +13,10 @@ import Testing
     private static let mismatches: [(sql: String, says: [String])] = [
         ("", ["table rooms", "there is no such table"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY)", ["table rooms", "has no column squareMetres", "add the column"]),
-        ("CREATE TABLE r(id TEXT PRIMARY KEY, squareMetres INT); CREATE VIEW rooms AS SELECT * FROM r", ["table rooms", "it is a view", "name the table behind it"]),
+        (
+            "CREATE TABLE r(id TEXT PRIMARY KEY, squareMetres INT); CREATE VIEW rooms AS SELECT * FROM r",
+            ["table rooms", "it is a view", "name the table behind it"]
+        ),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "take it out of the dataset file"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)", ["key column id is not compared by its bytes", "without COLLATE"]),
@@ -50,7 +53,8 @@ import Testing
                     watching: ["bad\(number).db"], asJSONToo: false)
             }
         }
-        #expect(try scene.run("init --db bad0.db --cloud cloud --role reader --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
+        #expect(
+            try scene.run("init --db bad0.db --cloud cloud --role reader --datasets rooms.json").errorText.contains("dataset rooms: there is no such table"))
     }
 
     @Test func tableThatChangedAfterInitIsRefused() throws {
@@ -68,7 +72,8 @@ import Testing
         try scene.database("a.db").run("UPDATE rooms SET squareMetres = 9")
         try scene.succeed("export --db a.db")
         try scene.refuse(
-            "import --db b.db", exit: 78, saying: ["b.db, table rooms", "does not describe the column mine", "describe them in the dataset file"], watching: ["b.db"])
+            "import --db b.db", exit: 78, saying: ["b.db, table rooms", "does not describe the column mine", "describe them in the dataset file"],
+            watching: ["b.db"])
     }
 
     @Test func rowsThatTheReadersTableRefusesChangeNothing() throws {
@@ -80,12 +85,15 @@ import Testing
 
     @Test func rowsOfOtherTablesAreNotLeftDangling() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             CREATE TABLE stars(bucket TEXT NOT NULL REFERENCES buckets(id) ON DELETE RESTRICT); INSERT INTO stars SELECT max(id) FROM buckets
             """)
         try scene.database("phone.db").run("DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)")
         try scene.succeed("export --db phone.db")
-        try scene.refuse("import --db watch.db", exit: 65, saying: ["table stars", "1 row would point at rows of buckets that are not there", "ON DELETE CASCADE"], watching: ["watch.db"])
+        try scene.refuse(
+            "import --db watch.db", exit: 65, saying: ["table stars", "1 row would point at rows of buckets that are not there", "ON DELETE CASCADE"],
+            watching: ["watch.db"])
     }
 
     /// Dataset files, each with what is said.
@@ -96,9 +104,18 @@ import Testing
         (#"{"formatVersion": 1, "datasets": []}"#, ["describes no dataset"]),
         (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "colums": []}]}"#, ["datasets[0].colums", "the key is not known"]),
         (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "uuid"}]}]}"#, ["datasets[0].columns[0].type"]),
-        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "no", "columns": [{"name": "id", "type": "text"}]}]}"#, ["\"rooms\"", "the key is not among the columns"]),
-        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "blob"}]}]}"#, ["the key must be of type text or integer"]),
-        (#"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text", "optional": true}]}]}"#, ["the key cannot be optional"]),
+        (
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "no", "columns": [{"name": "id", "type": "text"}]}]}"#,
+            ["\"rooms\"", "the key is not among the columns"]
+        ),
+        (
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "blob"}]}]}"#,
+            ["the key must be of type text or integer"]
+        ),
+        (
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text", "optional": true}]}]}"#,
+            ["the key cannot be optional"]
+        ),
         (#"{"formatVersion": 1, "datasets": [{"name": "../rooms", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["dataset name must be"]),
         (#"{"formatVersion": 1, "datasets": [{"name": "syncTimestamp", "key": "id", "columns": [{"name": "id", "type": "text"}]}]}"#, ["taken by the format"]),
         (#"{"formatVersion": 1, "formatVersion": 1, "datasets": []}"#, ["bad.json"]),
@@ -112,7 +129,8 @@ import Testing
             try scene.refuse(
                 "init --db a.db --cloud cloud --role writer --datasets bad.json", exit: 78, saying: ["bad.json", "docs/datasets.md"] + says, watching: ["a.db"])
         }
-        try scene.refuse("init --db a.db --cloud cloud --role writer --datasets none.json", exit: 66, saying: ["none.json", "cannot be read"], watching: ["a.db"])
+        try scene.refuse(
+            "init --db a.db --cloud cloud --role writer --datasets none.json", exit: 66, saying: ["none.json", "cannot be read"], watching: ["a.db"])
         #expect(!scene.scratch.exists("cloud"))
     }
 

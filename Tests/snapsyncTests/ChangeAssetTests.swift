@@ -31,7 +31,8 @@ import Testing
     }
 
     private func same(_ scene: Scene) throws -> Bool {
-        try scene.database("phone.db").run("SELECT * FROM notifications ORDER BY id") == scene.database("watch.db").run("SELECT * FROM notifications ORDER BY id")
+        try scene.database("phone.db").run("SELECT * FROM notifications ORDER BY id")
+            == scene.database("watch.db").run("SELECT * FROM notifications ORDER BY id")
     }
 
     @Test func whatChangedIsWhatIsWrittenAndRead() throws {
@@ -62,15 +63,19 @@ import Testing
         let paths = try files(scene).filter { $0.hasSuffix(".gz") }.map { scene.scratch.path("\(Self.assets)/\($0)") }
         #expect(paths.count == 3)
         let shown = try scene.run("cat notifications --cloud cloud").output
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("IndependentReader/lay_changes.py").path
+        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent(
+            "IndependentReader/lay_changes.py"
+        ).path
         let laid = try ProgramRun("python3", ["-B", script] + paths)
         #expect(laid.status == 0, "\(laid.errorText)")
-        let sorted = try ProgramRun("python3", ["-c", "import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))"], in: scene.scratch.path, input: shown)
+        let sorted = try ProgramRun(
+            "python3", ["-c", "import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))"], in: scene.scratch.path, input: shown)
         #expect(sorted.text == laid.text)
         // Version 2, which nobody has as one file, and then version 3 as a snapshot asset: the same bytes but for the time.
         #expect(try scene.run("cat notifications --cloud cloud --version 2").output.count > 1_000_000)
         try scene.succeed("export --db phone.db --full")
-        let whole = try Gzip.decompress(scene.scratch.path("\(Self.assets)/\(try #require(files(scene).last { $0.hasSuffix(".json.gz") && !$0.contains("changes") }))"))
+        let whole = try Gzip.decompress(
+            scene.scratch.path("\(Self.assets)/\(try #require(files(scene).last { $0.hasSuffix(".json.gz") && !$0.contains("changes") }))"))
         #expect(whole.drop { $0 != UInt8(ascii: ",") } == shown.drop { $0 != UInt8(ascii: ",") })
         try scene.succeed("import --db watch.db")
         #expect(try same(scene))
@@ -124,7 +129,8 @@ import Testing
         let scene = try scene()
         // A row that the next version deletes is gone already, and nobody noted it.
         let gone = try scene.database("phone.db").run("SELECT id FROM notifications WHERE rowid = 2005").trimmingCharacters(in: .newlines)
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             INSERT INTO snapsync_importing VALUES(1); DELETE FROM notifications WHERE id = '\(gone)';
             UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;
             """)
@@ -137,7 +143,8 @@ import Testing
 
     @Test func whatVerifyFindsTheNextSyncHeals() throws {
         let scene = try scene()
-        try scene.database("watch.db").run("INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;")
+        try scene.database("watch.db").run(
+            "INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'altered' WHERE rowid = 77; DELETE FROM snapsync_importing;")
         try change(scene, Self.edits)
         try scene.succeed("import --db watch.db")
         #expect(try !same(scene))

@@ -64,7 +64,9 @@ extension CommandPage {
                 continue
             }
             let expected: Set<String> = [field.type]
-            if !found.isSubset(of: expected.union(field.type.hasPrefix("array") ? ["array"] : [])) { differences.append("\(field.path) is \(found), not \(field.type)") }
+            if !found.isSubset(of: expected.union(field.type.hasPrefix("array") ? ["array"] : [])) {
+                differences.append("\(field.path) is \(found), not \(field.type)")
+            }
         }
         return differences
     }

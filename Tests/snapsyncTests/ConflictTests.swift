@@ -52,7 +52,8 @@ import Testing
             try scene.succeed("sync --db \(order[0]).db")
             let report = try scene.json("sync --db \(order[1]).db")
             #expect((report["imported"] as? [String: Any])?["conflicts"] as? Int == 1)
-            #expect(try scene.succeed("status --db \(order[1]).db").contains("1 edit lost to a later one, and nobody has looked at it; see: snapsync conflicts"))
+            #expect(
+                try scene.succeed("status --db \(order[1]).db").contains("1 edit lost to a later one, and nobody has looked at it; see: snapsync conflicts"))
             try settle(scene)
             #expect(try scene.database("a.db").query("SELECT title FROM task WHERE id = 't1'") == "by b")
             #expect(try entries(scene, order[0]).isEmpty)
@@ -118,7 +119,8 @@ import Testing
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")
         try scene.succeed("sync --db a.db")
-        try scene.database("b.db").run("UPDATE task SET title = title || ' of b', changed = '2026-02-02T00:00:00Z'; UPDATE snapsync_tracking SET isComplete = 0")
+        try scene.database("b.db").run(
+            "UPDATE task SET title = title || ' of b', changed = '2026-02-02T00:00:00Z'; UPDATE snapsync_tracking SET isComplete = 0")
         try settle(scene)
         #expect(try entries(scene, "b").map { $0["key"] as? String } == ["t1"])
     }
@@ -126,7 +128,8 @@ import Testing
     @Test func twoRowsWithOneIntegerKeyAreBothKept() throws {
         let scene = try Scene()
         try scene.scratch.write(
-            #"{"formatVersion":1,"datasets":[{"name":"todo","key":"id","columns":[{"name":"id","type":"integer"},{"name":"text","type":"text","optional":true}]}]}"#, to: "todo.json")
+            #"{"formatVersion":1,"datasets":[{"name":"todo","key":"id","columns":[{"name":"id","type":"integer"},{"name":"text","type":"text","optional":true}]}]}"#,
+            to: "todo.json")
         for name in ["a", "b"] {
             try scene.database("\(name).db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT)")
             if name == "a" { try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')") }
@@ -210,7 +213,8 @@ import Testing
         try scene.succeed("conflicts clear 2 --db b.db")
         try scene.succeed("detach --db b.db")
         #expect(try scene.database("b.db").query("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0")
-        let text = try Python.run("""
+        let text = try Python.run(
+            """
             import glob, gzip, json
             for name in glob.glob('b.db.snapsync-kept/*-task.json.gz'): print(json.dumps(json.load(gzip.open(name))['task'], sort_keys=True))
             """, in: scene.scratch.path)

@@ -74,22 +74,34 @@ import Testing
     @Test(arguments: [
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",
         "export --db a --level 0", "export --db a --level 10", "export --db a --level x", "export --db a more", "export --db", "import --db a --version 0",
-        "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor", "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history", "history --db a --limit 0",
-        "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1", "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m", "schedule --db a --cron",
-        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron", "schedule --every 15m --cron",
-        "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0", "export --db a --asset-limit 2TB",
-        "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b", "share publish --cloud a --file b --owner A --item-table c",
-        "share publish --cloud a --project b --owner A", "share publish --db a --project b --owner A --column c", "share publish --db a --project b --owner A --column item.name=c",
-        "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0", "share comment --cloud a --project b --name A",
+        "import --db a --version 1 --file b", "import --db a --accept-rollback 0", "import --db a --accept-rollback 1 --version 1", "doctor",
+        "doctor --cloud a --local", "import --db a --datasets b", "import --db a --accept-older", "sync --db a --bogus", "status", "history",
+        "history --db a --limit 0",
+        "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1",
+        "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
+        "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m",
+        "schedule --db a --cron",
+        "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron",
+        "schedule --every 15m --cron",
+        "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0",
+        "export --db a --asset-limit 2TB",
+        "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b",
+        "share publish --cloud a --file b --owner A --item-table c",
+        "share publish --cloud a --project b --owner A", "share publish --db a --project b --owner A --column c",
+        "share publish --db a --project b --owner A --column item.name=c",
+        "share status --cloud a", "share status --project a", "share list --cloud a --limit 0", "share list --cloud a --page 0",
+        "share comment --cloud a --project b --name A",
         "share comment --cloud a --project b --text x", "share bogus",
-        "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b", "enable --db a --preference-key b",
+        "generate --db a --seed -1", "enable", "disable", "open", "migrate --db a", "migrate --from a", "enable --db a --preference-file b",
+        "enable --db a --preference-key b",
         "enable --db a --preference-file b --preference-key c --unbind", "init --role writer --db a --cloud b --preference-file c",
         "pin --db a", "pin 0 --db a", "unpin x --db a", "prune --db a", "prune --keep-last 0 --db a", "prune --keep-within 7 --db a",
         "prune --automatic --db a", "prune --automatic --manual --keep-last 1 --db a", "prune --automatic --keep-last 1 --dry-run --db a",
-        "init --role reader --db a --cloud b --keep 3d", "init --role reader --db a --cloud b --keep-last 3", "init --role writer --db a --cloud b --keep-last 0",
+        "init --role reader --db a --cloud b --keep 3d", "init --role reader --db a --cloud b --keep-last 3",
+        "init --role writer --db a --cloud b --keep-last 0",
         "history --db a --limit 3 --all",
-        "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a", "restore --before yesterday --db a",
+        "diff 1 --db a", "diff 1 here --db a", "restore --db a", "restore --version 1 --before 2026-01-01T00:00:00Z --db a",
+        "restore --before yesterday --db a",
         "replace --yes --db a", "replace both --yes --db a", "replace cloud --db a", "apply --db a", "undo", "plan",
         "messages", "messages --db a --limit 0", "messages --cloud a --request-full", "messages --cloud a --limit 5",
         "conflicts", "conflicts show --db a", "conflicts show x --db a", "conflicts take --db a", "conflicts take 1 --as-new --in-place --db a",
@@ -130,7 +142,8 @@ import Testing
             report[part] = [String: Any]()
             check(report, "sync --json")
         }
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications);
             UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications);
             DELETE FROM buckets WHERE id = (SELECT bucketId FROM notifications LIMIT 1);
@@ -191,7 +204,8 @@ import Testing
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("open --db watch.db"), "open --json")
         check(try scene.json("open --db phone.db"), "open --json")
-        try scene.scratch.write(#"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
+        try scene.scratch.write(
+            #"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
         try scene.scratch.write("no", to: "old/Bucket/note.txt")
         try scene.scratch.write("no", to: "old/Bucket/bad.json")
         check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
@@ -233,7 +247,9 @@ import Testing
     /// What hints and findings advise can be typed.
     @Test func textsNameOnlyCommandsAndFlagsThatExist() throws {
         let page = try CommandPage()
-        let known = Dictionary(grouping: page.flags, by: { $0.key.split(separator: " ").first.map(String.init) ?? "" }).mapValues { Set($0.flatMap(\.value).map(\.name)) }
+        let known = Dictionary(grouping: page.flags, by: { $0.key.split(separator: " ").first.map(String.init) ?? "" }).mapValues {
+            Set($0.flatMap(\.value).map(\.name))
+        }
         let prose: Set<String> = ["on", "makes", "works", "here", "had", "has", "set", "out", "itself", "init", "is", "can", "reads", "and", "or", "then"]
         var count = 0
         let sources = CommandPage.root.appendingPathComponent("Sources").path
@@ -247,7 +263,9 @@ import Testing
                         continue
                     }
                     count += 1
-                    for flag in match.2.split(separator: " ") where flag.hasPrefix("--") { #expect(flags.contains(String(flag)), "\(name): snapsync \(command) \(flag)") }
+                    for flag in match.2.split(separator: " ") where flag.hasPrefix("--") {
+                        #expect(flags.contains(String(flag)), "\(name): snapsync \(command) \(flag)")
+                    }
                 }
             }
         }
@@ -295,7 +313,10 @@ import Testing
         let scene = try Scene()
         let run = try scene.run("demo --directory shown")
         #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
-        for line in ["$ snapsync export --db phone.db\npublished version 1\n", "$ zcat ", "{\"syncTimestamp\":\"", "imported version 1\n", "published version 2\n", "imported version 2\n", "all is well\n"] {
+        for line in [
+            "$ snapsync export --db phone.db\npublished version 1\n", "$ zcat ", "{\"syncTimestamp\":\"", "imported version 1\n", "published version 2\n",
+            "imported version 2\n", "all is well\n",
+        ] {
             #expect(run.text.contains(line), "\(line)")
         }
         let shown = { (name: String) in try SQLiteShell(name, in: scene.scratch.path("shown")).values(of: "notifications", orderedBy: "id") }

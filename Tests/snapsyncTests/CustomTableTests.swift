@@ -82,7 +82,8 @@ import Testing
         let scene = try scene()
         try Python.run(Self.fill, in: scene.scratch.path)
         try scene.succeed("export --db plant.db")
-        try Python.run("""
+        try Python.run(
+            """
             import base64, gzip, json, sqlite3, sys
             rows = json.loads(gzip.open(sys.argv[1]).read().decode())['tags']
             assert len(rows) > 20
@@ -119,7 +120,8 @@ import Testing
 
     @Test func uniqueValuesMayMoveFromOneEntityToAnother() throws {
         let scene = try Scene()
-        try scene.scratch.write("""
+        try scene.scratch.write(
+            """
             {"formatVersion": 1, "datasets": [{"name": "seats", "key": "id", "columns": [
               {"name": "id", "type": "integer"}, {"name": "guest", "type": "text"}, {"name": "note", "type": "text"}]}]}
             """, to: "seats.json")
@@ -127,7 +129,8 @@ import Testing
             try scene.database(database).run("CREATE TABLE seats(id INTEGER PRIMARY KEY, guest TEXT NOT NULL UNIQUE, note TEXT NOT NULL)")
         }
         // Some megabytes, so that the first and the last seat lie in different blocks.
-        try scene.database("hall.db").run("""
+        try scene.database("hall.db").run(
+            """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000)
             INSERT INTO seats SELECT i, 'guest ' || i, hex(randomblob(200)) FROM n
             """)
@@ -137,7 +140,8 @@ import Testing
         try scene.succeed("import --db door.db")
 
         // Both ways: from a late entity to an early one, and the reverse.
-        try scene.database("hall.db").run("""
+        try scene.database("hall.db").run(
+            """
             UPDATE seats SET guest = 'nobody' WHERE id = 6000; UPDATE seats SET guest = 'guest 6000' WHERE id = 1;
             UPDATE seats SET guest = 'guest 1' WHERE id = 6000; DELETE FROM seats WHERE id = 3000; INSERT INTO seats VALUES(6001, 'guest 3000', '')
             """)
@@ -148,7 +152,8 @@ import Testing
 
     @Test func tablesOfEveryMakeTravel() throws {
         let scene = try Scene()
-        try scene.scratch.write("""
+        try scene.scratch.write(
+            """
             {"formatVersion": 1, "datasets": [
               {"name": "odd", "table": "an \\"odd\\" 'table'; --", "key": "key", "columns": [
                 {"name": "key", "type": "text", "column": "the key"}, {"name": "select", "type": "integer", "optional": true}]},
@@ -156,14 +161,16 @@ import Testing
               {"name": "late", "key": "code", "columns": [{"name": "n", "type": "integer"}, {"name": "code", "type": "text"}]}]}
             """, to: "odd.json")
         for (name, extra) in [("a.db", ""), ("b.db", ", twice INT AS (\"select\" * 2) STORED")] {
-            try scene.database(name).run("""
+            try scene.database(name).run(
+                """
                 CREATE TABLE "an ""odd"" 'table'; --"("the key" TEXT NOT NULL, "select" INTEGER\(extra), UNIQUE("the key"));
                 CREATE TABLE strict(id INTEGER PRIMARY KEY, v BLOB NOT NULL) STRICT, WITHOUT ROWID;
                 CREATE TABLE late(n INTEGER NOT NULL CHECK(n >= 0), code TEXT NOT NULL); CREATE UNIQUE INDEX byCode ON late(code);
                 CREATE TABLE audit(what TEXT); CREATE TRIGGER mine AFTER INSERT ON late BEGIN INSERT INTO audit VALUES(new.code); END;
                 """)
         }
-        try scene.database("a.db").run("""
+        try scene.database("a.db").run(
+            """
             INSERT INTO "an ""odd"" 'table'; --"("the key", "select") VALUES('x', 21), ('y', NULL);
             INSERT INTO strict VALUES(9, x'00'), (-9, x''); INSERT INTO late VALUES(1, 'b'), (2, 'a');
             """)
@@ -173,7 +180,9 @@ import Testing
         try scene.succeed("import --db b.db")
         func check(at location: SourceLocation = #_sourceLocation) throws {
             for (table, key) in [("strict", "id"), ("late", "code")] {
-                #expect(try scene.database("b.db").values(of: table, orderedBy: key) == scene.database("a.db").values(of: table, orderedBy: key), sourceLocation: location)
+                #expect(
+                    try scene.database("b.db").values(of: table, orderedBy: key) == scene.database("a.db").values(of: table, orderedBy: key),
+                    sourceLocation: location)
             }
         }
         try check()
@@ -195,7 +204,8 @@ import Testing
         let scene = try Scene()
         try scene.scratch.write(Self.datasets, to: "plant.json")
         for name in ["plant.db", "office.db"] {
-            try scene.database(name).run("CREATE TABLE readings(id INTEGER PRIMARY KEY, note, level, anything, flag, extra, raw); CREATE TABLE labels(label TEXT PRIMARY KEY, bytes)")
+            try scene.database(name).run(
+                "CREATE TABLE readings(id INTEGER PRIMARY KEY, note, level, anything, flag, extra, raw); CREATE TABLE labels(label TEXT PRIMARY KEY, bytes)")
         }
         try scene.database("plant.db").run("INSERT INTO readings(id, note) VALUES(1, 'one'), (2, 'two'); INSERT INTO labels VALUES('a', x'00')")
         try scene.succeed("init --db plant.db --cloud cloud --role writer --datasets plant.json")
@@ -203,15 +213,19 @@ import Testing
         try scene.succeed("export --db plant.db")
         try scene.succeed("import --db office.db")
         for (number, spoilt) in [
-            "UPDATE readings SET note = CAST(x'ff' AS TEXT)", "UPDATE readings SET level = 9e999, flag = 7, extra = '{'", "INSERT INTO labels VALUES(NULL, x'01'), (NULL, 'x')",
-            "INSERT INTO labels VALUES(x'61', x'01')", "INSERT INTO labels VALUES(CAST(x'ff' AS TEXT), NULL)", "UPDATE labels SET label = x'61'", "DELETE FROM labels; DELETE FROM readings",
+            "UPDATE readings SET note = CAST(x'ff' AS TEXT)", "UPDATE readings SET level = 9e999, flag = 7, extra = '{'",
+            "INSERT INTO labels VALUES(NULL, x'01'), (NULL, 'x')",
+            "INSERT INTO labels VALUES(x'61', x'01')", "INSERT INTO labels VALUES(CAST(x'ff' AS TEXT), NULL)", "UPDATE labels SET label = x'61'",
+            "DELETE FROM labels; DELETE FROM readings",
         ].enumerated() {
             try scene.database("office.db").run(spoilt)
             try scene.database("plant.db").run("UPDATE readings SET level = \(number); UPDATE labels SET bytes = x'0\(number)'")
             try scene.succeed("export --db plant.db")
             try scene.succeed("import --db office.db")
             for (table, key) in [("readings", "id"), ("labels", "label")] {
-                #expect(try scene.database("office.db").values(of: table, orderedBy: key) == scene.database("plant.db").values(of: table, orderedBy: key), "\(spoilt)")
+                #expect(
+                    try scene.database("office.db").values(of: table, orderedBy: key) == scene.database("plant.db").values(of: table, orderedBy: key),
+                    "\(spoilt)")
             }
         }
     }

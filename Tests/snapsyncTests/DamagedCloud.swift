@@ -39,7 +39,9 @@ struct DamagedCloud {
         guard verifies else { return }
         let run = try scene.run("verify --cloud cloud")
         #expect(run.status == 65, "verify: \(run.text) \(run.errorText)", sourceLocation: location)
-        #expect((run.text + run.errorText).contains(fragments[importRefuses ? 0 : fragments.count - 1]), "verify: \(run.text) \(run.errorText)", sourceLocation: location)
+        #expect(
+            (run.text + run.errorText).contains(fragments[importRefuses ? 0 : fragments.count - 1]), "verify: \(run.text) \(run.errorText)",
+            sourceLocation: location)
     }
 
     /// The folder of the newest asset.

@@ -36,7 +36,10 @@ import Testing
         try scene.database("desk.db").run("UPDATE buckets SET name = 'by desk'")
         let report = try scene.json("sync --db desk.db")
         let warnings = try #require((report["exported"] as? [String: Any])?["warnings"] as? [String])
-        #expect(warnings == ["version 1, which the replacement of the local data replaced, was pruned by another device before it could be pinned; it is gone, and undo cannot bring it back"])
+        #expect(
+            warnings == [
+                "version 1, which the replacement of the local data replaced, was pruned by another device before it could be pinned; it is gone, and undo cannot bring it back"
+            ])
         #expect((try scene.json("history --db desk.db")["pins"] as? [Any])?.isEmpty == true)
         #expect(try scene.json("status --db desk.db")["undo"] == nil)
         try scene.refuse("undo --db desk.db", exit: 66, saying: ["there is nothing to undo"], watching: ["desk.db"])
@@ -68,7 +71,9 @@ import Testing
         let second = try scene.container(2)
         try remove(Self.checkpoint, scene)
         let verify = try scene.run("verify --all --cloud cloud")
-        #expect(verify.status == 65 && verify.text.contains("pin of version 2: its checkpoint is missing or damaged; the version's commit is still there"), "\(verify.text)")
+        #expect(
+            verify.status == 65 && verify.text.contains("pin of version 2: its checkpoint is missing or damaged; the version's commit is still there"),
+            "\(verify.text)")
         try scene.expectFinding("warning", "pins", "--cloud cloud", exit: 65, saying: ["pin of version 2", "still there"], remedy: "snapsync repair")
         try scene.succeed("repair --db phone.db")
         #expect(scene.scratch.exists(Self.checkpoint))
@@ -100,11 +105,15 @@ import Testing
 
         let verify = try scene.run("verify --all --db phone.db")
         #expect(verify.status == 65 && verify.text.hasSuffix("1 problem\n"), "\(verify.text)\(verify.errorText)")
-        for words in ["sound: notifications_data@8", "pin of version 2: the pinned version cannot be read", "snapsync unpin 2"] { #expect(verify.text.contains(words), "\(verify.text)") }
+        for words in ["sound: notifications_data@8", "pin of version 2: the pinned version cannot be read", "snapsync unpin 2"] {
+            #expect(verify.text.contains(words), "\(verify.text)")
+        }
         try scene.expectFinding("error", "pins", "--db phone.db", exit: 65, saying: ["pin of version 2", "cannot be read"], remedy: "snapsync unpin 2")
         for line in ["repair --db phone.db", "repair --cloud cloud"] {
             let repair = try scene.run(line)
-            #expect(repair.status == 65 && repair.text.contains("lost: checkpoints/00000000000000000002.json") && repair.text.contains("snapsync unpin 2"), "\(repair.text)\(repair.errorText)")
+            #expect(
+                repair.status == 65 && repair.text.contains("lost: checkpoints/00000000000000000002.json") && repair.text.contains("snapsync unpin 2"),
+                "\(repair.text)\(repair.errorText)")
         }
         try scene.refuse("cat notifications --version 2 --cloud cloud", exit: 65, saying: ["pin of version 2", "snapsync unpin 2"])
 
@@ -123,7 +132,9 @@ import Testing
         try scene.succeed("unpin 2 --db phone.db")
         try scene.age()
         let after = try scene.json("prune --keep-last 1 --db phone.db")
-        #expect(after["problems"] as? [String] == [] && (after["removedFiles"] as? [String])?.contains { $0.contains("assets/notifications_data/00000000000000000002-") } == true)
+        #expect(
+            after["problems"] as? [String] == []
+                && (after["removedFiles"] as? [String])?.contains { $0.contains("assets/notifications_data/00000000000000000002-") } == true)
         #expect(try scene.succeed("verify --all --cloud cloud").hasSuffix("all is well\n"))
         _ = try scene.doctor("--db phone.db", exit: 0)
     }
@@ -147,7 +158,8 @@ import Testing
         let hash = try ProgramRun("sha256sum", [commit], in: scene.scratch.path).text.prefix(64)
         try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
         try FileManager.default.moveItem(atPath: scene.scratch.path("before.db"), toPath: scene.scratch.path("phone.db"))
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             INSERT OR REPLACE INTO snapsync_state VALUES('intended', '{"sequences":{},"version":{"hash":"\(hash)","number":3}}')
             """)
         try FileManager.default.moveItem(atPath: scene.scratch.path(commit), toPath: scene.scratch.path("commit"))

@@ -10,7 +10,8 @@ import Testing
 
     @Test func addedChangedAndRemovedEntitiesAreNamed() throws {
         let scene = try Scene.phone()
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             UPDATE notifications SET title = 'other', body = NULL WHERE id = (SELECT min(id) FROM notifications WHERE body IS NOT NULL);
             DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications);
             INSERT INTO notifications SELECT 'new', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction FROM notifications LIMIT 1;
@@ -22,7 +23,11 @@ import Testing
         #expect(local.count == 5 && published.count == 5)
         for found in [local, published] {
             let changes = found.dropLast().map { "\($0["dataset"] ?? "") \($0["change"] ?? "") \($0["columns"] ?? "")" }.sorted()
-            #expect(changes == ["buckets changed (\n    isOrphan\n)", "notifications added (\n)", "notifications changed (\n    title,\n    body\n)", "notifications removed (\n)"] || changes.count == 4)
+            #expect(
+                changes == [
+                    "buckets changed (\n    isOrphan\n)", "notifications added (\n)", "notifications changed (\n    title,\n    body\n)",
+                    "notifications removed (\n)",
+                ] || changes.count == 4)
             let counts = try #require(found.last?["datasets"] as? [[String: Any]])
             #expect(counts.map { [$0["added"], $0["changed"], $0["removed"], $0["unchanged"]].map { $0 as? Int } } == [[0, 1, 0, 3], [1, 1, 1, 28]])
             #expect(!found.contains { $0["before"] != nil || $0["after"] != nil })
@@ -34,7 +39,9 @@ import Testing
         #expect(back.first { $0["change"] as? String == "removed" }?["key"] as? String == "new")
         #expect(try lines(scene, "diff local 1 --db phone.db").first { $0["change"] as? String == "removed" }?["key"] as? String == "new")
         #expect(try lines(scene, "diff 1 2 --cloud cloud --dataset buckets").count == 2)
-        #expect(try scene.succeed("diff 2 local --db phone.db") == "buckets: 0 added, 0 changed, 0 removed, 4 unchanged\nnotifications: 0 added, 0 changed, 0 removed, 30 unchanged\n")
+        #expect(
+            try scene.succeed("diff 2 local --db phone.db")
+                == "buckets: 0 added, 0 changed, 0 removed, 4 unchanged\nnotifications: 0 added, 0 changed, 0 removed, 30 unchanged\n")
     }
 
     @Test func valuesArePrintedOnlyWhenAskedForAndEscaped() throws {
@@ -66,7 +73,9 @@ import Testing
     @Test func versionsWithOtherColumnsAreCompared() throws {
         let scene = try Scene()
         func dataset(_ columns: String) throws {
-            try scene.scratch.write("{\"formatVersion\":1,\"datasets\":[{\"name\":\"things\",\"key\":\"id\",\"columns\":[{\"name\":\"id\",\"type\":\"integer\"},\(columns)]}]}", to: "things.json")
+            try scene.scratch.write(
+                "{\"formatVersion\":1,\"datasets\":[{\"name\":\"things\",\"key\":\"id\",\"columns\":[{\"name\":\"id\",\"type\":\"integer\"},\(columns)]}]}",
+                to: "things.json")
         }
         try scene.database("a.db").run("CREATE TABLE things(id INTEGER PRIMARY KEY, a TEXT, b TEXT); INSERT INTO things VALUES(1, 'x', 'y'), (2, 'z', NULL)")
         try dataset("{\"name\":\"a\",\"type\":\"text\",\"optional\":true}")

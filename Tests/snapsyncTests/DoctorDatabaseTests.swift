@@ -34,7 +34,8 @@ import Testing
             #expect(try scene.doctor("--db \(name)", exit: 0).about("table").map(\.severity) == ["ok", "ok"])
         }
         // SQLite's own check finds values of the old type; without any the type alone is told.
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             UPDATE buckets SET isOrphan = NULL;
             PRAGMA writable_schema = ON;
             UPDATE sqlite_schema SET sql = replace(sql, 'isOrphan INTEGER', 'isOrphan TEXT') WHERE name = 'buckets';
@@ -45,12 +46,14 @@ import Testing
 
     @Test func damagedDatabaseIsFound() throws {
         let scene = try scene()
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             PRAGMA writable_schema = ON;
             UPDATE sqlite_schema SET sql = replace(sql, 'subtitle TEXT', 'subtitle TEXT CHECK(subtitle = 1)') WHERE name = 'notifications';
             PRAGMA writable_schema = RESET;
             """)
-        try scene.expectFinding("error", "database", "--db watch.db", exit: 65, saying: ["CHECK constraint failed in notifications"], remedy: "sqlite3 watch.db .recover")
+        try scene.expectFinding(
+            "error", "database", "--db watch.db", exit: 65, saying: ["CHECK constraint failed in notifications"], remedy: "sqlite3 watch.db .recover")
     }
 
     @Test func disabledGateIsAWarningAndTheCloudIsNotTouched() throws {
@@ -66,7 +69,8 @@ import Testing
         try scene.succeed("schedule --db watch.db --every 15m --cron")
         #expect(try scene.doctor("--db watch.db", exit: 0).about("schedule").map(\.severity) == ["ok"])
         try scene.database("watch.db").run("UPDATE snapsync_state SET value = '\"2026-01-01T00:00:00Z\"' WHERE key = 'lastSuccess'")
-        try scene.expectFinding("warning", "schedule", "--db watch.db", exit: 75, saying: ["the last success is", "three intervals of 15 min"], remedy: "crontab -l")
+        try scene.expectFinding(
+            "warning", "schedule", "--db watch.db", exit: 75, saying: ["the last success is", "three intervals of 15 min"], remedy: "crontab -l")
         try scene.succeed("sync --db watch.db")
         #expect(try scene.doctor("--db watch.db", exit: 0).notable == [])
         #expect(try scene.run("sync --db watch.db --cloud none").status == 69)
@@ -75,7 +79,8 @@ import Testing
 
     @Test func rowsThatWereSetAsideAreWarnings() throws {
         let scene = try scene()
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             INSERT INTO snapsync_set_aside VALUES('notifications', 'a', '{}', 'parentMissing', 0, NULL), ('notifications', 'b', '{}', 'parentMissing', 0, NULL);
             """)
         try scene.expectFinding("warning", "setAside", "--db watch.db", exit: 75, saying: ["2 entities of notifications were set aside", "not there"])
@@ -91,7 +96,8 @@ import Testing
         try scene.expectFinding("notice", "messages", "--db watch.db", exit: 0, saying: ["1 not answered yet"])
         try scene.expectFinding("notice", "messages", "--db phone.db", exit: 0, saying: ["1 to be applied here"])
         try scene.succeed("replace local --yes --db watch.db")
-        try scene.expectFinding("notice", "copies", "--db watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --local")
+        try scene.expectFinding(
+            "notice", "copies", "--db watch.db", exit: 0, saying: ["1 copy of earlier data in watch.db.snapsync-kept"], remedy: "snapsync prune --local")
         try scene.succeed("import --version 1 --db watch.db")
         try scene.expectFinding("notice", "version", "--db watch.db", exit: 0, saying: ["shows version 1"], remedy: "snapsync import")
         try scene.database("phone.db").run("PRAGMA journal_mode = DELETE")

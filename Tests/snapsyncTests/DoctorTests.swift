@@ -34,10 +34,13 @@ import Testing
         }
         // What was tried out has left nothing, and the writer's list is the whole one.
         #expect(try FileListing(of: scene.scratch.path("cloud"), foldersToo: false) == cloud)
-        #expect(Set(try scene.doctor("--db phone.db", exit: 0).findings.map(\.id)).isSuperset(of: [
-            "cloud", "fileSystem", "space", "permission", "placement", "durability", "letterCase", "clock", "events", "foreignFiles", "zone", "commits", "gaps", "forks", "assets",
-            "orphans", "temporaries", "devices", "database", "journal", "table", "triggers", "gate", "version", "changes", "messages", "schedule", "lastRun", "copies",
-        ]))
+        #expect(
+            Set(try scene.doctor("--db phone.db", exit: 0).findings.map(\.id)).isSuperset(of: [
+                "cloud", "fileSystem", "space", "permission", "placement", "durability", "letterCase", "clock", "events", "foreignFiles", "zone", "commits",
+                "gaps", "forks", "assets",
+                "orphans", "temporaries", "devices", "database", "journal", "table", "triggers", "gate", "version", "changes", "messages", "schedule",
+                "lastRun", "copies",
+            ]))
         // A reader tries nothing out.
         #expect(try scene.doctor("--db watch.db", exit: 0).about("placement").isEmpty)
         let text = try scene.succeed("doctor --db phone.db")
@@ -72,7 +75,9 @@ import Testing
         #expect(diagnosis.notable == ["notice conflictCopies", "notice foreignFiles", "notice foreignFiles"])
         #expect(diagnosis.about("conflictCopies").first?.found.contains("zone.sync-conflict-20260301-080000-ABCDEFG.json") == true)
         let text = try scene.succeed("doctor --cloud cloud")
-        #expect(text.contains("2 files that are not the cloud's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt") && !text.contains("\u{1b}"), "\(text)")
+        #expect(
+            text.contains("2 files that are not the cloud's: ") && text.contains("readme.txt") && text.contains("notes\\u{1b}.txt") && !text.contains("\u{1b}"),
+            "\(text)")
         #expect(!text.contains("stignore") && text.contains("folder of a killed doctor"))
         #expect(mkfifo(scene.scratch.path("\(Scene.zone)/commits/00000000000000000009.json"), 0o600) == 0)
         try scene.expectFinding("error", "foreignFiles", "--cloud cloud", exit: 65, saying: ["commits/00000000000000000009.json"])
@@ -106,11 +111,17 @@ import Testing
         let asset = try scene.asset("notifications")
         let bytes = try scene.scratch.read(asset)
         try remove(asset, in: scene)
-        try scene.expectFinding("warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is not there", "notifications_data"], remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
+        try scene.expectFinding(
+            "warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is not there", "notifications_data"],
+            remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
         try scene.scratch.write(bytes.dropLast(1), to: asset)
-        try scene.expectFinding("warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is still arriving", "notifications_data"], remedy: "wait for the sync tool")
+        try scene.expectFinding(
+            "warning", "assets", "--db watch.db", exit: 75, saying: ["1 file of version 3 is still arriving", "notifications_data"],
+            remedy: "wait for the sync tool")
         try scene.scratch.age(asset, minutes: 60)
-        try scene.expectFinding("error", "assets", "--db watch.db", exit: 65, saying: ["another size", "notifications_data"], remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
+        try scene.expectFinding(
+            "error", "assets", "--db watch.db", exit: 65, saying: ["another size", "notifications_data"],
+            remedy: "run: snapsync repair --db watch.db; what that cannot mend, snapsync export --full")
         try scene.succeed("export --full --db phone.db")
         #expect(try scene.doctor("--cloud cloud", exit: 0).notable == ["notice devices"])
     }
@@ -118,7 +129,8 @@ import Testing
     @Test func forkIsAnErrorUntilItIsHealed() throws {
         let scene = try Scene()
         try scene.forkOfPeers()
-        try scene.expectFinding("error", "forks", "--cloud one", exit: 65, saying: ["fork: two devices published version 2", "laptop"], remedy: "run snapsync sync on laptop")
+        try scene.expectFinding(
+            "error", "forks", "--cloud one", exit: 65, saying: ["fork: two devices published version 2", "laptop"], remedy: "run snapsync sync on laptop")
         #expect(try scene.doctor("--cloud one", exit: 65).about("conflictCopies").isEmpty)
         try scene.succeed("init --db late.db --cloud one --role reader --device late --create")
         try scene.expectFinding("error", "forks", "--db late.db", exit: 65, saying: ["laptop"])
@@ -129,7 +141,8 @@ import Testing
         try scene.database("phone.db").run("UPDATE buckets SET name = 'four'")
         try scene.succeed("export --db phone.db")
         try scene.expectFinding("notice", "devices", "--db phone.db", exit: 0, saying: ["watch (reader) is 1 version behind"])
-        try scene.expectFinding("notice", "version", "--db watch.db", exit: 0, saying: ["version 3 is here, 1 behind the newest"], remedy: "snapsync sync --db watch.db")
+        try scene.expectFinding(
+            "notice", "version", "--db watch.db", exit: 0, saying: ["version 3 is here, 1 behind the newest"], remedy: "snapsync sync --db watch.db")
         try CloudForgery.ageReport(scene.scratch.path(scene.newest("devices/watch")), days: 8)
         try scene.expectFinding("warning", "devices", "--db phone.db", exit: 75, saying: ["watch (reader) is 1 version behind", "silent for 8 d"])
     }

@@ -7,7 +7,9 @@ import Testing
     /// The calls of a run that make something durable or give or take a name, one a line, with the paths of their descriptors.
     private func calls(_ line: String, in scene: Scene) throws -> [String] {
         let run = try ProgramRun(
-            "strace", ["-f", "-qq", "-y", "-s", "300", "-e", "trace=fsync,fdatasync,linkat,unlink,unlinkat", "-e", "signal=none", "-o", "calls.txt", BuiltCommand.path()] + line.split(separator: " ").map(String.init),
+            "strace",
+            ["-f", "-qq", "-y", "-s", "300", "-e", "trace=fsync,fdatasync,linkat,unlink,unlinkat", "-e", "signal=none", "-o", "calls.txt", BuiltCommand.path()]
+                + line.split(separator: " ").map(String.init),
             in: scene.scratch.path)
         try #require(run.status == 0, "\(run.errorText)")
         // A call that another thread interrupted is told in two lines; the first has the arguments.
@@ -33,7 +35,10 @@ import Testing
         case "delete":
             let removal = try #require(between.lastIndex { $0.contains("unlink") && $0.contains("phone.db-journal") }, "\(between)")
             #expect(between[removal...].contains { $0.contains("sync(") && $0.contains("<\(folder)>") }, "\(between[removal...])")
-        default: #expect(between.contains { $0.contains("sync(") && $0.contains("phone.db-journal>") } && between.contains { $0.contains("sync(") && $0.contains("phone.db>") }, "\(between)")
+        default:
+            #expect(
+                between.contains { $0.contains("sync(") && $0.contains("phone.db-journal>") }
+                    && between.contains { $0.contains("sync(") && $0.contains("phone.db>") }, "\(between)")
         }
         // And the commit's name is durable before the run says so.
         #expect(calls[commit...].contains { $0.contains("fsync(") && $0.contains("/commits>") })

@@ -49,7 +49,8 @@ import Testing
         let scene = try scene("synced-1")
         let before = try scene.cloudListing()
         // That time noted changes in another way: all rows are compared once, and then it is as with any other database.
-        #expect(try scene.succeed("sync --db phone.db --cloud cloud").hasPrefix("nothing new since version 2; nothing was written\n  warning: the tracking of "))
+        #expect(
+            try scene.succeed("sync --db phone.db --cloud cloud").hasPrefix("nothing new since version 2; nothing was written\n  warning: the tracking of "))
         #expect(try scene.succeed("sync --db phone.db --cloud cloud") == "nothing new since version 2; nothing was written\n")
         #expect(try scene.cloudListing() == before)
         try scene.succeed("generate --db phone.db --mark-read 1 --seed 3")
@@ -63,7 +64,8 @@ import Testing
 
     @Test func tablesOfThatTimeArriveByteForByte() throws {
         let scene = try scene("plant-1")
-        try scene.database("office.db").run("""
+        try scene.database("office.db").run(
+            """
             CREATE TABLE "sensor readings"(id INTEGER PRIMARY KEY, changed_at TEXT NOT NULL, level, valid BOOLEAN, details TEXT, raw BLOB);
             CREATE TABLE labels(label TEXT PRIMARY KEY NOT NULL, count INTEGER NOT NULL);
             """)
@@ -79,7 +81,8 @@ import Testing
         try scene.succeed("export --db plant.db")
         for (dataset, folder) in [("readings", "readings"), ("labels", "labels_data")] {
             let names = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("cloud/private/ZentikSyncZone/assets/\(folder)"))
-            let frozen = try Gzip.decompress(scene.scratch.path("cloud/private/ZentikSyncZone/assets/\(folder)/\(try #require(names.first { $0.hasSuffix(".gz") }))"))
+            let frozen = try Gzip.decompress(
+                scene.scratch.path("cloud/private/ZentikSyncZone/assets/\(folder)/\(try #require(names.first { $0.hasSuffix(".gz") }))"))
             let now = try scene.run("cat \(dataset) --cloud again").output
             #expect(frozen.drop { $0 != UInt8(ascii: "\n") } == now.drop { $0 != UInt8(ascii: "\n") }, "\(dataset)")
         }
@@ -89,28 +92,33 @@ import Testing
     func containersOfAnotherProgramAreImported(file: String) throws {
         let scene = try scene("foreign-1")
         try scene.succeed("generate --db any.db --notifications 0 --buckets 0")
-        #expect(try scene.json("import --db any.db --file \(file)")["warnings"] as? [String] == ["notifications: the fields unknownToUs are not known and were left out"])
-        let rows = try scene.database("any.db").run("SELECT id, title, quote(subtitle), body, updatedAt, attachments, actions, tapAction FROM notifications ORDER BY id")
-        #expect(rows == """
-            a||NULL||2026-01-02T03:04:05Z|[]|[
-                    {
-                      "type": "DELETE",
-                      "destructive": true
-                    }
-                  ]|
-            b|Zweite|NULL|ünïcödé 🛰 "quoted"|2026-01-02T03:04:05.678+01:00|[
-                    {
-                      "mediaType": "IMAGE",
-                      "url": "https://example.org/a?b=c&d",
-                      "extra": null
-                    }
-                  ]|[]|{
-                    "type": "NAVIGATE",
-                    "value": "app://1",
-                    "destructive": false
-                  }
+        #expect(
+            try scene.json("import --db any.db --file \(file)")["warnings"] as? [String] == [
+                "notifications: the fields unknownToUs are not known and were left out"
+            ])
+        let rows = try scene.database("any.db").run(
+            "SELECT id, title, quote(subtitle), body, updatedAt, attachments, actions, tapAction FROM notifications ORDER BY id")
+        #expect(
+            rows == """
+                a||NULL||2026-01-02T03:04:05Z|[]|[
+                        {
+                          "type": "DELETE",
+                          "destructive": true
+                        }
+                      ]|
+                b|Zweite|NULL|ünïcödé 🛰 "quoted"|2026-01-02T03:04:05.678+01:00|[
+                        {
+                          "mediaType": "IMAGE",
+                          "url": "https://example.org/a?b=c&d",
+                          "extra": null
+                        }
+                      ]|[]|{
+                        "type": "NAVIGATE",
+                        "value": "app://1",
+                        "destructive": false
+                      }
 
-            """)
+                """)
     }
 
     @Test(arguments: ["flipped-bit.json.gz", "cut-at-member.json.gz"])

@@ -16,7 +16,10 @@ import Testing
             SnapshotModel.Notification(id: "n-1", title: "", createdAt: "2026-05-01T09:00:00+02:00", updatedAt: "2026-05-01T09:00:00+02:00", bucketId: "b-1"),
         ], syncTimestamp: "2026-05-01T12:00:00.000Z")
     private static let buckets = BucketsDataContainer(
-        buckets: [Bucket(id: "b-1", name: "Eins", description: nil, color: "#fff", createdAt: "2026-05-01T09:00:00Z", updatedAt: "2026-05-01T09:00:00Z", isOrphan: false)],
+        buckets: [
+            Bucket(
+                id: "b-1", name: "Eins", description: nil, color: "#fff", createdAt: "2026-05-01T09:00:00Z", updatedAt: "2026-05-01T09:00:00Z", isOrphan: false)
+        ],
         syncTimestamp: "2026-05-01T12:00:00.000Z")
 
     /// A database with the built-in tables that was never set up for syncing.
@@ -38,7 +41,8 @@ import Testing
 
         let database = scene.database("any.db")
         #expect(try database.run("SELECT id, name, quote(description), color, isOrphan FROM buckets") == "b-1|Eins|NULL|#fff|0\n")
-        let rows = try database.run("""
+        let rows = try database.run(
+            """
             SELECT json_group_array(json_object('id', id, 'title', title, 'subtitle', subtitle, 'body', body, 'readAt', readAt, 'sentAt', sentAt,
                 'createdAt', createdAt, 'updatedAt', updatedAt, 'bucketId', bucketId, 'attachments', json(attachments),
                 'actions', json(actions), 'tapAction', json(tapAction))) FROM (SELECT * FROM notifications ORDER BY id DESC)
@@ -50,7 +54,8 @@ import Testing
 
     @Test func plainJSONInAnyOrderWithUnknownFieldsIsImported() throws {
         let scene = try scene()
-        try scene.scratch.write("""
+        try scene.scratch.write(
+            """
             { "madeBy": {"app": "other", "list": [1, 2.5e3, null]},
               "buckets": [ {"updatedAt":"2026-01-02T00:00:00Z","id":"x","createdAt":"2026-01-01T00:00:00Z","mood":[1],"name":"\\u0041\\ud83d\\udef0","isOrphan":null} ],
               "syncTimestamp":"2026-01-02T00:00:00+01:00" }
@@ -118,7 +123,10 @@ import Testing
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x"}]}"#, ["entity 0", "updatedAt"]),
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":7,"name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "column id"]),
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","id":"b","name":"A","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0", "twice"]),
-        (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},{"id":"a","name":"B","createdAt":"x","updatedAt":"y"}]}"#, ["entity 1"]),
+        (
+            #"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y"},{"id":"a","name":"B","createdAt":"x","updatedAt":"y"}]}"#,
+            ["entity 1"]
+        ),
         (#"{"syncTimestamp":"2026-01-01T00:00:00Z","buckets":[{"id":"a","name":"\ud800","createdAt":"x","updatedAt":"y"}]}"#, ["entity 0"]),
     ]
 

@@ -9,11 +9,16 @@ import Testing
     @Test func pathsInACommitStayInTheirPlace() throws {
         let cloud = try DamagedCloud()
         for path in [
-            "../../../../../../../../etc/passwd", "/etc/passwd", "assets/notifications_data/../../zone.json", "assets/buckets_data/00000000000000000001-0123abcd.json.gz",
-            "assets/notifications_data/00000000000000000009-0123abcd.json.gz", "assets/notifications_data/x.json.gz", "", "assets//00000000000000000002-0123abcd.json.gz",
-            "assets/notifications_data/00000000000000000002-0123ABCD.json.gz", "assets/notifications_data/00000000000000000002-0123abcd.json.gz/x", "\u{1B}]0;owned\u{07}",
+            "../../../../../../../../etc/passwd", "/etc/passwd", "assets/notifications_data/../../zone.json",
+            "assets/buckets_data/00000000000000000001-0123abcd.json.gz",
+            "assets/notifications_data/00000000000000000009-0123abcd.json.gz", "assets/notifications_data/x.json.gz", "",
+            "assets//00000000000000000002-0123abcd.json.gz",
+            "assets/notifications_data/00000000000000000002-0123ABCD.json.gz", "assets/notifications_data/00000000000000000002-0123abcd.json.gz/x",
+            "\u{1B}]0;owned\u{07}",
         ] {
-            try cloud.refuse(saying: ["commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "doctor"]) { _ in
+            try cloud.refuse(saying: [
+                "commits/00000000000000000002.json", "record notifications_data names an asset at a path that is not one of its own", "doctor",
+            ]) { _ in
                 try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['path'] = \(Self.python(path))")
             }
         }
@@ -42,13 +47,17 @@ import Testing
             // Sizes are added up somewhere: none may make the sum too large for a number.
             ("\(Self.asset)['size'] = (1 << 63) - 1", "an impossible size or hash"),
             ("\(Self.asset)['rawSize'] = (1 << 63) - 1", "an impossible size or hash"),
-            ("commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [{'type': 'asset', 'value': dict(\(Self.asset), size=1 << 62)}] * 4}", "an impossible size or hash"),
+            (
+                "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [{'type': 'asset', 'value': dict(\(Self.asset), size=1 << 62)}] * 4}",
+                "an impossible size or hash"
+            ),
             ("\(Self.asset)['sha256'] = 'zz'", "an impossible size or hash"),
             ("\(Self.asset)['index']['size'] = 1 << 40", "an impossible size or hash"),
         ] as [(String, String)] {
             try cloud.refuse(saying: ["commits/00000000000000000002.json", says]) { _ in try CloudForgery.rewriteCommit(cloud.commitPath, edit) }
         }
-        try cloud.refuse(exit: 78, saying: ["commits/00000000000000000002.json", "needs what this version does not know", "update snapsync"], verifies: false) { _ in
+        try cloud.refuse(exit: 78, saying: ["commits/00000000000000000002.json", "needs what this version does not know", "update snapsync"], verifies: false) {
+            _ in
             try CloudForgery.rewriteCommit(cloud.commitPath, "commit['requires'] = ['tensors']")
         }
     }
@@ -71,7 +80,8 @@ import Testing
             try CloudForgery.rewriteCommit(cloud.commitPath, "\(Self.asset)['sha256'] = '0' * 64")
         }
         try cloud.refuse(saying: ["notifications", "its change assets do not follow one another"]) { _ in
-            try CloudForgery.rewriteCommit(cloud.commitPath, "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [commit['saved'][0]['fields']['dataFile']]}")
+            try CloudForgery.rewriteCommit(
+                cloud.commitPath, "commit['saved'][0]['fields']['changeFiles'] = {'type': 'list', 'value': [commit['saved'][0]['fields']['dataFile']]}")
         }
         try cloud.refuse(exit: 78, saying: ["notifications_data", "its type is Other, the dataset file says NotificationsData"], verifies: false) { _ in
             try CloudForgery.rewriteCommit(cloud.commitPath, "commit['saved'][0]['type'] = 'Other'")
@@ -81,7 +91,8 @@ import Testing
     @Test func indexesThatLieAreRefused() throws {
         let cloud = try DamagedCloud()
         try cloud.refuse(exit: 78, saying: ["block index of notifications@2", "format version 2", "update this program"], verifies: false) { _ in
-            try CloudForgery.rewriteIndex(ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":2')")
+            try CloudForgery.rewriteIndex(
+                ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":2')")
         }
         for (edit, says) in [
             ("index = index.replace('\"dataset\":\"notifications\"', '\"dataset\":\"buckets\"')", "does not fit the record"),
@@ -109,7 +120,8 @@ import Testing
     @Test func blocksThatLieAreRefused() throws {
         let cloud = try DamagedCloud()
         // The forger itself makes an asset that is taken, so that each refusal below is about the lie.
-        try CloudForgery.rewriteBlocks(ofCommit: cloud.commitPath, record: "notifications_data", "blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"Forged ', 1)")
+        try CloudForgery.rewriteBlocks(
+            ofCommit: cloud.commitPath, record: "notifications_data", "blocks[0] = blocks[0].replace(b'\"title\":\"', b'\"title\":\"Forged ', 1)")
         try cloud.scene.succeed("verify --cloud cloud")
         for (edit, says) in [
             ("blocks[0] = blocks[0].replace(b'\"title\"', b'\"titel\"', 1)", "entity 0"),
@@ -150,7 +162,8 @@ import Testing
         // A number that is missing hides what comes behind it; looking at the whole zone says so.
         try FileManager.default.removeItem(atPath: second)
         let run = try scene.run("verify --all --cloud cloud")
-        #expect(run.status == 65 && run.errorText.contains("commits/00000000000000000002.json: the commit is missing and later ones are there"), "\(run.errorText)")
+        #expect(
+            run.status == 65 && run.errorText.contains("commits/00000000000000000002.json: the commit is missing and later ones are there"), "\(run.errorText)")
     }
 
     private static func python(_ text: String) throws -> String {

@@ -7,7 +7,8 @@ import Testing
     private static let copy = "00000000000000000002.sync-conflict-20260301-081500-7KQ2M4A.json"
 
     private func titles(_ scene: Scene, _ database: String) throws -> String {
-        try scene.database(database).run("""
+        try scene.database(database).run(
+            """
             SELECT (SELECT title FROM notifications ORDER BY id LIMIT 1) || ', ' || (SELECT title FROM notifications ORDER BY id DESC LIMIT 1)
                 || ', ' || (SELECT count(*) FROM buckets WHERE name = 'made on laptop')
             """)

@@ -8,16 +8,21 @@ import Testing
 
     @Test func offMeansThatTheCloudIsNotTouched() throws {
         let scene = try Scene.phoneAndWatch()
-        #expect(try scene.succeed("disable --db watch.db") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the cloud\n")
+        #expect(
+            try scene.succeed("disable --db watch.db") == "watch.db: sync is off; changes go on being noted, and nothing is read from or sent to the cloud\n")
         try scene.succeed("disable --db phone.db")
         // A run that so much as opened the cloud would say that it is gone.
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         for line in [
-            "sync --db phone.db", "sync --db watch.db", "export --db phone.db", "import --db watch.db", "import --db watch.db --version 1", "history --db watch.db",
+            "sync --db phone.db", "sync --db watch.db", "export --db phone.db", "import --db watch.db", "import --db watch.db --version 1",
+            "history --db watch.db",
             "cat buckets --db watch.db", "verify --db watch.db", "verify --local --db phone.db",
         ] { try scene.refuse(line, exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"]) }
         let status = try scene.succeed("status --db watch.db")
-        #expect(status.contains("  version 1; the cloud was not looked at\n  not synced: sync is turned off\n    hint: turn it on with: snapsync enable --db watch.db\n"), "\(status)")
+        #expect(
+            status.contains(
+                "  version 1; the cloud was not looked at\n  not synced: sync is turned off\n    hint: turn it on with: snapsync enable --db watch.db\n"),
+            "\(status)")
         #expect(status.contains("notifications: 30 entities of "))
         let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
         #expect(gate["isOpen"] as? Bool == false && gate["code"] as? String == "preferenceOff" && gate["isEnabled"] as? Bool == false)
@@ -53,7 +58,9 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 6, buckets: 2)
         let keys = try scene.database("phone.db").run("SELECT id FROM notifications ORDER BY id").split(separator: "\n")
         func set(_ database: String, _ key: Substring, _ title: String, _ second: Int) throws {
-            try scene.database(database).run("UPDATE notifications SET title = '\(title)', updatedAt = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-60 seconds', '+\(second) seconds') WHERE id = '\(key)'")
+            try scene.database(database).run(
+                "UPDATE notifications SET title = '\(title)', updatedAt = strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-60 seconds', '+\(second) seconds') WHERE id = '\(key)'"
+            )
         }
         for name in ["phone.db", "watch.db"] { try scene.succeed("disable --db \(name)") }
         // Both sides edit: each something of its own, and one entity each way round.
@@ -69,10 +76,13 @@ import Testing
 
         for name in ["phone.db", "watch.db"] { try scene.succeed("enable --db \(name)") }
         for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
-        let titles = try scene.database("watch.db").run("SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[1])', '\(keys[2])', '\(keys[3])') ORDER BY id")
+        let titles = try scene.database("watch.db").run(
+            "SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[1])', '\(keys[2])', '\(keys[3])') ORDER BY id")
         #expect(titles == "phone alone\nwatch alone\nwatch later\nphone later\n")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE id = '\(keys[4])'") == "0\n")
-        #expect(try scene.database("phone.db").run("SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[3])') ORDER BY id") == "phone alone\nphone later\n")
+        #expect(
+            try scene.database("phone.db").run("SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[3])') ORDER BY id")
+                == "phone alone\nphone later\n")
     }
 
     @Test func initLeavesItOffWhereAsked() throws {
@@ -107,7 +117,9 @@ import Testing
         #expect(try scene.succeed("status --db watch.db").contains("  entitled until 2999-01-01T00:00:00.000Z\n"))
 
         try licence(#"{"validUntil":"2026-01-01T00:00:00Z"}"#)
-        try scene.refuse("sync --db watch.db", exit: 78, saying: ["watch.db: the entitlement ended at 2026-01-01T00:00:00.000Z", "renew the entitlement; what was changed here is kept"])
+        try scene.refuse(
+            "sync --db watch.db", exit: 78,
+            saying: ["watch.db: the entitlement ended at 2026-01-01T00:00:00.000Z", "renew the entitlement; what was changed here is kept"])
         let status = try scene.succeed("status --db watch.db")
         #expect(status.contains("not synced: the entitlement ended at") && status.contains("version 1; the cloud was not looked at"))
         // An end that was seen is not undone by taking the file away.
@@ -120,7 +132,10 @@ import Testing
         for text in ["", "{}", "[]", #"{"validUntil":"tomorrow"}"#, #"{"validUntil":"2026-02-30T00:00:00Z"}"#, #"{"isEntitled":"yes"}"#] {
             try licence(text)
             try scene.succeed("sync --db watch.db")
-            #expect(try scene.succeed("status --db watch.db").contains("by the last answer, for the entitlement cannot be asked for: \(scene.scratch.path("licence.json")): the entitlement file is not understood\n"))
+            #expect(
+                try scene.succeed("status --db watch.db").contains(
+                    "by the last answer, for the entitlement cannot be asked for: \(scene.scratch.path("licence.json")): the entitlement file is not understood\n"
+                ))
         }
         try licence(#"{"isEntitled":false}"#)
         try scene.refuse("sync --db watch.db", exit: 78, saying: ["this user is not entitled to sync"])
@@ -129,7 +144,8 @@ import Testing
     @Test func entitlementThatWasNeverSeenIsNone() throws {
         let scene = try Scene.phone()
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --entitlement licence.json")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: ["whether this user may sync is not known", "licence.json: the entitlement file cannot be read"])
+        try scene.refuse(
+            "sync --db watch.db", exit: 78, saying: ["whether this user may sync is not known", "licence.json: the entitlement file cannot be read"])
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM buckets") == "0\n")
     }
 
@@ -157,7 +173,8 @@ import Testing
         #expect(try settings() == "{\"cloud\":true}\n")
         // Settings that are broken might say no.
         try scene.scratch.write("{\"cloud\":tru", to: "settings.json")
-        try scene.refuse("sync --db watch.db", exit: 78, saying: ["whether the user wants this is not known", "settings.json, key cloud: it is not strict JSON"])
+        try scene.refuse(
+            "sync --db watch.db", exit: 78, saying: ["whether the user wants this is not known", "settings.json, key cloud: it is not strict JSON"])
         try scene.refuse("enable --db watch.db", exit: 65, saying: ["settings.json, key cloud: it is not strict JSON"])
         let disabled = try scene.succeed("disable --db watch.db")
         #expect(disabled.contains("sync is off") && disabled.contains("warning: ") && disabled.contains("it will be written at the next run"), "\(disabled)")
@@ -170,10 +187,13 @@ import Testing
     @Test func fileThatSaysNoBeatsAnInitThatDoesNotKnowIt() throws {
         let scene = try Scene.phone()
         try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
-        let made = try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
+        let made = try scene.succeed(
+            "init --db watch.db --cloud cloud --role reader --device watch --create --preference-file settings.json --preference-key cloud")
         #expect(made.contains("  sync is off, as the preference file says; turn it on with: "))
         try scene.scratch.write("[]", to: "settings.json")
-        try scene.refuse("init --db two.db --cloud cloud --role reader --device two --create --preference-file settings.json --preference-key cloud", exit: 65, saying: ["it is not a JSON object"], asJSONToo: false)
+        try scene.refuse(
+            "init --db two.db --cloud cloud --role reader --device two --create --preference-file settings.json --preference-key cloud", exit: 65,
+            saying: ["it is not a JSON object"], asJSONToo: false)
         #expect(!scene.scratch.exists("two.db"))
     }
 

@@ -44,23 +44,27 @@ import Testing
         try scene.succeed("export --db phone.db")
         let cloud = try scene.cloudListing()
         Scene.checkRefusal(
-            try scene.run("export --db backup.db"), exit: 78, saying: ["version 2 was published as phone, and not from here", "a backup that was put back", "init --take-over --db"])
+            try scene.run("export --db backup.db"), exit: 78,
+            saying: ["version 2 was published as phone, and not from here", "a backup that was put back", "init --take-over --db"])
         #expect(try scene.cloudListing() == cloud)
         // Next time the same, in other words: the database has another name now.
-        try scene.refuse("export --db backup.db", exit: 78, saying: ["its one publisher is the device phone, not phone-", "init --take-over"], watching: ["backup.db"])
+        try scene.refuse(
+            "export --db backup.db", exit: 78, saying: ["its one publisher is the device phone, not phone-", "init --take-over"], watching: ["backup.db"])
     }
 
     @Test func firstImportReplacesOwnRowsOnlyWhereThatWasAskedFor() throws {
         let scene = try Scene.phone()
         try scene.succeed("generate --db watch.db --notifications 2 --buckets 1 --seed 99")
         try scene.refuse(
-            "init --db watch.db --cloud cloud --role reader --device watch", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"],
+            "init --db watch.db --cloud cloud --role reader --device watch", exit: 78,
+            saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"],
             watching: ["watch.db"])
         // A database that an earlier version set up was asked only now.
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
         try scene.database("watch.db").run("UPDATE snapsync_settings SET value = '0' WHERE key = 'replacesOwnRows'")
         try scene.refuse(
-            "import --db watch.db", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"], watching: ["watch.db"])
+            "import --db watch.db", exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--replace"], watching: ["watch.db"]
+        )
         try scene.succeed("detach --db watch.db")
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --replace")
         try scene.succeed("import --db watch.db")
@@ -82,7 +86,8 @@ import Testing
         #expect(status["view"] as? String == "version 1" && status["version"] as? Int == 2)
         #expect(try scene.succeed("import --db watch.db").hasPrefix("imported version 2\n"))
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
-        try scene.refuse("import --db watch.db --version 3", exit: 66, saying: ["no such version yet; the newest is 2", "snapsync history"], watching: ["watch.db"])
+        try scene.refuse(
+            "import --db watch.db --version 3", exit: 66, saying: ["no such version yet; the newest is 2", "snapsync history"], watching: ["watch.db"])
     }
 
     @Test func olderCopyOfTheCloudIsRefused() throws {
@@ -116,14 +121,16 @@ import Testing
         }
         for line in ["import --db watch.db --cloud fork", "import --db watch.db --version 3 --cloud fork"] {
             try scene.refuse(
-                line, exit: 65, saying: ["commits/00000000000000000002.json", "the commit there is not the one that this device has read"], watching: ["watch.db"])
+                line, exit: 65, saying: ["commits/00000000000000000002.json", "the commit there is not the one that this device has read"],
+                watching: ["watch.db"])
         }
     }
 
     @Test func fieldsThatThisDeviceDoesNotKnowAreNotLostByPublishing() throws {
         let scene = try Scene.phone()
         // A newer version of the application knows one more column.
-        try scene.scratch.write("""
+        try scene.scratch.write(
+            """
             {"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "timestamp": "updatedAt", "columns": [
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
@@ -142,7 +149,8 @@ import Testing
         let scene = try Scene.phone()
         // The state of a run that was ended between its commit and the note of it.
         let before = try scene.database("phone.db").run("SELECT value FROM snapsync_state WHERE key = 'applied'")
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             UPDATE snapsync_state SET key = 'intended', value = json_object('version', json(value), 'sequences', json('{}')) WHERE key = 'applied';
             DELETE FROM snapsync_datasets
             """)

@@ -43,7 +43,8 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT max(id) FROM buckets)")
         let old = try scene.asset("buckets")
-        try scene.database("phone.db").run("UPDATE notifications SET title = 'new'; UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
+        try scene.database("phone.db").run(
+            "UPDATE notifications SET title = 'new'; UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
         try scene.succeed("sync --db phone.db")
         try FileManager.default.removeItem(atPath: scene.scratch.path(old))
         let report = try scene.json("import --db watch.db")

@@ -4,7 +4,8 @@ import Testing
 
 /// Errors name what is wrong and what mends it: not the disk or the writer for what a schema, a dataset file or a mode does.
 @Suite struct HintTests {
-    private static let file = #"{"formatVersion":1,"datasets":[{"name":"things","key":"id","timestamp":"u","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"},{"name":"u","type":"text"}]}]}"#
+    private static let file =
+        #"{"formatVersion":1,"datasets":[{"name":"things","key":"id","timestamp":"u","columns":[{"name":"id","type":"text"},{"name":"v","type":"text"},{"name":"u","type":"text"}]}]}"#
     private static let table = "CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v TEXT, u TEXT NOT NULL);"
 
     /// A writer with one row, published, and a reader's database that is not set up yet.
@@ -21,7 +22,8 @@ import Testing
     @Test func functionThatOnlyTheApplicationHas() throws {
         let scene = try scene()
         try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
-        try Python.run("""
+        try Python.run(
+            """
             import sqlite3
             c = sqlite3.connect('reader.db'); c.create_function('appfn', 1, lambda a: a, deterministic=True)
             c.execute('CREATE INDEX i ON things(appfn(v))'); c.commit()
@@ -32,7 +34,8 @@ import Testing
     @Test func collationThatOnlyTheApplicationHas() throws {
         let scene = try scene()
         try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets things.json")
-        try Python.run("""
+        try Python.run(
+            """
             import sqlite3
             c = sqlite3.connect('reader.db'); c.create_collation('APP', lambda a, b: (a > b) - (a < b))
             c.execute('CREATE INDEX i ON things(v COLLATE APP)'); c.commit()
@@ -54,16 +57,20 @@ import Testing
 
     @Test func datasetFilesThatDoNotMatch() throws {
         for (change, exit, saying) in [
-            (#""name":"v","type":"text""#, 65, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"), (#""key":"id""#, 78, "has the key id, and this device's has v"),
+            (#""name":"v","type":"text""#, 65, "column v"), (#""name":"v","type":"text","column":"v""#, 65, "the column is required"),
+            (#""key":"id""#, 78, "has the key id, and this device's has v"),
         ] {
             let scene = try scene(reader: "CREATE UNIQUE INDEX i ON things(v);")
             let other: [String: String] = [
-                #""name":"v","type":"text""#: #""name":"v","type":"integer""#, #""name":"v","type":"text","column":"v""#: #""name":"w","column":"v","type":"text""#,
+                #""name":"v","type":"text""#: #""name":"v","type":"integer""#,
+                #""name":"v","type":"text","column":"v""#: #""name":"w","column":"v","type":"text""#,
                 #""key":"id""#: #""key":"v""#,
             ]
             let original = change.hasSuffix(#""column":"v""#) ? #""name":"v","type":"text""# : change
             try scene.scratch.write(Self.file.replacing(original, with: try #require(other[change])), to: "other.json")
-            if change.contains("integer") || other[change]?.contains("integer") == true { try scene.database("reader.db").run("DROP TABLE things; CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v, u TEXT NOT NULL)") }
+            if change.contains("integer") || other[change]?.contains("integer") == true {
+                try scene.database("reader.db").run("DROP TABLE things; CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, v, u TEXT NOT NULL)")
+            }
             try scene.succeed("init --db reader.db --cloud cloud --role reader --device phone --datasets other.json")
             try scene.refuse("sync --db reader.db", exit: Int32(exit), saying: [saying, "dataset file"])
         }
@@ -71,10 +78,15 @@ import Testing
 
     @Test func wordsOfADatasetFileAreThePagesNotSwifts() throws {
         for (from, to, saying) in [
-            (#""v","type":"text""#, #""v","type":"varchar""#, #"datasets[0].columns[1].type: "varchar" is not known; known are text, integer, real, boolean, json, blob"#),
+            (
+                #""v","type":"text""#, #""v","type":"varchar""#,
+                #"datasets[0].columns[1].type: "varchar" is not known; known are text, integer, real, boolean, json, blob"#
+            ),
             (#""key":"id""#, #""key":"id","merge":"mine""#, #"datasets[0].merge: "mine" is not known; known are replace, merge, single"#),
-            (#""formatVersion":1"#, #""formatVersion":"1""#, "formatVersion: an integer is expected"), (#""key":"id""#, #""key":5"#, "datasets[0].key: a string is expected"),
-            (#""key":"id""#, #""key":null"#, "datasets[0].key: a string is expected, not null"), (#""v","type":"text""#, #""v","type":"text","optional":1"#, "true or false is expected"),
+            (#""formatVersion":1"#, #""formatVersion":"1""#, "formatVersion: an integer is expected"),
+            (#""key":"id""#, #""key":5"#, "datasets[0].key: a string is expected"),
+            (#""key":"id""#, #""key":null"#, "datasets[0].key: a string is expected, not null"),
+            (#""v","type":"text""#, #""v","type":"text","optional":1"#, "true or false is expected"),
             (#""formatVersion":1"#, #""formatVersion":1.5"#, "does not fit"), (#""key":"id","#, "", #"the key "key" is missing"#),
         ] {
             let scene = try Scene()
@@ -88,7 +100,9 @@ import Testing
     /// A file that another user's program left beside the database, which no sync of this user can write.
     @Test func readOnlyFileBesideTheDatabaseIsNamed() throws {
         let scene = try Scene.phoneAndWatch()
-        for mode in [("cloud", 0o777), (".", 0o777)] { try FileManager.default.setAttributes([.posixPermissions: mode.1], ofItemAtPath: scene.scratch.path(mode.0)) }
+        for mode in [("cloud", 0o777), (".", 0o777)] {
+            try FileManager.default.setAttributes([.posixPermissions: mode.1], ofItemAtPath: scene.scratch.path(mode.0))
+        }
         let run = try ProgramRun("chmod", ["-R", "a+rwX", "."], in: scene.scratch.path)
         try #require(run.status == 0)
         try scene.scratch.write("", to: "watch.db-shm")
@@ -96,6 +110,7 @@ import Testing
         let sync = try BuiltCommand.runAsNobody(["sync", "--db", "watch.db"], in: scene.scratch.path)
         Scene.checkRefusal(sync, exit: 77, saying: ["watch.db-shm", "this file beside the database cannot be written", "chmod"])
         let doctor = try BuiltCommand.runAsNobody(["doctor", "--db", "watch.db"], in: scene.scratch.path)
-        #expect(doctor.status == 77 && doctor.text.contains("error: permission: watch.db-shm: this file beside the database cannot be written"), "\(doctor.text)")
+        #expect(
+            doctor.status == 77 && doctor.text.contains("error: permission: watch.db-shm: this file beside the database cannot be written"), "\(doctor.text)")
     }
 }

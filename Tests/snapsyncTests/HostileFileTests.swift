@@ -78,7 +78,9 @@ import Testing
                 #expect(imported.status == (need == .nobody ? 0 : 65), "\(what): \(imported.errorText)")
                 if need != .nobody {
                     #expect(try scene.contents("tablet.db") == before, what)
-                    #expect(imported.errorText.contains(URL(fileURLWithPath: place).lastPathComponent) && imported.errorText.contains("plain file"), "\(what): \(imported.errorText)")
+                    #expect(
+                        imported.errorText.contains(URL(fileURLWithPath: place).lastPathComponent) && imported.errorText.contains("plain file"),
+                        "\(what): \(imported.errorText)")
                 }
                 if stand == .link {
                     let doctor = try scene.run("doctor --cloud cloud")
@@ -99,14 +101,18 @@ import Testing
     /// The names and bytes at a path that is a file or a directory.
     private func fingerprint(_ path: String) throws -> [String: Data] {
         var found = ["": FileManager.default.contents(atPath: path) ?? Data()]
-        for name in (try? FileManager.default.subpathsOfDirectory(atPath: path)) ?? [] { found[name] = FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data() }
+        for name in (try? FileManager.default.subpathsOfDirectory(atPath: path)) ?? [] {
+            found[name] = FileManager.default.contents(atPath: "\(path)/\(name)") ?? Data()
+        }
         return found
     }
 
     @Test func assetsOfAnotherVersionOrZoneAreRefused() throws {
         let cloud = try DamagedCloud(notifications: 5)
         let zone = Scene.zone, scene = cloud.scene
-        let first = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path(cloud.folder)).sorted().first { $0.hasPrefix("00000000000000000001-") && $0.hasSuffix(".json.gz") }
+        let first = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path(cloud.folder)).sorted().first {
+            $0.hasPrefix("00000000000000000001-") && $0.hasSuffix(".json.gz")
+        }
         let old = "\(cloud.folder)/\(try #require(first))"
         // The new commit with the old assets, and the other way round.
         try cloud.refuse(saying: [cloud.name]) { try $0.write($0.read(old), to: cloud.asset) }
@@ -133,7 +139,9 @@ import Testing
     /// As many folders as there may be files, and more than a process may have open.
     @Test func moreFoldersThanAProcessMayHaveOpenStopNobody() throws {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
-        try Python.run("import os, sys\nfor kind in ('devices', 'messages', 'assets'):\n    for n in range(300): os.mkdir(f'{sys.argv[1]}/{kind}/d{n}')", [scene.scratch.path(Scene.zone)])
+        try Python.run(
+            "import os, sys\nfor kind in ('devices', 'messages', 'assets'):\n    for n in range(300): os.mkdir(f'{sys.argv[1]}/{kind}/d{n}')",
+            [scene.scratch.path(Scene.zone)])
         try scene.succeed("generate --db phone.db --mark-read 1")
         for line in ["sync --db phone.db", "sync --db watch.db", "status --db phone.db", "doctor --db phone.db", "prune --keep-last 1 --db phone.db"] {
             let run = try ProgramRun("sh", ["-c", "ulimit -n 100; exec \"$0\" \(line)", BuiltCommand.path()], in: scene.scratch.path)
@@ -145,7 +153,9 @@ import Testing
     @Test func foreignFilesInGreatNumberStopNobodyAndFillNoScreen() throws {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
         let count = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE"] == nil ? 5000 : 100_000
-        try Python.run("import sys\nfor n in range(int(sys.argv[2])): open(f'{sys.argv[1]}/stranger {n}', 'x').close()", [scene.scratch.path("\(Scene.zone)/commits"), "\(count)"])
+        try Python.run(
+            "import sys\nfor n in range(int(sys.argv[2])): open(f'{sys.argv[1]}/stranger {n}', 'x').close()",
+            [scene.scratch.path("\(Scene.zone)/commits"), "\(count)"])
         try scene.succeed("generate --db phone.db --mark-read 1")
         try scene.succeed("sync --db phone.db")
         #expect(try scene.succeed("sync --db watch.db").contains("imported version 2"))

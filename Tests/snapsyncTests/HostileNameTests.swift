@@ -6,7 +6,8 @@ import Testing
 @Suite struct HostileNameTests {
     /// Names of tables and of columns, as they are.
     private static let names = [
-        "\"; DROP TABLE victim; --", "'); DELETE FROM victim; --", "[x]", "`y`", "select", "order by 1", "a\"\"b", "ünï \u{1F6F0}\u{FE0F}", "%s %n", "?1", ":a", "a.b", "--", "/*", "rowid ", "\\",
+        "\"; DROP TABLE victim; --", "'); DELETE FROM victim; --", "[x]", "`y`", "select", "order by 1", "a\"\"b", "ünï \u{1F6F0}\u{FE0F}", "%s %n", "?1", ":a",
+        "a.b", "--", "/*", "rowid ", "\\",
     ]
 
     @Test func namesOfTablesAndColumnsAreNeverSQL() throws {
@@ -66,9 +67,15 @@ import Testing
         let scene = try Scene()
         try scene.database("here.db").run("CREATE TABLE a(id TEXT PRIMARY KEY NOT NULL)")
         for name in ["a\\u0000b", "\\u001b[2J", "a\\nb", "", String(repeating: "n", count: 129)] {
-            for dataset in [#"{"name":"a","table":"\#(name)","key":"id","columns":[{"name":"id","type":"text"}]}"#, #"{"name":"a","key":"id","columns":[{"name":"id","column":"\#(name)","type":"text"}]}"#] {
+            for dataset in [
+                #"{"name":"a","table":"\#(name)","key":"id","columns":[{"name":"id","type":"text"}]}"#,
+                #"{"name":"a","key":"id","columns":[{"name":"id","column":"\#(name)","type":"text"}]}"#,
+            ] {
                 try scene.scratch.write(#"{"formatVersion":1,"datasets":[\#(dataset)]}"#, to: "names.json")
-                try scene.refuse("init --db here.db --cloud cloud --role writer --datasets names.json", exit: 78, saying: ["names.json", "a table or column name is empty, longer than 128 bytes or holds control characters"], watching: ["here.db"], asJSONToo: false)
+                try scene.refuse(
+                    "init --db here.db --cloud cloud --role writer --datasets names.json", exit: 78,
+                    saying: ["names.json", "a table or column name is empty, longer than 128 bytes or holds control characters"], watching: ["here.db"],
+                    asJSONToo: false)
             }
         }
     }
@@ -77,21 +84,31 @@ import Testing
     @Test func noCommandLetsATerminalObey() throws {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 1)
         let evil = "\u{1B}]0;owned\u{07}\u{9B}2J\u{202E}x\u{2028}"
-        for folder in ["commits", "messages/watch", "devices/watch", "assets/buckets_data", "."] { try scene.scratch.write("{}", to: "\(Scene.zone)/\(folder)/\(evil).json") }
+        for folder in ["commits", "messages/watch", "devices/watch", "assets/buckets_data", "."] {
+            try scene.scratch.write("{}", to: "\(Scene.zone)/\(folder)/\(evil).json")
+        }
         try scene.scratch.write("{}", to: "\(Scene.zone)/messages/watch/" + String(repeating: "0", count: 32) + ".json")
         try scene.database("phone.db").run("UPDATE buckets SET name = '\(evil)', updatedAt = '2099-01-01T00:00:00Z', description = '\(evil)'")
         try scene.database("watch.db").run("UPDATE buckets SET name = '\(evil)' || 'w'")
-        try scene.database("phone.db").run("INSERT INTO notifications SELECT '\(evil)', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, '[\"\(evil.filter { $0 != "\u{1B}" && $0 != "\u{07}" })\"]', actions, tapAction FROM notifications LIMIT 1")
+        try scene.database("phone.db").run(
+            "INSERT INTO notifications SELECT '\(evil)', title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, '[\"\(evil.filter { $0 != "\u{1B}" && $0 != "\u{07}" })\"]', actions, tapAction FROM notifications LIMIT 1"
+        )
         func check(_ arguments: [String], at location: SourceLocation = #_sourceLocation) throws {
             for extra in [[], ["--json"]] where !(arguments[0] == "cat" || arguments[0] == "schedule") || extra.isEmpty {
                 let run = try BuiltCommand.run(arguments + extra, in: scene.scratch.path)
                 let text = run.text + run.errorText
-                let isClean = !text.unicodeScalars.contains { $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format || $0 == "\u{2028}") }
+                let isClean = !text.unicodeScalars.contains {
+                    $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format || $0 == "\u{2028}")
+                }
                 #expect(isClean, "\(arguments): \(text.debugDescription.prefix(3000))", sourceLocation: location)
                 #expect(run.status >= 0, "\(arguments)", sourceLocation: location)
             }
         }
-        for line in ["plan --db phone.db", "sync --db phone.db", "sync --db watch.db", "status --db phone.db", "history --db phone.db", "diff 1 2 --db phone.db", "messages --db phone.db", "doctor --db phone.db", "doctor --cloud cloud", "verify --all --db phone.db", "prune --keep-last 1 --dry-run --db phone.db"] {
+        for line in [
+            "plan --db phone.db", "sync --db phone.db", "sync --db watch.db", "status --db phone.db", "history --db phone.db", "diff 1 2 --db phone.db",
+            "messages --db phone.db", "doctor --db phone.db", "doctor --cloud cloud", "verify --all --db phone.db",
+            "prune --keep-last 1 --dry-run --db phone.db",
+        ] {
             try check(line.split(separator: " ").map(String.init))
         }
         let project: [String: Any] = ["id": "p", "title": evil, "detail": evil, "items": [["id": "1", "title": evil, "detail": evil]]]
@@ -113,7 +130,9 @@ import Testing
         try scene.succeed("sync --db phone.db")
         let piped = try scene.succeed("cat buckets --db phone.db")
         #expect(piped.contains("a\u{9B}2J\u{202E}b"))
-        let seen = try Python.run("import os, pty, sys\nout = b''\npid, fd = pty.fork()\nif pid == 0: os.execv(sys.argv[1], sys.argv[1:])\nwhile True:\n    try: data = os.read(fd, 65536)\n    except OSError: break\n    if not data: break\n    out += data\nos.waitpid(pid, 0)\nsys.stdout.buffer.write(out)", [BuiltCommand.path(), "cat", "buckets", "--db", scene.scratch.path("phone.db")])
+        let seen = try Python.run(
+            "import os, pty, sys\nout = b''\npid, fd = pty.fork()\nif pid == 0: os.execv(sys.argv[1], sys.argv[1:])\nwhile True:\n    try: data = os.read(fd, 65536)\n    except OSError: break\n    if not data: break\n    out += data\nos.waitpid(pid, 0)\nsys.stdout.buffer.write(out)",
+            [BuiltCommand.path(), "cat", "buckets", "--db", scene.scratch.path("phone.db")])
         #expect(seen.contains("a\\u009b2J\\u202eb") && !seen.unicodeScalars.contains("\u{9B}"), "\(seen.debugDescription)")
     }
 

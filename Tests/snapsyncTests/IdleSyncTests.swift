@@ -4,7 +4,8 @@ import Testing
 
 /// A sync with nothing to do writes no byte, lists no directory and reads no rows, seen from outside by `strace`.
 @Suite(.enabled(if: TracedRun.isPossible, "strace is not installed, or may not trace here")) struct IdleSyncTests {
-    private static let writing = "write,pwrite64,writev,pwritev,pwritev2,sendfile,copy_file_range,fallocate,ftruncate,truncate,fsync,fdatasync,sync_file_range,msync"
+    private static let writing =
+        "write,pwrite64,writev,pwritev,pwritev2,sendfile,copy_file_range,fallocate,ftruncate,truncate,fsync,fdatasync,sync_file_range,msync"
     private static let naming = "mkdir,mkdirat,link,linkat,symlink,symlinkat,rename,renameat,renameat2,unlink,unlinkat,rmdir"
     private static let calls = "\(writing),\(naming),open,openat,openat2,creat,getdents,getdents64,pread64,read"
 
@@ -39,7 +40,9 @@ import Testing
             if call.name.hasPrefix("getdents") { return !call.text.contains("</proc") && !call.text.contains("</sys") }
             if wal, ["ftruncate", "pwrite64", "unlink"].contains(call.name), transient.contains(where: call.text.contains) { return false }
             if changing.contains(call.name) { return !call.text.hasPrefix("(1<") && !call.text.contains("anon_inode:") }
-            guard call.name.hasPrefix("open"), call.text.contains("O_CREAT") || call.text.contains("O_WRONLY") || call.text.contains("O_TMPFILE") else { return false }
+            guard call.name.hasPrefix("open"), call.text.contains("O_CREAT") || call.text.contains("O_WRONLY") || call.text.contains("O_TMPFILE") else {
+                return false
+            }
             // What is there already is opened by flags that would make it.
             return !call.text.contains(".db\"") && !call.text.contains(".snapsync-lock\"") && !(wal && transient.contains(where: call.text.contains))
         }.map { $0.name + $0.text }
@@ -104,7 +107,8 @@ import Testing
         func bytesRead(_ notifications: Int) throws -> Int {
             let scene = try Scene.phoneAndWatch(notifications: notifications)
             return try ["phone.db", "watch.db"].reduce(0) { sum, database in
-                try sum + idleSync(database, scene).calls.filter { $0.name == "pread64" && $0.text.contains("/\(database)>") }.reduce(0) { $0 + ($1.result ?? 0) }
+                try sum
+                    + idleSync(database, scene).calls.filter { $0.name == "pread64" && $0.text.contains("/\(database)>") }.reduce(0) { $0 + ($1.result ?? 0) }
             }
         }
         let small = try bytesRead(30), large = try bytesRead(6000)
@@ -128,7 +132,8 @@ import Testing
             let key = database == "phone.db" ? "lastExport" : "lastImport"
             // The last success in the database is two hours old, and the schedule wants one every 15 minutes.
             try scene.succeed("schedule --db \(database) --every 15m --cron")
-            try scene.database(database).run("""
+            try scene.database(database).run(
+                """
                 UPDATE snapsync_state SET value = json_quote('2026-01-01T00:00:00Z') WHERE key = 'lastSuccess';
                 UPDATE snapsync_state SET value = json_set(value, '$.at', '2026-01-01T00:00:00Z') WHERE key = '\(key)';
                 """)
@@ -140,7 +145,9 @@ import Testing
             #expect((status["lastSuccessAge"] as? Int).map { $0 < 60 } == true)
             #expect((status[key] as? [String: Any])?["at"] as? String == status["lastSuccess"] as? String)
             // What touches the lock file for other reasons is no success.
-            try Python.run("import os, sys; f = os.stat(sys.argv[1]); os.utime(sys.argv[1], ns=(f.st_atime_ns, f.st_mtime_ns + 1))", [scene.scratch.path("\(database).snapsync-lock")])
+            try Python.run(
+                "import os, sys; f = os.stat(sys.argv[1]); os.utime(sys.argv[1], ns=(f.st_atime_ns, f.st_mtime_ns + 1))",
+                [scene.scratch.path("\(database).snapsync-lock")])
             #expect(try scene.run("status --strict --db \(database)").status == 75)
         }
     }

@@ -11,7 +11,9 @@ import Testing
         try scene.succeed("export --db phone.db")
         for dataset in ["buckets", "notifications"] {
             let newest = try Gzip.decompress(scene.scratch.path(scene.asset(dataset)))
-            for line in ["cat \(dataset) --db phone.db", "cat \(dataset) --db watch.db", "cat \(dataset) --cloud cloud", "cat \(dataset) --version 2 --cloud cloud"] {
+            for line in [
+                "cat \(dataset) --db phone.db", "cat \(dataset) --db watch.db", "cat \(dataset) --cloud cloud", "cat \(dataset) --version 2 --cloud cloud",
+            ] {
                 #expect(try scene.run(line).output == newest, "\(line)")
             }
         }
@@ -23,7 +25,8 @@ import Testing
 
     @Test func outputThatNobodyReadsEndsTheCommand() throws {
         let scene = try Scene.phone(notifications: 3000, buckets: 3)
-        let run = try ProgramRun("bash", ["-c", "\"$0\" cat notifications --cloud cloud | head -c 10; echo \" ${PIPESTATUS[0]}\"", BuiltCommand.path()], in: scene.scratch.path)
+        let run = try ProgramRun(
+            "bash", ["-c", "\"$0\" cat notifications --cloud cloud | head -c 10; echo \" ${PIPESTATUS[0]}\"", BuiltCommand.path()], in: scene.scratch.path)
         #expect(run.text == "{\"syncTime 74\n" || run.text == "{\"syncTime 141\n", "\(run.text) \(run.errorText)")
         let full = try ProgramRun("bash", ["-c", "\"$0\" cat notifications --cloud cloud > /dev/full", BuiltCommand.path()], in: scene.scratch.path)
         Scene.checkRefusal(full, exit: 74, saying: ["standard output", "No space left on device"])

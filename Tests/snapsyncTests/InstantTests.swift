@@ -36,9 +36,13 @@ import Testing
     /// Nothing more is written by anybody.
     private func expectIdle(_ scene: Scene, _ names: String..., at location: SourceLocation = #_sourceLocation) throws {
         let before = try scene.cloudListing()
-        for name in names { #expect(try ["nothing new", "is here already"].contains { try scene.succeed("sync --db \(name).db").contains($0) }, sourceLocation: location) }
+        for name in names {
+            #expect(try ["nothing new", "is here already"].contains { try scene.succeed("sync --db \(name).db").contains($0) }, sourceLocation: location)
+        }
         #expect(try scene.cloudListing() == before, sourceLocation: location)
-        for name in names { #expect(try scene.database("\(name).db").run("SELECT count(*) FROM snapsync_changes") == "0\n", "\(name)", sourceLocation: location) }
+        for name in names {
+            #expect(try scene.database("\(name).db").run("SELECT count(*) FROM snapsync_changes") == "0\n", "\(name)", sourceLocation: location)
+        }
         for name in names { try scene.succeed("verify --local --db \(name).db", at: location) }
     }
 
@@ -47,7 +51,6 @@ import Testing
         let text = String(decoding: try Gzip.decompress(scene.scratch.path(scene.asset("n"))), as: UTF8.self)
         return text.split(separator: "\n").last.map(String.init) ?? ""
     }
-
 
     /// Lets the clock, which triggers read in milliseconds, go on.
     private func pause() { usleep(20_000) }
@@ -96,7 +99,8 @@ import Testing
         try scene.database("watch.db").run("UPDATE buckets SET name = 'passing' \(bucket)")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' \(one)")
         pause()
-        try scene.database("phone.db").run("UPDATE buckets SET name = 'of the writer' \(bucket); UPDATE notifications SET readAt = '2026-11-20T11:00:00Z' \(one)")
+        try scene.database("phone.db").run(
+            "UPDATE buckets SET name = 'of the writer' \(bucket); UPDATE notifications SET readAt = '2026-11-20T11:00:00Z' \(one)")
         pause()
         try scene.database("watch.db").run("UPDATE buckets SET name = 'first' \(bucket)")
         try scene.database("watch.db").run("UPDATE notifications SET readAt = NULL \(one)")
@@ -157,7 +161,9 @@ import Testing
         pause()
         for key in keys { try scene.database("b.db").run("UPDATE n SET v = 'later, \(key)' WHERE id = '\(key)'") }
         try sync(scene, "a", "b", "a")
-        for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT v FROM n ORDER BY id") == keys.map { "later, \($0)\n" }.joined(), sourceLocation: location) }
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT v FROM n ORDER BY id") == keys.map { "later, \($0)\n" }.joined(), sourceLocation: location)
+        }
         try expectIdle(scene, "a", "b", at: location)
     }
 
@@ -230,7 +236,8 @@ import Testing
     }
 
     @Test(arguments: Timestamp.allCases) func aPublisherWhoseClockRanAheadPublishesWithTheRightOne(timestamp: Timestamp) throws {
-        let scene = try scene(timestamp, roles: [("a", "peer"), ("b", "peer")], rows: "INSERT INTO n VALUES('k1', 'x', '\(timestamp.old)'), ('k2', 'x', '\(timestamp.old)')")
+        let scene = try scene(
+            timestamp, roles: [("a", "peer"), ("b", "peer")], rows: "INSERT INTO n VALUES('k1', 'x', '\(timestamp.old)'), ('k2', 'x', '\(timestamp.old)')")
         try scene.database("a.db").run("UPDATE n SET v = 'ahead' WHERE id = 'k1'; DELETE FROM n WHERE id = 'k2'")
         try runAhead(scene, "a", days: 3)
         try sync(scene, "a")
@@ -245,8 +252,10 @@ import Testing
 
     @Test(arguments: ["reader", "peer"]) func anEntityThatIsAddedAndDeletedLeavesNothingCounted(role: String) throws {
         for timestamp in [Timestamp.date, .none] {
-            let scene = try scene(timestamp, roles: [("w", role == "peer" ? "peer" : "writer"), ("r", role)], rows: "INSERT INTO n VALUES('a', 'x', '\(timestamp.old)')")
-            try scene.database("r.db").run("INSERT INTO n VALUES('b', 'x', '\(timestamp.old)'); UPDATE n SET v = 'y' WHERE id = 'b'; DELETE FROM n WHERE id = 'b'")
+            let scene = try scene(
+                timestamp, roles: [("w", role == "peer" ? "peer" : "writer"), ("r", role)], rows: "INSERT INTO n VALUES('a', 'x', '\(timestamp.old)')")
+            try scene.database("r.db").run(
+                "INSERT INTO n VALUES('b', 'x', '\(timestamp.old)'); UPDATE n SET v = 'y' WHERE id = 'b'; DELETE FROM n WHERE id = 'b'")
             #expect(try scene.succeed("status --db r.db").contains(" 1 changed since"))
             try sync(scene, "r")
             #expect(try scene.succeed("status --db r.db").contains(" 0 changed since"))
@@ -257,9 +266,12 @@ import Testing
 
     @Test func aBucketThatIsAddedAndDeletedAtAReaderIsNotTold() throws {
         let scene = try Scene.phoneAndWatch(notifications: 3, buckets: 2)
-        try scene.database("watch.db").run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('zz', 'n', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'); DELETE FROM buckets WHERE id = 'zz'")
+        try scene.database("watch.db").run(
+            "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('zz', 'n', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z'); DELETE FROM buckets WHERE id = 'zz'"
+        )
         #expect(try !scene.succeed("sync --db watch.db").contains("sent"))
-        #expect(try scene.succeed("status --db watch.db").contains("buckets: 2 entities") && !scene.succeed("status --db watch.db").contains(" 1 changed since"))
+        #expect(
+            try scene.succeed("status --db watch.db").contains("buckets: 2 entities") && !scene.succeed("status --db watch.db").contains(" 1 changed since"))
         try expectIdle(scene, "phone", "watch")
     }
 }

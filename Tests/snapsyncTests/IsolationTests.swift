@@ -97,7 +97,8 @@ import Testing
         try scene.succeed("export --db phone.db")
         let before = try scene.contents("watch.db")
         // The other program holds its transaction for as long as the command runs.
-        let outcome = try Python.run("""
+        let outcome = try Python.run(
+            """
             import sqlite3, subprocess, sys
             db = sqlite3.connect('watch.db', isolation_level=None)
             db.execute('BEGIN IMMEDIATE')

@@ -10,8 +10,11 @@ import Testing
 
     private func scene() throws -> Scene {
         let scene = try Scene()
-        for database in ["one.db", "two.db"] { try scene.database(database).run("CREATE TABLE terms(id INTEGER PRIMARY KEY, until TEXT NOT NULL, text TEXT NOT NULL)") }
-        try scene.database("one.db").run("INSERT INTO terms VALUES(1, '9999-12-31T23:59:59.9999999Z', 'a'), (2, '9999-12-31T23:59:59.999999Z', 'b'), (3, '2026-01-01T00:00:00Z', 'c')")
+        for database in ["one.db", "two.db"] {
+            try scene.database(database).run("CREATE TABLE terms(id INTEGER PRIMARY KEY, until TEXT NOT NULL, text TEXT NOT NULL)")
+        }
+        try scene.database("one.db").run(
+            "INSERT INTO terms VALUES(1, '9999-12-31T23:59:59.9999999Z', 'a'), (2, '9999-12-31T23:59:59.999999Z', 'b'), (3, '2026-01-01T00:00:00Z', 'c')")
         try scene.scratch.write(Self.datasets, to: "terms.json")
         return scene
     }
@@ -24,7 +27,10 @@ import Testing
         let scene = try scene()
         try scene.succeed("init --db one.db --cloud cloud --role writer --device one --datasets terms.json")
         try scene.succeed("init --db two.db --cloud cloud --role reader --device two --datasets terms.json")
-        for change in ["SELECT 1", "UPDATE terms SET text = 'x' WHERE id = 1", "UPDATE terms SET text = 'y' WHERE id = 1", "DELETE FROM terms WHERE id = 2", "INSERT INTO terms VALUES(2, '9999-12-31T23:59:59.999999Z', 'z')"] {
+        for change in [
+            "SELECT 1", "UPDATE terms SET text = 'x' WHERE id = 1", "UPDATE terms SET text = 'y' WHERE id = 1", "DELETE FROM terms WHERE id = 2",
+            "INSERT INTO terms VALUES(2, '9999-12-31T23:59:59.999999Z', 'z')",
+        ] {
             try scene.database("one.db").run(change)
             try scene.succeed("export --db one.db --full")
             try scene.succeed("import --db two.db")
@@ -40,7 +46,9 @@ import Testing
         try scene.succeed("init --db two.db --cloud cloud --role peer --device two --datasets terms.json")
         try scene.succeed("sync --db two.db")
         #expect(try rows(scene, "two.db") == rows(scene, "one.db"))
-        for (one, two) in [("UPDATE terms SET text = 'one'", "UPDATE terms SET text = 'two'"), ("DELETE FROM terms WHERE id = 1", "UPDATE terms SET text = 'three'")] {
+        for (one, two) in [
+            ("UPDATE terms SET text = 'one'", "UPDATE terms SET text = 'two'"), ("DELETE FROM terms WHERE id = 1", "UPDATE terms SET text = 'three'"),
+        ] {
             try scene.database("one.db").run(one)
             try scene.database("two.db").run(two)
             for database in ["one.db", "two.db", "one.db", "two.db"] { try scene.succeed("sync --db \(database)") }

@@ -9,7 +9,9 @@ import Testing
     /// A run may be killed while it finds out how files are put in place, and that is in whatever folder it writes to first.
     @Test func pruneSweepsOldTemporariesInEveryFolder() throws {
         let scene = try Scene.phoneAndWatch()
-        let inZone = ["", "commits/", "checkpoints/", "assets/buckets_data/", "devices/phone/", "devices/watch/", "messages/watch/"].map { "\($0)\(Self.temporary)" }
+        let inZone = ["", "commits/", "checkpoints/", "assets/buckets_data/", "devices/phone/", "devices/watch/", "messages/watch/"].map {
+            "\($0)\(Self.temporary)"
+        }
         try FileManager.default.createDirectory(atPath: scene.scratch.path("\(Scene.zone)/messages/watch"), withIntermediateDirectories: true)
         let above = ["cloud/\(Self.temporary)", "cloud/private/\(Self.temporary)"]
         let foreign = ["cloud/.stfolder", "\(Scene.zone)/devices/watch/.snapsync-notes.tmp"]
@@ -62,7 +64,8 @@ import Testing
         let made = try scene.json("init --db other.db --cloud cloud --role writer --device phone")
         if let noted {
             let cloud = try #require(made["cloudUUID"] as? String)
-            try scene.database("phone.db").run("""
+            try scene.database("phone.db").run(
+                """
                 CREATE TABLE snapsync_beginning(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL);
                 INSERT INTO snapsync_beginning VALUES('\(cloud)', 'ZentikSyncZone', '\(noted)');
                 """)

@@ -21,7 +21,9 @@ import Testing
         }
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         let doctor = try run("doctor --db phone.db", failing: "linkat", with: error, scene)
-        #expect(doctor.text.contains("the file system has renaming without replacing, and lacks files without a name, hard links"), "\(doctor.text)\(doctor.errorText)")
+        #expect(
+            doctor.text.contains("the file system has renaming without replacing, and lacks files without a name, hard links"),
+            "\(doctor.text)\(doctor.errorText)")
         #expect(try scene.cloudListing().entries.keys.filter { $0.contains(".snapsync-") } == [])
         try scene.succeed("verify --all --cloud cloud")
     }

@@ -11,7 +11,8 @@ import Testing
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
 
         try scene.succeed("generate --db phone.db --mark-read 5 --seed 3")
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             DELETE FROM notifications WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 7);
             INSERT INTO buckets VALUES('new', 'A ''quoted'' name 🛰️', NULL, '', NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 1);
             UPDATE notifications SET body = 'line one' || char(10) || 'line two' || char(9) || '…', tapAction = '{"type":"OPEN", "destructive":false}'
@@ -26,7 +27,8 @@ import Testing
 
     @Test func eachStepSaysWhatItWroteWhere() throws {
         let scene = try Scene()
-        #expect(try scene.succeed("generate --db phone.db --notifications 30 --buckets 4 --seed 9") == "phone.db: added 30 notifications in 4 buckets (seed 9)\n")
+        #expect(
+            try scene.succeed("generate --db phone.db --notifications 30 --buckets 4 --seed 9") == "phone.db: added 30 notifications in 4 buckets (seed 9)\n")
         let made = try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
         #expect(made.contains("phone.db is a writer of zone ZentikSyncZone in \(scene.scratch.path("cloud"))\n"))
         let exported = try scene.succeed("export --db phone.db")
@@ -63,7 +65,8 @@ import Testing
         #expect(buckets.syncTimestamp == notifications.syncTimestamp)
 
         // The same values as SQLite's own JSON functions make of the rows.
-        let rows = try scene.database("phone.db").run("""
+        let rows = try scene.database("phone.db").run(
+            """
             SELECT json_group_array(json_object('id', id, 'title', title, 'subtitle', subtitle, 'body', body, 'readAt', readAt, 'sentAt', sentAt,
                 'createdAt', createdAt, 'updatedAt', updatedAt, 'bucketId', bucketId, 'attachments', json(attachments),
                 'actions', json(actions), 'tapAction', json(tapAction))) FROM (SELECT * FROM notifications ORDER BY id)
@@ -78,22 +81,25 @@ import Testing
         let scene = try Scene.phone()
         let names = try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("\(Scene.zone)/commits"))
         #expect(names == ["00000000000000000001.json"])
-        let saved = try Python.run("""
+        let saved = try Python.run(
+            """
             import json, sys
             for record in json.load(open(sys.argv[1]))['commit']['saved']:
                 fields = record['fields']
                 print(record['type'], record['name'], sorted(fields), fields['recordCount']['value'])
             """, [scene.scratch.path(scene.newest("commits"))])
-        #expect(saved == """
-            BucketsData buckets_data ['dataFile', 'recordCount', 'syncTimestamp'] 4
-            NotificationsData notifications_data ['dataFile', 'recordCount', 'syncTimestamp'] 30
+        #expect(
+            saved == """
+                BucketsData buckets_data ['dataFile', 'recordCount', 'syncTimestamp'] 4
+                NotificationsData notifications_data ['dataFile', 'recordCount', 'syncTimestamp'] 30
 
-            """)
+                """)
     }
 
     @Test func hashesInTheCommitAreThoseOfTheFiles() throws {
         let scene = try Scene.phone()
-        let checked = try Python.run("""
+        let checked = try Python.run(
+            """
             import hashlib, json, sys, gzip
             zone = sys.argv[1]
             def sha(data): return hashlib.sha256(data).hexdigest()
@@ -121,7 +127,8 @@ import Testing
         #expect(try scene.succeed("sync --quiet --db phone.db") == "")
         #expect(try scene.cloudListing() == before)
         // A row written anew with the same values is an edit of its own instant (docs/sync.md); it is published once.
-        try scene.database("phone.db").run("CREATE TEMP TABLE copy AS SELECT * FROM notifications; DELETE FROM notifications; INSERT INTO notifications SELECT * FROM copy ORDER BY id DESC")
+        try scene.database("phone.db").run(
+            "CREATE TEMP TABLE copy AS SELECT * FROM notifications; DELETE FROM notifications; INSERT INTO notifications SELECT * FROM copy ORDER BY id DESC")
         #expect(try scene.json("export --db phone.db")["published"] as? Bool == true)
         let after = try scene.cloudListing()
         #expect(try scene.json("export --db phone.db")["published"] as? Bool == false)

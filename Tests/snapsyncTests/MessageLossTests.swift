@@ -29,7 +29,9 @@ import Testing
     private func expectSettled(_ scene: Scene, at location: SourceLocation = #_sourceLocation) throws {
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"), sourceLocation: location)
         #expect(try names(scene) == [], sourceLocation: location)
-        #expect(try scene.database("watch.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_outbox)") == "0\n", sourceLocation: location)
+        #expect(
+            try scene.database("watch.db").run("SELECT (SELECT count(*) FROM snapsync_changes) + (SELECT count(*) FROM snapsync_outbox)") == "0\n",
+            sourceLocation: location)
         for database in ["watch.db", "phone.db"] { try scene.succeed("verify --local --db \(database)", at: location) }
     }
 
@@ -40,10 +42,13 @@ import Testing
         try scene.succeed("sync --db phone.db")
 
         // Looking says that they are gone, and changes nothing.
-        #expect(try scene.succeed("status --db watch.db").contains("\n  messages: 2 not answered yet, 2 of them missing from the mailbox, to be put back by the next sync\n"))
+        #expect(
+            try scene.succeed("status --db watch.db").contains(
+                "\n  messages: 2 not answered yet, 2 of them missing from the mailbox, to be put back by the next sync\n"))
         #expect((try scene.json("status --db watch.db")["messages"] as? [String: Int])?["missing"] == 2)
         try scene.expectFinding(
-            "warning", "messages", "--db watch.db", exit: 75, saying: ["2 messages that this device sent", "are not in the mailbox"], remedy: "run: snapsync sync --db watch.db")
+            "warning", "messages", "--db watch.db", exit: 75, saying: ["2 messages that this device sent", "are not in the mailbox"],
+            remedy: "run: snapsync sync --db watch.db")
         let told = try #require(try scene.json("messages --db watch.db")["told"] as? [[String: Any]])
         #expect(told.count == 2 && told.allSatisfy { $0["isMissing"] as? Bool == true && $0["state"] as? String == "sent" })
         #expect(try self.names(scene) == [])

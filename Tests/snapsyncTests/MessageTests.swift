@@ -28,7 +28,8 @@ import Testing
 
     @Test func readMarksTravelAndTheOverlayEnds() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3)")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3)")
         let read = "SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'"
         #expect(try scene.succeed("sync --db watch.db").hasSuffix("sent 3 messages to the publisher\n"))
         #expect(try mailbox(scene).count == 3)
@@ -45,11 +46,13 @@ import Testing
 
     @Test func aMessageIsJSONWithASealThatOtherToolsCheck() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z', updatedAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z', updatedAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try scene.succeed("sync --db watch.db")
         let key = try scene.database("watch.db").run("SELECT min(id) FROM notifications").trimmingCharacters(in: .newlines)
         let name = try #require(try mailbox(scene).first)
-        try Python.run("""
+        try Python.run(
+            """
             import hashlib, json, re, sys
             raw = open(sys.argv[1], 'rb').read()
             assert raw.startswith(b'{"message":') and raw[-77:].startswith(b',"sha256":"'), raw
@@ -73,7 +76,8 @@ import Testing
 
     @Test func bucketsAreCreatedUpdatedAndDeleted() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             INSERT INTO buckets VALUES('new', 'A ''quoted'' 🛰️', NULL, '', NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 1);
             INSERT INTO buckets VALUES('gone', 'x', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL);
             UPDATE buckets SET name = 'renamed' WHERE id = (SELECT min(id) FROM buckets WHERE id NOT IN ('new', 'gone'));
@@ -120,7 +124,8 @@ import Testing
 
     @Test func whatNoMessageCarriesStaysAndIsCounted() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             UPDATE notifications SET title = 'mine' WHERE id = (SELECT min(id) FROM notifications);
             UPDATE notifications SET title = 'mine, too', readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT max(id) FROM notifications);
             INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId)
@@ -128,22 +133,26 @@ import Testing
             """)
         for _ in 0..<2 {
             try round(scene)
-            try scene.database("phone.db").run("UPDATE notifications SET body = 'of the writer' WHERE id = (SELECT id FROM notifications ORDER BY id LIMIT 1 OFFSET 5)")
+            try scene.database("phone.db").run(
+                "UPDATE notifications SET body = 'of the writer' WHERE id = (SELECT id FROM notifications ORDER BY id LIMIT 1 OFFSET 5)")
             #expect(try scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE title IN ('mine', 'mine, too', 'new')") == "3\n")
             #expect(try mailbox(scene) == [])
             let messages = try #require(try scene.json("status --db watch.db")["messages"] as? [String: Int])
             #expect(messages == ["unsent": 0, "unanswered": 0, "missing": 0, "refused": 0, "overlays": 3, "waiting": 0])
         }
-        #expect(try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")
+        #expect(
+            try scene.database("phone.db").run("SELECT count(*), max(title) LIKE 'mine%' FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "1|0\n")
         try scene.succeed("verify --local --db watch.db")
         #expect(try scene.succeed("messages --db watch.db").contains("no message type edits a notification"))
     }
 
     @Test func whatIsNoMessageIsSetAsideAndStopsNothing() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 2)")
         try scene.succeed("sync --db watch.db")
-        try Python.run("""
+        try Python.run(
+            """
             import hashlib, json, os, sys, time
             box = sys.argv[1] + '/messages'
             names = sorted(os.listdir(box + '/watch'))
@@ -192,14 +201,18 @@ import Testing
         let reasons = setAside.compactMap { $0["reason"] }
         #expect(setAside.count == 19, "\(reasons)")
         for reason in [
-            "it is a message of another cloud or zone", "its sender is not the device whose folder it lies in", "it is of a type that this version does not know, or lacks a field",
-            "its timestamp is not an RFC 3339 date and time", "its timestamp is more than a day ahead of this device's clock", "it names no entity", "it lacks the bucket",
+            "it is a message of another cloud or zone", "its sender is not the device whose folder it lies in",
+            "it is of a type that this version does not know, or lacks a field",
+            "its timestamp is not an RFC 3339 date and time", "its timestamp is more than a day ahead of this device's clock", "it names no entity",
+            "it lacks the bucket",
             "its name is not 32 hexadecimal digits and .json", "cut short or not a message", "its body is not a JSON object", "not a plain file",
             "its type is not one of the dataset that it names",
         ] { #expect(reasons.contains { $0.contains(reason) }, "\(reason) is not in \(reasons)") }
         #expect(reasons.contains { $0.hasSuffix("at most 65536 are allowed") } && reasons.contains { $0.hasPrefix("its bucket is not one of the dataset: ") })
         let exported = try scene.succeed("sync --db phone.db")
-        #expect(exported.contains("messages of readers: 2 applied\n  warning: 19 messages in the mailbox were set aside; snapsync messages says why"), "\(exported)")
+        #expect(
+            exported.contains("messages of readers: 2 applied\n  warning: 19 messages in the mailbox were set aside; snapsync messages says why"), "\(exported)"
+        )
         try scene.succeed("sync --db watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
@@ -222,7 +235,8 @@ import Testing
     @Test func beyondTheLimitMessagesAreHeldAndSentLater() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.succeed("messages --db watch.db --limit 4")
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 10)")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 10)")
         for waiting in [4, 4, 2] {
             let report = try scene.json("sync --db watch.db")
             #expect((report["messages"] as? [String: Int])?["sent"] == waiting)
@@ -254,7 +268,8 @@ import Testing
     @Test func aRefusedChangeStaysAndIsNotToldAgain() throws {
         let scene = try Scene.phoneAndWatch()
         // A rule of the writer's that the reader does not have.
-        let names = try scene.database("phone.db").run("CREATE UNIQUE INDEX one_name ON buckets(name); SELECT name FROM buckets ORDER BY id LIMIT 2").split(separator: "\n")
+        let names = try scene.database("phone.db").run("CREATE UNIQUE INDEX one_name ON buckets(name); SELECT name FROM buckets ORDER BY id LIMIT 2").split(
+            separator: "\n")
         try scene.database("watch.db").run("UPDATE buckets SET name = '\(names[1])' WHERE name = '\(names[0])'")
         try round(scene)
         #expect(try scene.database("phone.db").run("SELECT name FROM buckets ORDER BY id LIMIT 2").split(separator: "\n") == names)
@@ -284,7 +299,8 @@ import Testing
         let key = try scene.database("watch.db").run("SELECT id FROM notifications \(row)").trimmingCharacters(in: .newlines)
         try scene.database("phone.db").run("DELETE FROM notifications WHERE id = '\(key)'")
         try scene.succeed("sync --db phone.db")
-        try scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = '\(key)'; UPDATE notifications SET \(assignment) WHERE id = '\(key)'")
+        try scene.database("watch.db").run(
+            "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = '\(key)'; UPDATE notifications SET \(assignment) WHERE id = '\(key)'")
         try scene.age()
         try scene.succeed("prune --db phone.db --keep-last 1")
         for _ in 0..<2 { try round(scene) }

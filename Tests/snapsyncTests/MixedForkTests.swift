@@ -42,9 +42,12 @@ import Testing
         #expect(try scene.contents("desk.db") == scene.contents("laptop.db"), sourceLocation: location)
         let titles = "SELECT (SELECT title FROM notifications ORDER BY id LIMIT 1) || ', ' || (SELECT title FROM notifications ORDER BY id DESC LIMIT 1)"
         #expect(try scene.value(titles, in: "desk.db") == "\(desk), \(laptop)", sourceLocation: location)
-        for line in ["verify --all --local --db desk.db", "verify --local --db laptop.db"] { #expect(try scene.succeed(line, at: location).hasSuffix("all is well\n"), sourceLocation: location) }
+        for line in ["verify --all --local --db desk.db", "verify --local --db laptop.db"] {
+            #expect(try scene.succeed(line, at: location).hasSuffix("all is well\n"), sourceLocation: location)
+        }
         let diagnosis = try scene.doctor("--db desk.db", exit: 0, at: location)
-        #expect(diagnosis.about("forks").allSatisfy { $0.severity == "notice" } && diagnosis.about("commits").map(\.severity) == ["ok"], sourceLocation: location)
+        #expect(
+            diagnosis.about("forks").allSatisfy { $0.severity == "notice" } && diagnosis.about("commits").map(\.severity) == ["ok"], sourceLocation: location)
     }
 
     @Test func hintNamesTheCopyThatTheLaterCommitsFollow() throws {
@@ -64,20 +67,27 @@ import Testing
 
         for line in ["sync --db desk.db", "status --db desk.db"] {
             let run = try scene.run(line)
-            #expect(run.status == 65 && run.errorText.contains("commits/\(commit(4, Self.new)) is another commit 4, by laptop") && run.errorText.contains("snapsync repair"), "\(run.errorText)")
+            #expect(
+                run.status == 65 && run.errorText.contains("commits/\(commit(4, Self.new)) is another commit 4, by laptop")
+                    && run.errorText.contains("snapsync repair"), "\(run.errorText)")
             #expect(!run.errorText.contains(Self.old))
         }
         for line in ["--db desk.db", "--db laptop.db", "--cloud one"] {
             let diagnosis = try scene.doctor(line, exit: 65)
             let found = try #require(diagnosis.about("commits").first)
-            #expect(found.severity == "error" && found.found.contains("commits/\(commit(4, Self.new))") && found.remedy?.contains("snapsync repair \(line.hasPrefix("--db") ? "--db" : "--cloud")") == true)
+            #expect(
+                found.severity == "error" && found.found.contains("commits/\(commit(4, Self.new))")
+                    && found.remedy?.contains("snapsync repair \(line.hasPrefix("--db") ? "--db" : "--cloud")") == true)
             // The old fork is healed, and nobody is sent to laptop, whose sync has nothing to do.
             #expect(diagnosis.about("forks").map(\.severity) == ["notice"] && diagnosis.about("rollback").isEmpty, "\(diagnosis.notable)")
         }
 
         let before = try FileListing(of: scene.scratch.path("one"))
         let dry = try scene.succeed("repair --dry-run --db desk.db")
-        #expect(dry.hasPrefix("would give commits/\(commit(4, Self.new)), by laptop, its plain name, commits/\(commit(4)), for the later commits follow it; the commit that has the name would become commits/00000000000000000004.snapsync-fork-"), "\(dry)")
+        #expect(
+            dry.hasPrefix(
+                "would give commits/\(commit(4, Self.new)), by laptop, its plain name, commits/\(commit(4)), for the later commits follow it; the commit that has the name would become commits/00000000000000000004.snapsync-fork-"
+            ), "\(dry)")
         #expect(try FileListing(of: scene.scratch.path("one")).entries == before.entries)
         let repaired = try scene.json("repair --db desk.db")
         let mended = try #require((repaired["mended"] as? [[String: Any]])?.first)
@@ -132,7 +142,9 @@ import Testing
         let before = try FileListing(of: scene.scratch.path("one"))
         for line in ["repair --db desk.db", "repair --dry-run --cloud one"] {
             let run = try scene.run(line)
-            #expect(run.status == 65 && run.text.contains("lost: commits/\(commit(3))") && run.text.contains("commit 3, by laptop, stands on a commit 2 that lies nowhere"), "\(run.text)\(run.errorText)")
+            #expect(
+                run.status == 65 && run.text.contains("lost: commits/\(commit(3))")
+                    && run.text.contains("commit 3, by laptop, stands on a commit 2 that lies nowhere"), "\(run.text)\(run.errorText)")
         }
         #expect(try FileListing(of: scene.scratch.path("one")).entries.filter { !$0.key.contains("snapsync-lock") } == before.entries)
         try scene.expectFinding("error", "commits", "--db desk.db", exit: 65, saying: ["lies nowhere"], remedy: "other device's copy")
@@ -160,7 +172,8 @@ import Testing
         try other.peersWithCopies()
         try publish(other, desk: 1, laptop: 1)
         try other.replicate("one", "two", conflict: nil)
-        try other.expectFinding("error", "rollback", "--db laptop.db", exit: 65, saying: ["it may be a fork"], remedy: "this ends by itself when the other device publishes again")
+        try other.expectFinding(
+            "error", "rollback", "--db laptop.db", exit: 65, saying: ["it may be a fork"], remedy: "this ends by itself when the other device publishes again")
         try publish(other, desk: 1, laptop: 0)
         try other.replicate("one", "two", conflict: nil)
         #expect(try other.doctor("--db laptop.db", exit: 65).about("forks").map(\.remedy) == ["run snapsync sync on laptop"])

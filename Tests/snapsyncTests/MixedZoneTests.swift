@@ -55,7 +55,10 @@ import Testing
     @Test func whatAPeerRestoresAndUndoesReachesEverybody() throws {
         let scene = try zone()
         let first = try scene.contents("desk.db")
-        try edit(scene, "desk.db", "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)")
+        try edit(
+            scene, "desk.db",
+            "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)"
+        )
         for name in Self.all { try scene.succeed("sync --db \(name)") }
         let second = try scene.contents("desk.db")
         try scene.succeed("restore --version 1 --db laptop.db")
@@ -127,7 +130,8 @@ import Testing
     @Test func aCopyOfAReaderTellsItsChangesUnderItsOwnName() throws {
         let scene = try zone()
         // A copy with a mark that neither has told yet; the one that syncs first keeps the name.
-        try edit(scene, "watch.db", "PRAGMA wal_checkpoint; UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try edit(
+            scene, "watch.db", "PRAGMA wal_checkpoint; UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try edit(scene, "watch.db", "VACUUM INTO '\(scene.scratch.path("copy.db"))'")
         try edit(scene, "desk.db", "UPDATE buckets SET name = 'desk'")
         for name in ["desk.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
@@ -170,9 +174,14 @@ import Testing
         for name in Self.all { watches.append(try await scene.watch("--db \(name)")) }
         try edit(scene, "watch.db", "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
         try edit(scene, "laptop.db", "UPDATE buckets SET name = 'laptop'")
-        try await Eventually.holds("all have both changes and nothing waits", explain: { try watches.map { try $0.program.outputSoFar() + $0.program.errorsSoFar() }.joined(separator: "\n") }) {
+        try await Eventually.holds(
+            "all have both changes and nothing waits",
+            explain: { try watches.map { try $0.program.outputSoFar() + $0.program.errorsSoFar() }.joined(separator: "\n") }
+        ) {
             try Self.all.allSatisfy { name in
-                try scene.value("SELECT (SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z') || (SELECT count(*) FROM buckets WHERE name = 'laptop')", in: name) == "13"
+                try scene.value(
+                    "SELECT (SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z') || (SELECT count(*) FROM buckets WHERE name = 'laptop')",
+                    in: name) == "13"
             } && scene.value("SELECT count(*) FROM snapsync_outbox", in: "watch.db") == "0"
         }
         for watch in watches { try watch.end() }

@@ -112,7 +112,9 @@ import Testing
         for name in ["a", "b", "a"] { try zone.sync(name) }
         for name in zone.devices {
             let said = try zone.scene.succeed("verify --local --db \(name).db")
-            #expect(said.contains("warning: \(name).db, table c: 1 row refers to a row of p that is not there (row 2 refers to 'nowhere'); an application left it so"))
+            #expect(
+                said.contains(
+                    "warning: \(name).db, table c: 1 row refers to a row of p that is not there (row 2 refers to 'nowhere'); an application left it so"))
             #expect(said.hasSuffix("all is well\n"))
             try zone.scene.expectFinding("notice", "foreignKeys", "--db \(name).db", exit: 0, saying: ["table c", "row 2 refers to 'nowhere'", "of p"])
         }
@@ -121,12 +123,17 @@ import Testing
         #expect(rows[0]["parentKey"] as? String == "'nowhere'" && rows[0]["isDamage"] as? Bool == false)
 
         // As an earlier version could leave it: the parent is kept here, and its child is still in the table.
-        try zone.scene.database("b.db").run("""
+        try zone.scene.database("b.db").run(
+            """
             INSERT INTO snapsync_importing VALUES(1);
             INSERT INTO snapsync_set_aside VALUES('p', 'p1', '{"id":"p1","name":"one"}', 'valueTaken', 0, NULL); DELETE FROM p WHERE id = 'p1'; DELETE FROM snapsync_importing;
             """)
         let run = try zone.scene.run("verify --local --db b.db")
-        #expect(run.status == 65 && run.text.contains("damaged: b.db, table c: 2 rows refer to rows of p that are not there (row 1 refers to 'p1', row 2 refers to 'nowhere'); this device set the parent aside"))
+        #expect(
+            run.status == 65
+                && run.text.contains(
+                    "damaged: b.db, table c: 2 rows refer to rows of p that are not there (row 1 refers to 'p1', row 2 refers to 'nowhere'); this device set the parent aside"
+                ))
         try zone.scene.expectFinding("error", "foreignKeys", "--db b.db", exit: 65, saying: ["row 1 refers to 'p1'"], remedy: "snapsync sync --db b.db")
     }
 }

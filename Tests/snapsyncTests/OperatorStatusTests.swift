@@ -6,7 +6,8 @@ import Testing
 @Suite struct OperatorStatusTests {
     /// Sets the last success back, as if so many minutes had passed since.
     private func age(_ database: String, _ scene: Scene, minutes: Int) throws {
-        try scene.database(database).run("""
+        try scene.database(database).run(
+            """
             UPDATE snapsync_state SET value = json_quote(strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-\(minutes) minutes')) WHERE key = 'lastSuccess'
             """)
     }
@@ -21,7 +22,9 @@ import Testing
         #expect(error["code"] as? String == "cloudUnavailable" && error["step"] as? String == "open")
         #expect((error["reason"] as? String)?.contains("the directory cannot be opened") == true)
         let at = try #require(error["at"] as? String)
-        #expect(try scene.succeed("status --db watch.db").contains("\n  last error, at \(at): open failed: \(scene.scratch.path("cloud")): the directory cannot be opened"))
+        #expect(
+            try scene.succeed("status --db watch.db").contains(
+                "\n  last error, at \(at): open failed: \(scene.scratch.path("cloud")): the directory cannot be opened"))
         try scene.succeed("sync --quiet --db watch.db")
         #expect(try scene.json("status --db watch.db")["lastError"] == nil)
 
@@ -38,7 +41,8 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
         // Another program is in the middle of a transaction for as long as the run takes.
-        let text = try Python.run("""
+        let text = try Python.run(
+            """
             import sqlite3, subprocess, sys
             c = sqlite3.connect('watch.db', isolation_level=None); c.execute('BEGIN IMMEDIATE')
             run = subprocess.run([sys.argv[1], 'sync', '--db', 'watch.db'], capture_output=True, text=True)
@@ -60,7 +64,9 @@ import Testing
         let stale = try scene.run("status --strict --db watch.db")
         #expect(stale.status == 75)
         #expect(stale.text.contains(", 52 min ago; journal mode wal\n"))
-        #expect(stale.errorText.hasPrefix("snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync runs"))
+        #expect(
+            stale.errorText.hasPrefix(
+                "snapsync: watch.db: the last success is 52 min old, more than three intervals of 15 min\n  hint: see that snapsync sync runs"))
         #expect(try scene.run("status --strict --max-age 51m --db watch.db").status == 75)
         try scene.succeed("status --strict --max-age 1h --db watch.db")
         try scene.succeed("sync --quiet --db watch.db")

@@ -12,9 +12,12 @@ import Testing
         func twentyHistoriesEndAsTheModelSays(kind: String) throws {
             let seed = ProcessInfo.processInfo.environment["SNAPSYNC_TORTURE_SEED"] ?? "1"
             let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            let run = try ProgramRun("python3", [
-                "-B", tests.appendingPathComponent("Oracle/oracle.py").path, "--command", BuiltCommand.path(), "--kind", kind, "--histories", "20", "--seed", seed, "--short", "--no-shrink",
-            ])
+            let run = try ProgramRun(
+                "python3",
+                [
+                    "-B", tests.appendingPathComponent("Oracle/oracle.py").path, "--command", BuiltCommand.path(), "--kind", kind, "--histories", "20",
+                    "--seed", seed, "--short", "--no-shrink",
+                ])
             print(run.text)
             #expect(run.status == 0, "\(run.text)\(run.errorText)")
             #expect(run.text.contains("\(kind): 20 histories in "), "the oracle ran other histories than it was asked for")

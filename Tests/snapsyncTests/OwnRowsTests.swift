@@ -13,7 +13,10 @@ import Testing
         let scene = try Scene.phone()
         try scene.succeed("generate --db watch.db --notifications 0 --buckets 1 --seed 7")
         let taken = try scene.database("phone.db").run("SELECT id FROM buckets LIMIT 1").trimmingCharacters(in: .newlines)
-        try scene.database("watch.db").run(rows + "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('\(taken)', 'Own name', '2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z')")
+        try scene.database("watch.db").run(
+            rows
+                + "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('\(taken)', 'Own name', '2030-01-01T00:00:00Z', '2030-01-01T00:00:00Z')"
+        )
         let saying = ["table buckets", "did not come from this cloud", "--adopt", "--replace"]
         try scene.refuse("init --db watch.db --cloud cloud --role reader --device watch", exit: 78, saying: saying, watching: ["watch.db"])
         // A database that an earlier version set up was asked only now.
@@ -24,7 +27,9 @@ import Testing
         try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --adopt")
         let warnings = try #require(try scene.json("import --db watch.db")["warnings"] as? [String])
         let kept = try #require(warnings.first { $0.hasPrefix("buckets: 1 own row gave way to the cloud's and is kept in watch.db.snapsync-kept/") })
-        #expect(try scene.database("watch.db").run("SELECT count(*) FROM buckets WHERE id = 'mine' OR name = 'Own name'; SELECT title FROM notifications WHERE id = 'n'") == "1\nOwn\n")
+        #expect(
+            try scene.database("watch.db").run(
+                "SELECT count(*) FROM buckets WHERE id = 'mine' OR name = 'Own name'; SELECT title FROM notifications WHERE id = 'n'") == "1\nOwn\n")
         try scene.succeed("verify --local --db watch.db")
         let file = try #require(kept.split(separator: " ").last.map(String.init))
         #expect(String(decoding: try Gzip.jsonTool(scene.scratch.path(file)), as: UTF8.self).contains("\"name\": \"Own name\""))
@@ -42,13 +47,18 @@ import Testing
     @Test func datasetsMergePolicyDecidesTheFirstImport() throws {
         let scene = try Scene()
         for (name, merge) in [("union.json", "merge"), ("single.json", "single"), ("wrong.json", "newest")] {
-            try scene.scratch.write("""
+            try scene.scratch.write(
+                """
                 {"formatVersion": 1, "datasets": [{"name": "settings", "key": "id", "timestamp": "at", "merge": "\(merge)", "columns": [
                   {"name": "id", "type": "text"}, {"name": "at", "type": "text"}, {"name": "color", "type": "text", "optional": true}]}]}
                 """, to: name)
         }
-        for (database, values) in [("a.db", "('x', '2024-01-01T00:00:00Z', 'red'), ('y', '2024-01-01T00:00:00Z', 'red')"), ("b.db", "('x', '2025-01-01T00:00:00Z', 'blue'), ('z', '2023-01-01T00:00:00Z', 'blue')"), ("c.db", "('w', '2026-01-01T00:00:00Z', NULL)")] {
-            try scene.database(database).run("PRAGMA journal_mode = WAL; CREATE TABLE settings(id TEXT PRIMARY KEY, at TEXT NOT NULL, color TEXT); INSERT INTO settings VALUES\(values)")
+        for (database, values) in [
+            ("a.db", "('x', '2024-01-01T00:00:00Z', 'red'), ('y', '2024-01-01T00:00:00Z', 'red')"),
+            ("b.db", "('x', '2025-01-01T00:00:00Z', 'blue'), ('z', '2023-01-01T00:00:00Z', 'blue')"), ("c.db", "('w', '2026-01-01T00:00:00Z', NULL)"),
+        ] {
+            try scene.database(database).run(
+                "PRAGMA journal_mode = WAL; CREATE TABLE settings(id TEXT PRIMARY KEY, at TEXT NOT NULL, color TEXT); INSERT INTO settings VALUES\(values)")
         }
         try scene.refuse("init --db a.db --cloud cloud --role writer --device a --datasets wrong.json", exit: 78, saying: ["wrong.json", "merge"])
         try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets union.json")
@@ -68,7 +78,8 @@ import Testing
         let saying = ["table notifications", "5 of the 40 entities", "--allow-shrink notifications"]
         try scene.refuse("export --db phone.db", exit: 78, saying: saying, watching: ["phone.db"])
         Scene.checkRefusal(try scene.run("sync --db phone.db --quiet"), exit: 78, saying: saying)
-        try scene.refuse("export --db phone.db --allow-shrink bucket", exit: 78, saying: ["no dataset bucket", "buckets, notifications"], watching: ["phone.db"])
+        try scene.refuse(
+            "export --db phone.db --allow-shrink bucket", exit: 78, saying: ["no dataset bucket", "buckets, notifications"], watching: ["phone.db"])
         try scene.refuse("export --db phone.db --allow-shrink buckets", exit: 78, saying: ["5 of the 40 entities"], watching: ["phone.db"])
         try scene.succeed("sync --db phone.db --quiet --allow-shrink notifications")
         #expect(try String(decoding: scene.scratch.read(scene.newest("commits")), as: UTF8.self).contains("\"approvals\":[\"shrink:notifications_data\"]"))
@@ -78,7 +89,9 @@ import Testing
 
     @Test func nameThatIsTakenIsGivenAwayOnlyWhenItIsAskedFor() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.refuse("init --db other.db --cloud cloud --role reader --device watch --create", exit: 78, saying: ["a reader has synced as watch before", "--take-over", "--device"])
+        try scene.refuse(
+            "init --db other.db --cloud cloud --role reader --device watch --create", exit: 78,
+            saying: ["a reader has synced as watch before", "--take-over", "--device"])
         #expect(!scene.scratch.exists("other.db"))
         try scene.succeed("init --db other.db --cloud cloud --role reader --device watch --create --take-over")
         try scene.succeed("sync --db other.db --quiet")
@@ -97,13 +110,18 @@ import Testing
         try scene.succeed("generate --db phone.db --mark-read 3")
         try scene.succeed("export --db phone.db")
         try scene.database("backup.db").run("UPDATE buckets SET name = 'Edited after the restore' WHERE rowid = 1")
-        Scene.checkRefusal(try scene.run("sync --db backup.db"), exit: 78, saying: ["version 2 was published as phone, and not from here", "nothing was published", "init --take-over --db backup.db"])
+        Scene.checkRefusal(
+            try scene.run("sync --db backup.db"), exit: 78,
+            saying: ["version 2 was published as phone, and not from here", "nothing was published", "init --take-over --db backup.db"])
         #expect(try scene.succeed("init --take-over --db backup.db").hasPrefix("backup.db is a writer of zone ZentikSyncZone"))
-        try scene.refuse("sync --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import first"], watching: ["backup.db"])
+        try scene.refuse(
+            "sync --db backup.db", exit: 78, saying: ["version 2 did not come from this database", "run snapsync import first"], watching: ["backup.db"])
         try scene.succeed("import --db backup.db")
         #expect(try scene.json("sync --db backup.db")["exported"] != nil)
         #expect(try scene.json("status --db backup.db")["version"] as? Int == 3)
-        #expect(try scene.database("backup.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL") == scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL"))
+        #expect(
+            try scene.database("backup.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL")
+                == scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL"))
         try scene.succeed("verify --all --local --db backup.db")
     }
 
@@ -114,7 +132,8 @@ import Testing
         // A column more at the reader would be cleared by an import; one less cannot hold the version.
         try scene.database("watch.db").run("ALTER TABLE notifications ADD COLUMN note TEXT; UPDATE notifications SET note = 'mine'")
         try scene.refuse("sync --db watch.db", exit: 78, saying: ["watch.db, table notifications", "column note"], watching: ["watch.db"])
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             CREATE TABLE other(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, isOrphan INTEGER);
             INSERT INTO other SELECT id, name, description, color, createdAt, updatedAt, isOrphan FROM buckets; DROP TABLE buckets; ALTER TABLE other RENAME TO buckets
             """)

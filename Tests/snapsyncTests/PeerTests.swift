@@ -18,7 +18,9 @@ import Testing
     @Test func editsOfDifferentEntitiesAreAllKept() throws {
         let scene = try deskAndLaptop()
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        try scene.database("desk.db").run("UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)")
+        try scene.database("desk.db").run(
+            "UPDATE notifications SET title = 'desk' WHERE id = (SELECT min(id) FROM notifications); DELETE FROM buckets WHERE id = (SELECT max(id) FROM buckets)"
+        )
         try scene.database("laptop.db").run("UPDATE notifications SET title = 'laptop' WHERE id = (SELECT max(id) FROM notifications)")
         #expect(try scene.json("sync --db laptop.db")["imported"] == nil)
         let report = try scene.json("sync --db desk.db")
@@ -34,7 +36,8 @@ import Testing
         for order in [["desk", "laptop"], ["laptop", "desk"]] {
             let scene = try deskAndLaptop()
             let edit = { (name: String, time: String) in
-                _ = try scene.database("\(name).db").run("UPDATE notifications SET title = '\(name)', updatedAt = '\(time)' WHERE id = (SELECT min(id) FROM notifications)")
+                _ = try scene.database("\(name).db").run(
+                    "UPDATE notifications SET title = '\(name)', updatedAt = '\(time)' WHERE id = (SELECT min(id) FROM notifications)")
             }
             try edit("desk", "2026-11-20T10:00:00+02:00")
             try edit("laptop", "2026-11-20T08:00:00.5Z")
@@ -50,7 +53,8 @@ import Testing
         try scene.database("laptop.db").run("INSERT INTO buckets SELECT 'mine', 'laptop', NULL, NULL, NULL, createdAt, updatedAt, NULL FROM buckets LIMIT 1")
         #expect(try scene.json("export --db desk.db")["version"] as? Int == 2)
         // What others published is not passed over, and not taken in by a command that publishes.
-        try scene.refuse("export --db laptop.db", exit: 75, saying: ["version 2, which this database has not imported yet", "snapsync sync"], watching: ["laptop.db"])
+        try scene.refuse(
+            "export --db laptop.db", exit: 75, saying: ["version 2, which this database has not imported yet", "snapsync sync"], watching: ["laptop.db"])
         #expect(try scene.json("import --db laptop.db")["version"] as? Int == 2)
         #expect(try scene.database("laptop.db").run("SELECT count(*), count(DISTINCT name) FROM buckets") == "4|2\n")
         #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 2)
@@ -61,7 +65,8 @@ import Testing
         let scene = try deskAndLaptop()
         try scene.database("laptop.db").run("UPDATE buckets SET name = 'laptop' WHERE id = (SELECT max(id) FROM buckets)")
         // A migration makes the table anew, and the triggers are gone with the old one; then the application goes on.
-        try scene.database("desk.db").run("""
+        try scene.database("desk.db").run(
+            """
             PRAGMA foreign_keys = OFF;
             ALTER TABLE buckets RENAME TO old;
             CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT, createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, isOrphan INTEGER);
@@ -74,14 +79,18 @@ import Testing
         #expect(try scene.succeed("sync --db desk.db").contains("the tracking of buckets was not as it should be"))
         try scene.succeed("sync --db laptop.db")
         #expect(try scene.contents("laptop.db") == scene.contents("desk.db"))
-        #expect(try scene.database("laptop.db").run("SELECT group_concat(name, ', ') FROM (SELECT name FROM buckets WHERE name IN ('desk', 'laptop', 'made on desk') ORDER BY name)") == "desk, laptop, made on desk\n")
+        #expect(
+            try scene.database("laptop.db").run(
+                "SELECT group_concat(name, ', ') FROM (SELECT name FROM buckets WHERE name IN ('desk', 'laptop', 'made on desk') ORDER BY name)")
+                == "desk, laptop, made on desk\n")
     }
 
     @Test func zoneKeepsTheRuleThatItWasMadeWith() throws {
         let scene = try Scene.phone()
         try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
         try scene.refuse(
-            "init --db desk.db --cloud cloud --role peer --device desk", exit: 78, saying: ["its one publisher is the device phone", "--role reader", "--zone"], watching: ["desk.db"])
+            "init --db desk.db --cloud cloud --role peer --device desk", exit: 78,
+            saying: ["its one publisher is the device phone", "--role reader", "--zone"], watching: ["desk.db"])
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --zone Team")
         try scene.succeed("sync --db desk.db")
         // A writer may join a zone of peers; like them it imports first.
@@ -109,7 +118,9 @@ import Testing
         try scene.succeed("generate --db desk.db --notifications 1 --buckets 1")
         try scene.scratch.write("", to: sign)
         try scene.scratch.write("", to: "share/team/kept")
-        try scene.refuse("init --db desk.db --cloud share/team/cloud --role peer --device desk", exit: 78, saying: ["replicates this folder", "--role writer"], watching: ["desk.db"])
+        try scene.refuse(
+            "init --db desk.db --cloud share/team/cloud --role peer --device desk", exit: 78, saying: ["replicates this folder", "--role writer"],
+            watching: ["desk.db"])
         #expect(!scene.scratch.exists("share/team/cloud"))
         try scene.succeed("init --db desk.db --cloud share/team/cloud --role writer --device desk")
     }

@@ -48,7 +48,8 @@ import Testing
                 try scene.database("\(device).db").run("CREATE TABLE profiles(id TEXT PRIMARY KEY NOT NULL, name TEXT, colour TEXT, updatedAt TEXT NOT NULL)")
                 for key in ["a", "b", "c", "d"].shuffled(using: &random).prefix(1 + random.below(3)) {
                     let name = ["NULL", "'Ada'", "'Bo'"][random.below(3)], colour = ["NULL", "'red'"][random.below(2)]
-                    try scene.database("\(device).db").run("INSERT INTO profiles VALUES('\(key)', \(name), \(colour), '202\(1 + random.below(3))-05-01T00:00:00Z')")
+                    try scene.database("\(device).db").run(
+                        "INSERT INTO profiles VALUES('\(key)', \(name), \(colour), '202\(1 + random.below(3))-05-01T00:00:00Z')")
                 }
             }
             try scene.succeed("init --db phone.db --cloud cloud --role peer --device phone --datasets profiles.json")
@@ -79,10 +80,11 @@ import Testing
     /// What the tablet has: each row's values by its key.
     private static func rows(_ scene: Scene) throws -> [String: [String]] {
         let lines = try scene.database("tablet.db").run("SELECT id, name, colour, updatedAt FROM profiles").split(separator: "\n")
-        return Dictionary(uniqueKeysWithValues: lines.map { line in
-            let values = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
-            return (values[0], Array(values[1...]))
-        })
+        return Dictionary(
+            uniqueKeysWithValues: lines.map { line in
+                let values = line.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+                return (values[0], Array(values[1...]))
+            })
     }
 
     /// The same of the newest version in the cloud.

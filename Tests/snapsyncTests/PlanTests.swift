@@ -15,7 +15,8 @@ import Testing
 
     @Test func planSaysWhatASyncThenDoes() throws {
         let scene = try Scene.phoneAndWatch()
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             UPDATE notifications SET title = 'theirs' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3);
             DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications);
             INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('~', 'new', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')
@@ -27,7 +28,8 @@ import Testing
 
         // Here two of the same were changed, one earlier and one later, and another one deleted.
         let ids = try scene.database("watch.db").run("SELECT id FROM notifications ORDER BY id LIMIT 4").split(separator: "\n")
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             UPDATE notifications SET title = 'late' WHERE id = '\(ids[0])';
             UPDATE notifications SET title = 'early', updatedAt = '2001-01-01T00:00:00Z' WHERE id = '\(ids[1])';
             DELETE FROM notifications WHERE id = '\(ids[3])'

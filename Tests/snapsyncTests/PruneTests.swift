@@ -24,7 +24,9 @@ import Testing
         #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
         // A reader shows it, and goes on without a word about the pin.
         try scene.succeed("import --db watch.db --version 2")
-        #expect(try scene.value("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL", in: "watch.db") == String(second.components(separatedBy: "\"readAt\":").count - 1))
+        #expect(
+            try scene.value("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL", in: "watch.db")
+                == String(second.components(separatedBy: "\"readAt\":").count - 1))
         #expect(try scene.json("import --db watch.db")["warnings"] as? [String] == [])
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
 
@@ -101,7 +103,9 @@ import Testing
         let imported = try #require(report["imported"] as? [String: Any])
         #expect(imported["version"] as? Int == 9 && (imported["datasets"] as? [[String: Any]])?.count == 2)
         try scene.succeed("verify --local --db watch.db")
-        #expect(try scene.database("watch.db").values(of: "notifications", orderedBy: "id") == scene.database("phone.db").values(of: "notifications", orderedBy: "id"))
+        #expect(
+            try scene.database("watch.db").values(of: "notifications", orderedBy: "id")
+                == scene.database("phone.db").values(of: "notifications", orderedBy: "id"))
         #expect(try scene.value("SELECT count(*) FROM buckets WHERE name = 'mine'", in: "watch.db") == "1")
         #expect(try scene.succeed("sync --db watch.db").hasPrefix("version 9 is here already"))
     }
@@ -128,7 +132,8 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.refuse("pin 1 --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"])
         try scene.refuse("unpin 1 --db watch.db", exit: 78, saying: ["this device is a reader"], watching: ["watch.db"])
-        try scene.refuse("prune --keep-last 1 --db watch.db", exit: 78, saying: ["this device is a reader", "prune on a device that publishes"], watching: ["watch.db"])
+        try scene.refuse(
+            "prune --keep-last 1 --db watch.db", exit: 78, saying: ["this device is a reader", "prune on a device that publishes"], watching: ["watch.db"])
         try scene.refuse("pin 7 --db phone.db", exit: 66, saying: ["no such version yet"], watching: ["phone.db"])
     }
 
@@ -141,7 +146,11 @@ import Testing
         let third = try scene.container(3), newest = try scene.container(6)
         try scene.age()
         let run = try ProgramRun(
-            "strace", ["-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:signal=KILL:when=\(removals)", BuiltCommand.path(), "prune", "--keep-last", "1", "--db", "phone.db"],
+            "strace",
+            [
+                "-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:signal=KILL:when=\(removals)", BuiltCommand.path(), "prune",
+                "--keep-last", "1", "--db", "phone.db",
+            ],
             in: scene.scratch.path)
         #expect(run.status != 0, "nothing was killed")
         #expect(try scene.json("verify --cloud cloud")["problems"] as? [String] == [])

@@ -5,12 +5,15 @@ import Testing
 /// `repair` brings back what is damaged or missing where its bytes are anywhere else, and says what is lost.
 @Suite struct RepairTests {
     private func removeSetAside(_ scene: Scene, _ folder: String) throws {
-        for name in try scene.files(folder) where name.contains(".damaged-") { try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.zone)/\(folder)/\(name)")) }
+        for name in try scene.files(folder) where name.contains(".damaged-") {
+            try FileManager.default.removeItem(atPath: scene.scratch.path("\(Scene.zone)/\(folder)/\(name)"))
+        }
     }
 
     /// Whether every asset, index and checkpoint that a commit names has the size and hash that it says, told by Python alone.
     private func judge(_ scene: Scene) throws -> [String] {
-        let said = try Python.run("""
+        let said = try Python.run(
+            """
             import glob, gzip, hashlib, json, os, sys
             zone = sys.argv[1]
             def sha(path): return hashlib.sha256(open(path, 'rb').read()).hexdigest() if os.path.exists(path) else None
@@ -45,7 +48,9 @@ import Testing
         let bad = try scene.scratch.read(asset)
 
         let verify = try scene.run("verify --all --cloud cloud")
-        #expect(verify.status == 65 && verify.text.contains("blocks 1, 2 and 4 of notifications_data@1") && verify.text.contains("run snapsync repair"), "\(verify.text)")
+        #expect(
+            verify.status == 65 && verify.text.contains("blocks 1, 2 and 4 of notifications_data@1") && verify.text.contains("run snapsync repair"),
+            "\(verify.text)")
         #expect(!verify.text.contains("block 3"))
         let listing = try scene.cloudListing()
         let alone = try scene.run("repair --cloud cloud")
@@ -55,7 +60,9 @@ import Testing
 
         let before = try scene.cloudListing(), rows = try scene.contents("phone.db")
         let dry = try scene.succeed("repair --dry-run --db phone.db")
-        #expect(dry.hasPrefix("would mend: assets/notifications_data/") && dry.contains("(blocks 1, 2, 4), which was damaged, from the rows of phone.db") && dry.hasSuffix("1 file can be mended\n"), "\(dry)")
+        #expect(
+            dry.hasPrefix("would mend: assets/notifications_data/") && dry.contains("(blocks 1, 2, 4), which was damaged, from the rows of phone.db")
+                && dry.hasSuffix("1 file can be mended\n"), "\(dry)")
         #expect(try scene.cloudListing() == before)
         #expect(before.entries.keys.sorted() == listing.entries.keys.sorted())
 
@@ -96,7 +103,10 @@ import Testing
         try scene.spoil(first, blocks: [0, 3])
         let lost = try scene.run("repair --db phone.db")
         #expect(lost.status == 65 && lost.errorText == "")
-        #expect(lost.text.contains("of version 1: block 0 is damaged here and nowhere else; hint: try snapsync repair on other devices; else leave it: only older versions need it"), "\(lost.text)")
+        #expect(
+            lost.text.contains(
+                "of version 1: block 0 is damaged here and nowhere else; hint: try snapsync repair on other devices; else leave it: only older versions need it"
+            ), "\(lost.text)")
         // A mended part is no mended file: nothing was put in its place.
         #expect(try scene.scratch.read(first) != good && !scene.files("assets/notifications_data").contains { $0.contains(".damaged-") })
         let object = try #require(try JSONSerialization.jsonObject(with: scene.run("repair --db phone.db --json").output) as? [String: Any])
@@ -109,7 +119,9 @@ import Testing
         let second = try scene.asset("notifications"), whole = try scene.scratch.read(second)
         try FileManager.default.removeItem(atPath: scene.scratch.path(second))
         let half = try scene.run("repair --db watch.db")
-        #expect(half.status == 65 && half.text.contains("mended: assets/notifications_data/00000000000000000002-") && half.text.contains("which was missing, from "), "\(half.text)")
+        #expect(
+            half.status == 65 && half.text.contains("mended: assets/notifications_data/00000000000000000002-")
+                && half.text.contains("which was missing, from "), "\(half.text)")
         #expect(try scene.scratch.read(second) == whole)
     }
 
@@ -185,7 +197,9 @@ import Testing
         let third = "\(Scene.zone)/commits/00000000000000000019.json"
         try scene.scratch.write("{}", to: third)
         let lost = try scene.run("repair --cloud cloud")
-        #expect(lost.status == 65 && lost.text.contains("lost: commits/00000000000000000019.json of version 19: ") && lost.text.contains("bring the file back from a copy of the directory"), "\(lost.text)")
+        #expect(
+            lost.status == 65 && lost.text.contains("lost: commits/00000000000000000019.json of version 19: ")
+                && lost.text.contains("bring the file back from a copy of the directory"), "\(lost.text)")
         #expect(try scene.scratch.read(third) == Data("{}".utf8))
     }
 
@@ -196,7 +210,11 @@ import Testing
         let asset = try scene.asset("notifications"), good = try scene.scratch.read(asset)
         try scene.scratch.edit(asset) { for offset in [40, 50, 60] { $0[offset] ^= 0xFF } }
         let run = try ProgramRun(
-            "strace", ["-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)", BuiltCommand.path(), "repair", "--db", "phone.db"], in: scene.scratch.path)
+            "strace",
+            [
+                "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(call):signal=KILL:when=\(when)", BuiltCommand.path(), "repair", "--db",
+                "phone.db",
+            ], in: scene.scratch.path)
         let afterwards = try? scene.scratch.read(asset)
         #expect(run.status != 0 || afterwards == good)
         try scene.succeed("repair --db phone.db")

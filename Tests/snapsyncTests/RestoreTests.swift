@@ -50,7 +50,8 @@ import Testing
 
     @Test func equalRowsAreNotTouchedAndOwnRowsKeepTheirForeignKeys() throws {
         let scene = try Scene.phone()
-        try scene.database("phone.db").run("""
+        try scene.database("phone.db").run(
+            """
             CREATE TABLE touched(id TEXT); CREATE TRIGGER watch_update AFTER UPDATE ON notifications BEGIN INSERT INTO touched VALUES(NEW.id); END;
             CREATE TRIGGER watch_insert AFTER INSERT ON notifications BEGIN INSERT INTO touched VALUES(NEW.id); END;
             CREATE TABLE marks(id INTEGER PRIMARY KEY, note TEXT REFERENCES notifications(id) ON DELETE CASCADE);
@@ -66,7 +67,8 @@ import Testing
     @Test func changesOfTheMomentAreKeptAsACopy() throws {
         let scene = try Scene.phone()
         try scene.publishMore(1)
-        try scene.database("phone.db").run("UPDATE notifications SET title = 'unpublished'; DELETE FROM buckets WHERE id NOT IN (SELECT bucketId FROM notifications)")
+        try scene.database("phone.db").run(
+            "UPDATE notifications SET title = 'unpublished'; DELETE FROM buckets WHERE id NOT IN (SELECT bucketId FROM notifications)")
         let mine = try scene.contents("phone.db")
         #expect(try scene.json("restore --version 1 --db phone.db")["keptCopy"] as? Int == 1)
         #expect(try scene.value("SELECT count(*) FROM notifications WHERE title = 'unpublished'", in: "phone.db") == "0")
@@ -109,7 +111,8 @@ import Testing
         let scene = try Scene.phoneAndWatch(notifications: 6000)
         var contents = [1: try scene.contents("phone.db")]
         for version in 2...4 {
-            try scene.database("phone.db").run("""
+            try scene.database("phone.db").run(
+                """
                 UPDATE notifications SET title = 'v\(version)' WHERE id IN (SELECT id FROM notifications ORDER BY id LIMIT 3 OFFSET \(version * 900));
                 DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications)
                 """)
@@ -152,14 +155,16 @@ import Testing
 
     @Test func fieldsThatThisDeviceDoesNotKnowAreNotLost() throws {
         let scene = try Scene.phone()
-        try scene.scratch.write("""
+        try scene.scratch.write(
+            """
             {"formatVersion": 1, "datasets": [{"name": "buckets", "key": "id", "timestamp": "updatedAt", "columns": [
               {"name": "id", "type": "text"}, {"name": "name", "type": "text"}, {"name": "createdAt", "type": "text"}, {"name": "updatedAt", "type": "text"}]}]}
             """, to: "less.json")
         try scene.database("less.db").run("CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, createdAt TEXT, updatedAt TEXT)")
         try scene.succeed("init --db less.db --cloud cloud --role writer --device phone --take-over --datasets less.json")
         try scene.succeed("import --db less.db")
-        try scene.refuse("restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
+        try scene.refuse(
+            "restore --version 1 --db less.db", exit: 78, saying: ["dataset buckets", "fields that this device does not know"], watching: ["less.db"])
     }
 }
 
@@ -206,7 +211,8 @@ import Testing
     @Test func localChangesAreReplacedAndKept() throws {
         let scene = try Scene.phoneAndWatch()
         try scene.publishMore(1)
-        try scene.database("watch.db").run("""
+        try scene.database("watch.db").run(
+            """
             UPDATE notifications SET title = 'mine', updatedAt = '2026-11-21T10:00:00Z'; DELETE FROM notifications WHERE id = (SELECT max(id) FROM notifications);
             INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('~', 'own', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')
             """)

@@ -17,14 +17,17 @@ import Testing
     }
 
     private func passADay(_ scene: Scene) throws {
-        try scene.database("phone.db").run("UPDATE snapsync_state SET value = json_quote(strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-25 hours')) WHERE key = 'lastRetention'")
+        try scene.database("phone.db").run(
+            "UPDATE snapsync_state SET value = json_quote(strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '-25 hours')) WHERE key = 'lastRetention'")
     }
 
     @Test func publishRemovesWhatTheSettingsDoNotKeepOnceADay() throws {
         let scene = try scene()
         let kept = try #require(try scene.json("status --db phone.db")["retention"] as? [String: Any])
         #expect(kept["keepLast"] as? Int == 2 && kept["keepWithin"] == nil && kept["lastRun"] is String)
-        #expect(try scene.succeed("status --db phone.db").contains("\n  this device keeps the versions of the last 2 states of the data; it last looked for older ones at "))
+        #expect(
+            try scene.succeed("status --db phone.db").contains(
+                "\n  this device keeps the versions of the last 2 states of the data; it last looked for older ones at "))
         // Nothing to publish: nothing is removed, whatever could go.
         let before = try scene.cloudListing()
         try scene.succeed("sync --db phone.db")
@@ -83,12 +86,16 @@ import Testing
         let scene = try scene()
         try scene.succeed("generate --db phone.db --mark-read 1 --seed 50")
         let run = try ProgramRun(
-            "strace", ["-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EACCES", BuiltCommand.path(), "sync", "--json", "--db", "phone.db"], in: scene.scratch.path)
+            "strace",
+            ["-f", "-o", "/dev/null", "-e", "trace=unlinkat", "-e", "inject=unlinkat:error=EACCES", BuiltCommand.path(), "sync", "--json", "--db", "phone.db"],
+            in: scene.scratch.path)
         #expect(run.status == 0, "\(run.errorText)")
         let report = try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any])
         let exported = try #require(report["exported"] as? [String: Any])
         #expect(exported["published"] as? Bool == true && exported["version"] as? Int == 7 && exported["pruned"] == nil)
-        #expect((exported["warnings"] as? [String])?.contains { $0.hasPrefix("old versions were not removed: ") && $0.contains("Permission denied") } == true, "\(exported)")
+        #expect(
+            (exported["warnings"] as? [String])?.contains { $0.hasPrefix("old versions were not removed: ") && $0.contains("Permission denied") } == true,
+            "\(exported)")
         #expect(try scene.json("status --db phone.db")["lastError"] == nil)
         #expect(try scene.json("verify --all --cloud cloud")["problems"] as? [String] == [])
     }

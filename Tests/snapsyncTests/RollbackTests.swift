@@ -9,7 +9,9 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
         for name in ["two", "three"] {
-            try scene.database("phone.db").run("UPDATE buckets SET name = '\(name)'; INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'B', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')")
+            try scene.database("phone.db").run(
+                "UPDATE buckets SET name = '\(name)'; INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'B', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')"
+            )
             try scene.succeed("sync --db phone.db")
         }
         try scene.succeed("sync --db watch.db")
@@ -20,13 +22,16 @@ import Testing
         return scene
     }
 
-    private func names(_ database: String, in scene: Scene) throws -> String { try scene.database(database).run("SELECT group_concat(DISTINCT name) FROM (SELECT name FROM buckets ORDER BY name)") }
+    private func names(_ database: String, in scene: Scene) throws -> String {
+        try scene.database(database).run("SELECT group_concat(DISTINCT name) FROM (SELECT name FROM buckets ORDER BY name)")
+    }
 
     @Test func acceptedVersionIsTakenAndChangesStayTracked() throws {
         let scene = try putBack()
         let before = try scene.contents("watch.db")
         Scene.checkRefusal(try scene.run("import --db watch.db"), exit: 65, saying: ["ends at commit 1, before what this device has read", "doctor"])
-        try scene.expectFinding("error", "rollback", "--db watch.db", exit: 65, saying: ["ends at commit 1"], remedy: "snapsync import --accept-rollback 1 --db watch.db")
+        try scene.expectFinding(
+            "error", "rollback", "--db watch.db", exit: 65, saying: ["ends at commit 1"], remedy: "snapsync import --accept-rollback 1 --db watch.db")
 
         let report = try scene.json("import --db watch.db --accept-rollback 1")
         #expect(report["versionBefore"] as? Int == 3 && report["keptCopy"] as? Int == 1)
@@ -56,7 +61,9 @@ import Testing
         let scene = try putBack()
         let (before, cloud) = (try scene.database("watch.db").dump(), try scene.cloudListing())
         for number in [2, 3, 4] {
-            Scene.checkRefusal(try scene.run("import --db watch.db --accept-rollback \(number)"), exit: 78, saying: ["its newest version is 1, not \(number)", "nothing was changed"])
+            Scene.checkRefusal(
+                try scene.run("import --db watch.db --accept-rollback \(number)"), exit: 78,
+                saying: ["its newest version is 1, not \(number)", "nothing was changed"])
         }
         #expect(try scene.database("watch.db").dump() == before)
         #expect(try scene.cloudListing() == cloud && !scene.scratch.exists("watch.db.snapsync-kept"))
@@ -64,7 +71,8 @@ import Testing
 
     @Test func withoutARollbackNothingIsAccepted() throws {
         let scene = try Scene.phoneAndWatch()
-        Scene.checkRefusal(try scene.run("import --db watch.db --accept-rollback 1"), exit: 78, saying: ["it has version 1, which is here", "nothing to accept"])
+        Scene.checkRefusal(
+            try scene.run("import --db watch.db --accept-rollback 1"), exit: 78, saying: ["it has version 1, which is here", "nothing to accept"])
         try scene.database("phone.db").run("UPDATE buckets SET name = 'two'")
         try scene.succeed("sync --db phone.db")
         Scene.checkRefusal(try scene.run("import --db watch.db --accept-rollback 2"), exit: 78, saying: ["nothing to accept"])

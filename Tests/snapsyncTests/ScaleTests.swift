@@ -7,7 +7,9 @@ import Testing
     @Test func historyListsTheNewestTwentyAndCountsTheOthers() throws {
         let scene = try Scene.phone(notifications: 30, buckets: 1)
         try scene.publishMore(23)
-        func versions(_ line: String) throws -> [String] { try scene.succeed(line).split(separator: "\n").filter { $0.hasPrefix("version ") }.map { String($0.split(separator: " ")[1]) } }
+        func versions(_ line: String) throws -> [String] {
+            try scene.succeed(line).split(separator: "\n").filter { $0.hasPrefix("version ") }.map { String($0.split(separator: " ")[1]) }
+        }
         #expect(try versions("history --db phone.db") == (5...24).reversed().map(String.init))
         #expect(try scene.succeed("history --cloud cloud").hasSuffix("\nand 4 older versions (--all)\n"))
         #expect(try versions("history --all --db phone.db").count == 24 && versions("history --limit 22 --db phone.db").count == 22)
@@ -41,7 +43,8 @@ import Testing
         try scene.succeed("pin 1 --name b --db phone.db")
         func behind(_ database: String) throws -> [Int?] {
             let status = try scene.json("status --db \(database)")
-            return [status["behind"] as? Int, status["newestVersion"] as? Int] + (try #require(status["devices"] as? [[String: Any]])).map { $0["behind"] as? Int }
+            return [status["behind"] as? Int, status["newestVersion"] as? Int]
+                + (try #require(status["devices"] as? [[String: Any]])).map { $0["behind"] as? Int }
         }
         #expect(try behind("watch.db") == [0, 3, 0, 0] && behind("phone.db") == [0, 3, 0, 0])
         #expect(try !scene.succeed("doctor --db phone.db").contains("behind") && !scene.succeed("status --cloud cloud").contains("behind"))
@@ -55,10 +58,16 @@ import Testing
     @Test func pruneSaysHowManyFilesGoAndWhyNoneDoes() throws {
         let scene = try Scene.phone(notifications: 5, buckets: 1)
         try scene.publishMore(5)
-        #expect(try scene.succeed("prune --keep-last 1 --db phone.db").contains("\n  no version goes: version 1, the oldest, stays: its file is less than 1 d old\n"))
+        #expect(
+            try scene.succeed("prune --keep-last 1 --db phone.db").contains(
+                "\n  no version goes: version 1, the oldest, stays: its file is less than 1 d old\n"))
         try scene.age()
-        #expect(try scene.succeed("prune --keep-last 9 --db phone.db").contains("\n  no version goes: version 1, the oldest, stays: the last 9 states of the data are kept\n"))
-        #expect(try scene.succeed("prune --keep-within 2h --db phone.db").contains("\n  no version goes: version 1, the oldest, stays: versions are kept for 2 h\n"))
+        #expect(
+            try scene.succeed("prune --keep-last 9 --db phone.db").contains(
+                "\n  no version goes: version 1, the oldest, stays: the last 9 states of the data are kept\n"))
+        #expect(
+            try scene.succeed("prune --keep-within 2h --db phone.db").contains("\n  no version goes: version 1, the oldest, stays: versions are kept for 2 h\n")
+        )
         let text = try scene.succeed("prune --keep-last 2 --dry-run --db phone.db")
         #expect(text.contains("\n  assets/notifications_data: 8 files\n  commits: 4 files\n  (--all names them)\n"), "\(text)")
         let all = try scene.succeed("prune --keep-last 2 --dry-run --all --db phone.db")

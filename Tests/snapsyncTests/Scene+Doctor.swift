@@ -34,7 +34,8 @@ extension Scene {
 
     /// Sees that `doctor` finds one thing of that name and ends with that code, and that each sentence has its words.
     func expectFinding(
-        _ severity: String, _ id: String, _ line: String, exit status: Int32, saying words: [String], remedy: String? = nil, at location: SourceLocation = #_sourceLocation
+        _ severity: String, _ id: String, _ line: String, exit status: Int32, saying words: [String], remedy: String? = nil,
+        at location: SourceLocation = #_sourceLocation
     ) throws {
         let diagnosis = try doctor(line, exit: status, at: location)
         let found = diagnosis.about(id).filter { $0.severity == severity }

@@ -23,7 +23,8 @@ extension Scene {
         try database("desk.db").run("UPDATE notifications SET title = 'by desk' WHERE id = (SELECT min(id) FROM notifications)")
         try succeed("sync --db desk.db")
         for number in 1...laptopVersions {
-            try database("laptop.db").run("""
+            try database("laptop.db").run(
+                """
                 UPDATE notifications SET title = 'by laptop' WHERE id = (SELECT max(id) FROM notifications);
                 INSERT INTO buckets VALUES('laptop\(number)', 'made on laptop', NULL, NULL, NULL, '2026-03-01T08:00:00Z', '2026-03-01T08:00:00Z', NULL);
                 """)
@@ -37,7 +38,8 @@ extension Scene {
     ///
     /// - Parameter conflict: what is put into such a name; nil throws the second one's file away, as a plain copy would.
     func replicate(_ first: String, _ second: String, conflict: String?) throws {
-        try Python.run("""
+        try Python.run(
+            """
             import os, shutil, sys
             first, second, conflict = sys.argv[1:]
             def files(root): return {os.path.relpath(os.path.join(folder, name), root) for folder, _, names in os.walk(root) for name in names}

@@ -61,10 +61,16 @@ extension Scene {
         try await watch.prints("\"event\":\"recovered\"")
         let lines = try Self.lines(watch.end().text)
         let refused = try RunningProgram(
-            "strace", ["-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null", BuiltCommand.path(), "watch", "--db", "phone.db", "--json"],
+            "strace",
+            [
+                "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null", BuiltCommand.path(), "watch",
+                "--db", "phone.db", "--json",
+            ],
             in: scratch.path)
         do {
-            try await Eventually.holds("polling is told", explain: { try refused.outputSoFar() + refused.errorsSoFar() }) { try refused.outputSoFar().contains("\"polling\"") }
+            try await Eventually.holds("polling is told", explain: { try refused.outputSoFar() + refused.errorsSoFar() }) {
+                try refused.outputSoFar().contains("\"polling\"")
+            }
         } catch {
             refused.kill()
             throw error

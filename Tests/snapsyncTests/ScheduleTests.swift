@@ -21,7 +21,8 @@ import Testing
 
     /// What cron makes of a line: five fields, then a command in which a plain percent sign is a line feed.
     private func command(ofLine line: String) throws -> String {
-        try Python.run("""
+        try Python.run(
+            """
             import re, sys
             line = sys.stdin.read().rstrip('\\n')
             assert '\\n' not in line
@@ -81,7 +82,8 @@ import Testing
         let units = try #require(object["units"] as? [[String: String]])
         #expect(units.map { $0["name"] } == ["snapsync-phone.service", "snapsync-phone.timer"])
         for unit in units { try scene.scratch.write(try #require(unit["text"]), to: "units/\(try #require(unit["name"]))") }
-        let run = try ProgramRun(Self.analyzer, ["verify", "--man=no", "--recursive-errors=no"] + units.compactMap { $0["name"] }.map { scene.scratch.path("units/\($0)") })
+        let run = try ProgramRun(
+            Self.analyzer, ["verify", "--man=no", "--recursive-errors=no"] + units.compactMap { $0["name"] }.map { scene.scratch.path("units/\($0)") })
         #expect(run.status == 0, "\(run.text)\(run.errorText)")
         #expect(!(run.text + run.errorText).contains("snapsync-phone"), "\(run.text)\(run.errorText)")
     }
@@ -94,7 +96,8 @@ import Testing
         }
         try SQLiteShell(scene.scratch.path(Self.database), in: scene.scratch.path).run("UPDATE buckets SET name = 'by systemd'")
         // systemd.service(5): words in double quotes, C's escapes, %% and $$ for a plain sign.
-        let words = try Python.run("""
+        let words = try Python.run(
+            """
             import json, re, sys
             line = re.search(r'^ExecStart=(.*)$', sys.stdin.read(), re.M).group(1)
             words = [a if a else b for a, b in re.findall(r'"((?:[^"\\\\]|\\\\.)*)"|(\\S+)', line)]

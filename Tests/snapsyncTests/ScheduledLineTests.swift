@@ -8,7 +8,8 @@ import Testing
     @Test(arguments: [
         ("sync --db phone.db", "sync --db=phone.db"), ("sync --quiet --db phone.db", "sync --quiet --db=phone.db"),
         ("sync --db phone.db --json --quiet", "sync --db=phone.db --json --quiet"), ("export --db phone.db --json", "export --json --db=phone.db"),
-        ("import --db watch.db", "import --db=watch.db"), ("import --json --db watch.db", "import --json --db=watch.db"), ("sync --db watch.db", "sync --db=watch.db"),
+        ("import --db watch.db", "import --db=watch.db"), ("import --json --db watch.db", "import --json --db=watch.db"),
+        ("sync --db watch.db", "sync --db=watch.db"),
         // What fails, fails alike.
         ("import --db none.db", "import --db=none.db"), ("export --db watch.db --json", "export --db=watch.db --json"),
     ]) func aLineMeansWhatTheParserMakesOfIt(line: String, other: String) throws {
@@ -40,7 +41,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "sync --db", "sync --db phone.db --bogus", "import --db watch.db --quiet", "export --quiet --db phone.db", "sync phone.db", "sync --db --quiet", "sync", "synch --db phone.db",
+        "sync --db", "sync --db phone.db --bogus", "import --db watch.db --quiet", "export --quiet --db phone.db", "sync phone.db", "sync --db --quiet", "sync",
+        "synch --db phone.db",
     ]) func whatIsNoSuchLineIsTheParsersToRefuse(line: String) throws {
         let scene = try Scene.phoneAndWatch()
         let run = try scene.run(line, environment: ["SNAPSYNC_DB": ""])

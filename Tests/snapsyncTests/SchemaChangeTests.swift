@@ -14,10 +14,13 @@ import Testing
     private func scene(_ roles: (String, String)) throws -> Scene {
         let scene = try Scene()
         try scene.scratch.write(Self.datasets(""), to: "old.json")
-        try scene.scratch.write(Self.datasets(#",{"name":"due","type":"text","optional":true},{"name":"rank","type":"integer","optional":true}"#), to: "new.json")
+        try scene.scratch.write(
+            Self.datasets(#",{"name":"due","type":"text","optional":true},{"name":"rank","type":"integer","optional":true}"#), to: "new.json")
         for (name, role) in [("a", roles.0), ("b", roles.1)] {
             try scene.database("\(name).db").run("CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)")
-            if name == "a" { try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)") }
+            if name == "a" {
+                try scene.database("a.db").run("INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
+            }
             try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets old.json")
             try scene.succeed("sync --db \(name).db")
         }
@@ -32,11 +35,16 @@ import Testing
         try scene.json("init --db \(name).db --cloud cloud --role \(role) --device \(name) --take-over --datasets new.json")
     }
 
-    private func lines(_ scene: Scene, _ name: String) throws -> [String] { try scene.database("\(name).db").run(Self.rows).split(separator: "\n").map(String.init) }
+    private func lines(_ scene: Scene, _ name: String) throws -> [String] {
+        try scene.database("\(name).db").run(Self.rows).split(separator: "\n").map(String.init)
+    }
 
     @Test func aWritersNewColumnsAndItsEditsReachTheReader() throws {
         let scene = try scene(("writer", "reader"))
-        try addColumns(scene, "a", "UPDATE task SET due = 'friday', rank = 7 WHERE id = 't1'; UPDATE task SET title = 'not yet synced' WHERE id = 't2'; DELETE FROM task WHERE id = 't3'")
+        try addColumns(
+            scene, "a",
+            "UPDATE task SET due = 'friday', rank = 7 WHERE id = 't1'; UPDATE task SET title = 'not yet synced' WHERE id = 't2'; DELETE FROM task WHERE id = 't3'"
+        )
         #expect(try scene.json("detach --db a.db")["keptChanges"] as? Int == 2)
         #expect(try scene.database("a.db").run("SELECT name FROM sqlite_schema WHERE name LIKE 'snapsync%' AND type = 'table'") == "snapsync_detached\n")
         #expect(try attach(scene, "a", "writer")["changesTaken"] as? Int == 2)

@@ -28,7 +28,8 @@ import Testing
     @Test func secondInitIsRefused() throws {
         let scene = try Scene.phone()
         try scene.refuse(
-            "init --db phone.db --cloud cloud --role reader", exit: 78, saying: ["phone.db", "set up for syncing already", "snapsync detach"], watching: ["phone.db"])
+            "init --db phone.db --cloud cloud --role reader", exit: 78, saying: ["phone.db", "set up for syncing already", "snapsync detach"],
+            watching: ["phone.db"])
     }
 
     @Test func initThatFailsLeavesNoDatabaseBehind() throws {
@@ -86,7 +87,8 @@ import Testing
         try scene.succeed("export --db else.db")
         let other = try FileListing(of: scene.scratch.path("other"))
         for line in ["import --db watch.db", "export --db phone.db", "status --db watch.db", "verify --db phone.db"] {
-            try scene.refuse(line + " --cloud other", exit: 78, saying: ["other", "this is the cloud ", "mount the right directory"], watching: ["watch.db", "phone.db"])
+            try scene.refuse(
+                line + " --cloud other", exit: 78, saying: ["other", "this is the cloud ", "mount the right directory"], watching: ["watch.db", "phone.db"])
         }
         #expect(try FileListing(of: scene.scratch.path("other")) == other)
         // Swapped under the same path, it is refused as well.
@@ -112,13 +114,17 @@ import Testing
 
     @Test func generateMakesTheSameForTheSameSeed() throws {
         let scene = try Scene()
-        for (name, seed) in [("a.db", 4), ("b.db", 4), ("c.db", 5)] { try scene.succeed("generate --db \(name) --notifications 200 --buckets 9 --seed \(seed)") }
+        for (name, seed) in [("a.db", 4), ("b.db", 4), ("c.db", 5)] {
+            try scene.succeed("generate --db \(name) --notifications 200 --buckets 9 --seed \(seed)")
+        }
         let first = try scene.contents("a.db")
         #expect(try scene.contents("b.db") == first)
         #expect(try scene.contents("c.db") != first)
         #expect(try scene.database("a.db").run("SELECT count(*) FROM notifications WHERE bucketId NOT IN (SELECT id FROM buckets)") == "0\n")
-        #expect(try scene.database("a.db").run("SELECT (SELECT count(*) FROM buckets), count(*), min(json_valid(attachments)) FROM notifications") == "9|200|1\n")
+        #expect(
+            try scene.database("a.db").run("SELECT (SELECT count(*) FROM buckets), count(*), min(json_valid(attachments)) FROM notifications") == "9|200|1\n")
         // Adding the same again is refused by the tables themselves, and adds nothing.
-        try scene.refuse("generate --db a.db --notifications 200 --buckets 9 --seed 4", exit: 65, saying: ["a.db", "choose another --seed"], watching: ["a.db"])
+        try scene.refuse(
+            "generate --db a.db --notifications 200 --buckets 9 --seed 4", exit: 65, saying: ["a.db", "choose another --seed"], watching: ["a.db"])
     }
 }

@@ -34,7 +34,8 @@ import Testing
         let lines = try scene.succeed("share show --cloud cloud --project garden").split(separator: "\n").map(String.init)
         #expect(lines.dropFirst() == ["  Before the frost", "  [x] Dig the beds", "  [ ] Sow beans", "      the white ones", "  [ ] Mend the fence"])
 
-        try scene.database("anna.db").run("DELETE FROM items WHERE id = 'garden-1'; UPDATE items SET title = 'Sow peas' WHERE id = 'garden-2'; UPDATE projects SET closed = 1")
+        try scene.database("anna.db").run(
+            "DELETE FROM items WHERE id = 'garden-1'; UPDATE items SET title = 'Sow peas' WHERE id = 'garden-2'; UPDATE projects SET closed = 1")
         #expect(try scene.succeed("share publish --db anna.db --project garden --owner Anna") == "replaced \"Garden\", shared under the name Anna: 2 items\n")
         #expect(try scene.succeed("share show --cloud cloud --project garden").contains("2 items, closed, shared 20"))
         // What a reader without snapsync sees: the zone's own files hold two items and no more than one project.
@@ -45,14 +46,19 @@ import Testing
 
     @Test func projectTravelsFromAFileAndBack() throws {
         let scene = try scene()
-        let file = "{\"id\":\"7/\u{e9}\",\"title\":\"T\",\"items\":[{\"id\":\"1\",\"title\":\"one\",\"detail\":\"d\",\"completed\":true},{\"id\":\"2\",\"title\":\"\"}]}"
+        let file =
+            "{\"id\":\"7/\u{e9}\",\"title\":\"T\",\"items\":[{\"id\":\"1\",\"title\":\"one\",\"detail\":\"d\",\"completed\":true},{\"id\":\"2\",\"title\":\"\"}]}"
         try scene.scratch.write(file, to: "p.json")
         try scene.succeed("share publish \(Self.ben) --file p.json --owner Ben")
         let listed = try scene.json("share list --db anna.db")
         let project = try #require((listed["projects"] as? [[String: Any]])?.first)
-        #expect(project["id"] as? String == "7/\u{e9}" && project["owner"] as? String == "Ben" && project["device"] as? String == "ben" && project["items"] as? Int == 2)
+        #expect(
+            project["id"] as? String == "7/\u{e9}" && project["owner"] as? String == "Ben" && project["device"] as? String == "ben"
+                && project["items"] as? Int == 2)
         // Standard input will do as well.
-        let run = try ProgramRun(BuiltCommand.path(), ["share", "publish", "--cloud", "cloud", "--device", "ben", "--file", "-", "--owner", "Ben"], in: scene.scratch.path, input: Data(file.utf8))
+        let run = try ProgramRun(
+            BuiltCommand.path(), ["share", "publish", "--cloud", "cloud", "--device", "ben", "--file", "-", "--owner", "Ben"], in: scene.scratch.path,
+            input: Data(file.utf8))
         #expect(run.status == 0 && run.text == "nothing new: \"T\" is shared just so, 2 items\n", "\(run.errorText)")
     }
 
@@ -78,7 +84,8 @@ import Testing
         let texts = ["Lovely!", "What of the fence?", "two\nlines \u{1b}[31m"]
         for (index, text) in texts.enumerated() {
             let device = index == 1 ? ["--db", "anna.db"] : ["--cloud", "cloud", "--device", "ben"]
-            let run = try BuiltCommand.run(["share", "comment"] + device + ["--project", "garden", "--name", index == 1 ? "Anna" : "Ben", "--text", text], in: scene.scratch.path)
+            let run = try BuiltCommand.run(
+                ["share", "comment"] + device + ["--project", "garden", "--name", index == 1 ? "Anna" : "Ben", "--text", text], in: scene.scratch.path)
             #expect(run.status == 0 && run.text == "posted on garden as \(index == 1 ? "Anna" : "Ben")\n", "\(run.errorText)")
         }
         let comments = try #require(try scene.json("share comments --cloud cloud --project garden")["comments"] as? [[String: Any]])
@@ -123,9 +130,11 @@ import Testing
         try scene.scratch.write("{\"id\":\"a\",\"titel\":\"T\"}", to: "misspelt.json")
         try scene.scratch.write("{\"id\":\"a\",\"title\":\" \"}", to: "blank.json")
         try scene.refuse("share publish --db anna.db --file none.json --owner A", exit: 66, saying: ["none.json", "cannot be read"])
-        try scene.refuse("share publish --db anna.db --file misspelt.json --owner A", exit: 65, saying: ["misspelt.json", "titel", "not known", "docs/sharing.md"])
+        try scene.refuse(
+            "share publish --db anna.db --file misspelt.json --owner A", exit: 65, saying: ["misspelt.json", "titel", "not known", "docs/sharing.md"])
         try scene.refuse("share publish --db anna.db --file blank.json --owner A", exit: 78, saying: ["the project's title is empty"])
-        try scene.refuse("share publish --db anna.db --project none --owner A", exit: 66, saying: ["table projects", "no project of that id"], watching: ["anna.db"])
+        try scene.refuse(
+            "share publish --db anna.db --project none --owner A", exit: 66, saying: ["table projects", "no project of that id"], watching: ["anna.db"])
         try scene.refuse("share publish --db anna.db --project garden --owner A --item-table tasks", exit: 78, saying: ["table tasks", "--item-table"])
         try scene.refuse("share publish --db anna.db --project garden --owner A --column item.title=name", exit: 78, saying: ["table items", "no column name"])
         for look in ["show", "comments"] { try scene.refuse("share \(look) --db anna.db --project none", exit: 66, saying: ["p-none", "no such project"]) }

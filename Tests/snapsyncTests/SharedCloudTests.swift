@@ -21,7 +21,9 @@ import Testing
         #expect(try modes(in: scene, "f") == ["600"] && modes(in: scene, "d") == ["700"])
         for name in ["phone.db", "watch.db", "phone.db.snapsync-lock"] { #expect(try mode(name, in: scene) == "600", "\(name)") }
         // What SQLite keeps beside a database has its mode, even while a program has it open.
-        try Python.run("import os, sqlite3, sys\ndb = sqlite3.connect('watch.db')\ndb.execute('BEGIN IMMEDIATE'); db.execute('UPDATE buckets SET name = 1')\nassert [os.stat('watch.db' + e).st_mode & 0o777 for e in ('-wal', '-shm')] == [0o600] * 2", in: scene.scratch.path)
+        try Python.run(
+            "import os, sqlite3, sys\ndb = sqlite3.connect('watch.db')\ndb.execute('BEGIN IMMEDIATE'); db.execute('UPDATE buckets SET name = 1')\nassert [os.stat('watch.db' + e).st_mode & 0o777 for e in ('-wal', '-shm')] == [0o600] * 2",
+            in: scene.scratch.path)
         // A kept copy, too.
         try scene.succeed("pin 1 --db phone.db")
         try scene.succeed("generate --db phone.db --mark-read 1")

@@ -7,7 +7,8 @@ import Testing
     @Test func slipsAreNotNotedAsTheLastError() throws {
         let scene = try Scene.phoneAndWatch()
         for (line, exit) in [
-            ("import --version 1 --db phone.db", 78), ("import --version 99 --db watch.db", 66), ("export --db watch.db", 78), ("import --accept-rollback 1 --db watch.db", 78),
+            ("import --version 1 --db phone.db", 78), ("import --version 99 --db watch.db", 66), ("export --db watch.db", 78),
+            ("import --accept-rollback 1 --db watch.db", 78),
             ("import --allow-shrink bucket --db watch.db", 78),
         ] {
             let database = line.hasSuffix("phone.db") ? "phone.db" : "watch.db"
@@ -28,7 +29,8 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: scene.scratch.path("elsewhere/link.db"), withDestinationPath: "../watch.db")
         try scene.succeed("sync --db elsewhere/link.db")
         #expect(try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("elsewhere")) == ["link.db"])
-        let text = try Python.run("""
+        let text = try Python.run(
+            """
             import fcntl, struct, subprocess, sys
             with open('watch.db.snapsync-lock', 'r+') as lock:
                 # F_OFD_SETLK, as another run would.
@@ -61,7 +63,8 @@ import Testing
         let scene = try Scene.phone()
         try scene.succeed("generate --db watch.db --notifications 3 --buckets 1 --seed 9")
         let line = "init --db watch.db --cloud cloud --role reader --device watch"
-        try scene.refuse(line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
+        try scene.refuse(
+            line, exit: 78, saying: ["watch.db, table buckets", "rows that did not come from this cloud", "--adopt", "--replace"], watching: ["watch.db"])
         try scene.succeed(line + " --adopt")
         try scene.succeed("sync --db watch.db")
         #expect(try scene.value("SELECT count(*) FROM notifications", in: "watch.db") == "33")

@@ -62,7 +62,9 @@ import Testing
         let scene = try Scene.phone(notifications: 3, buckets: 1)
         let evil = "\u{1B}]0;owned\u{07}\u{9B}2J\u{202E}x\r\n\u{2028}"
         func isClean(_ text: String) -> Bool {
-            !text.unicodeScalars.contains { $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format || $0 == "\u{2028}") }
+            !text.unicodeScalars.contains {
+                $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format || $0 == "\u{2028}")
+            }
         }
         func check(_ arguments: [String], exit code: Int32, shows: String, at location: SourceLocation = #_sourceLocation) throws {
             let run = try BuiltCommand.run(arguments, in: scene.scratch.path)
@@ -72,11 +74,13 @@ import Testing
         }
 
         // Keys of rows, which errors show.
-        try scene.database("phone.db").run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES(char(27) || '[2J' || char(155) || char(8238), x'00', '', '')")
+        try scene.database("phone.db").run(
+            "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES(char(27) || '[2J' || char(155) || char(8238), x'00', '', '')")
         try check(["export", "--db", "phone.db"], exit: 65, shows: "column name")
         // Fields of a container that somebody else made.
         let field = String(decoding: try JSONEncoder().encode(evil), as: UTF8.self)
-        try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y",\#(field):1}]}"#, to: "evil.json")
+        try scene.scratch.write(
+            #"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":[{"id":"a","name":"A","createdAt":"x","updatedAt":"y",\#(field):1}]}"#, to: "evil.json")
         try check(["import", "--db", "phone.db", "--file", "evil.json"], exit: 0, shows: "the fields \\u{1b}]0;owned\\u{7}\\u{9b}2J")
         // And a container that is refused.
         try scene.scratch.write(#"{"syncTimestamp":"2099-01-01T00:00:00Z","buckets":[],\#(field):1,\#(field):1}"#, to: "evil.json")
@@ -85,7 +89,8 @@ import Testing
         try check(["status", "--db", evil], exit: 66, shows: "\\u{1b}]0;owned")
         try check(["history", "--cloud", evil], exit: 69, shows: "\\u{1b}]0;owned")
         try scene.scratch.write("{}", to: "set\u{1B}[2J.json")
-        try check(["init", "--db", "phone.db", "--cloud", "cloud", "--role", "reader", "--datasets", "set\u{1B}[2J.json"], exit: 78, shows: "set\\u{1b}[2J.json")
+        try check(
+            ["init", "--db", "phone.db", "--cloud", "cloud", "--role", "reader", "--datasets", "set\u{1B}[2J.json"], exit: 78, shows: "set\\u{1b}[2J.json")
         // Names in the cloud, which anyone may have put there.
         let device = "\(Scene.zone)/devices/\u{1B}[2Jx"
         try scene.scratch.write("{}", to: "\(device)/00000000000000000001.json")

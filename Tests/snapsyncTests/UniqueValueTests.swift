@@ -17,7 +17,8 @@ import Testing
         #expect(try zone.sync("b").contains("c: 1 entity not waited for any longer: set aside earlier, and changed later by another device (39)"))
         try zone.expectEqual("--\n30|b|w|\n39|edited on c||\n")
         #expect(try zone.setAside("b") == "")
-        let conflicts = "SELECT dataset, key, reason, json_extract(loser, '$.code'), json_extract(winner, '$.title') FROM snapsync_conflicts WHERE loser LIKE '%\"w\"%'"
+        let conflicts =
+            "SELECT dataset, key, reason, json_extract(loser, '$.code'), json_extract(winner, '$.title') FROM snapsync_conflicts WHERE loser LIKE '%\"w\"%'"
         #expect(try zone.scene.database("b.db").run(conflicts) == "c|39|laterEdit|w|edited on c\n")
     }
 
@@ -99,17 +100,20 @@ import Testing
     }
 
     /// The table of the children; the later row; what stays beside it.
-    @Test(arguments: [
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE, pid TEXT", "", "'w', 'p'"),
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT COLLATE NOCASE UNIQUE, pid TEXT", "", "'W', 'p'"),
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT, UNIQUE(code, pid)", "", "'w', 'q'"),
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT", "CREATE UNIQUE INDEX i ON c(code) WHERE pid = 'q'", "'w', 'q'"),
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE ON CONFLICT REPLACE, pid TEXT", "", "'w', 'p'"),
-        ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE ON CONFLICT IGNORE, pid TEXT", "", "'w', 'p'"),
-    ], [true, false]) func everyKindOfUniqueIndexCounts(table: (String, String, String), laterIsFirst: Bool) throws {
+    @Test(
+        arguments: [
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE, pid TEXT", "", "'w', 'p'"),
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT COLLATE NOCASE UNIQUE, pid TEXT", "", "'W', 'p'"),
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT, UNIQUE(code, pid)", "", "'w', 'q'"),
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT", "CREATE UNIQUE INDEX i ON c(code) WHERE pid = 'q'", "'w', 'q'"),
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE ON CONFLICT REPLACE, pid TEXT", "", "'w', 'p'"),
+            ("id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT UNIQUE ON CONFLICT IGNORE, pid TEXT", "", "'w', 'p'"),
+        ], [true, false]) func everyKindOfUniqueIndexCounts(table: (String, String, String), laterIsFirst: Bool) throws
+    {
         for form in ["", " WITHOUT ROWID"] {
             let zone = try UniqueZone(
-                devices: ["a", "b"], tables: "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT); CREATE TABLE c(\(table.0))\(form); \(table.1)")
+                devices: ["a", "b"],
+                tables: "CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT); CREATE TABLE c(\(table.0))\(form); \(table.1)")
             try zone.edit("a", "INSERT INTO c VALUES(1, 'no rival', 'v', 'p')", "INSERT INTO c VALUES(2, 'earlier', 'w', 'q')")
             try zone.edit("b", "INSERT INTO c VALUES(3, 'later', \(table.2))")
             if laterIsFirst { try zone.sync("b", "a") } else { try zone.sync("a", "b") }
@@ -120,10 +124,12 @@ import Testing
     }
 
     @Test func anIndexOnAnExpressionCountsToo() throws {
-        let zone = try UniqueZone(devices: ["a", "b"], tables: """
-            CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
-            CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT); CREATE UNIQUE INDEX i ON c(lower(code), pid);
-            """)
+        let zone = try UniqueZone(
+            devices: ["a", "b"],
+            tables: """
+                CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
+                CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT); CREATE UNIQUE INDEX i ON c(lower(code), pid);
+                """)
         try zone.edit("a", "INSERT INTO c VALUES(1, 'no rival', 'w', 'p'), (2, 'one', 'w', 'q')")
         try zone.edit("b", "INSERT INTO c VALUES(3, 'two', 'W', 'q')")
         try zone.sync("a", "b")
@@ -133,10 +139,12 @@ import Testing
     }
 
     @Test func rowsOutsideOfAPartialIndexAreNoRivals() throws {
-        let zone = try UniqueZone(devices: ["a", "b"], tables: """
-            CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
-            CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT UNIQUE); CREATE UNIQUE INDEX i ON c(code) WHERE title <> 'draft';
-            """)
+        let zone = try UniqueZone(
+            devices: ["a", "b"],
+            tables: """
+                CREATE TABLE p(id TEXT PRIMARY KEY NOT NULL, name TEXT, rank INTEGER, up TEXT);
+                CREATE TABLE c(id INTEGER PRIMARY KEY, title TEXT NOT NULL, code TEXT, pid TEXT UNIQUE); CREATE UNIQUE INDEX i ON c(code) WHERE title <> 'draft';
+                """)
         try zone.edit("a", "INSERT INTO c VALUES(1, 'draft', 'w', 'p'), (2, 'one', 'w', 'q')")
         try zone.edit("b", "INSERT INTO c VALUES(3, 'two', 'w', 'r')")
         try zone.sync("a", "b")

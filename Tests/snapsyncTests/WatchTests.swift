@@ -11,10 +11,14 @@ import Testing
         let writer = try await scene.watch("--db phone.db --poll 1h"), reader = try await scene.watch("--db watch.db --poll 1h")
         for round in 1...5 {
             try scene.database("phone.db").run("UPDATE notifications SET title = 'round \(round)' WHERE id IN (SELECT id FROM notifications LIMIT \(round))")
-            try await Eventually.holds("round \(round) is at the reader") { try scene.database("watch.db").run(Self.title + "'round \(round)'") == "\(round)\n" }
+            try await Eventually.holds("round \(round) is at the reader") {
+                try scene.database("watch.db").run(Self.title + "'round \(round)'") == "\(round)\n"
+            }
         }
         // Programs in Python write through another SQLite, in another way.
-        try Python.run("import sqlite3; c = sqlite3.connect('phone.db'); c.execute(\"DELETE FROM notifications WHERE title <> 'round 5' AND rowid % 4 = 0\"); c.commit()", in: scene.scratch.path)
+        try Python.run(
+            "import sqlite3; c = sqlite3.connect('phone.db'); c.execute(\"DELETE FROM notifications WHERE title <> 'round 5' AND rowid % 4 = 0\"); c.commit()",
+            in: scene.scratch.path)
         try await Eventually.holds("the deletions are at the reader") { try scene.contents("watch.db") == scene.contents("phone.db") }
         let left = try scene.database("watch.db").run("SELECT count(*) FROM notifications").trimmingCharacters(in: .newlines)
         #expect(Int(left).map { (40..<60).contains($0) } == true)
@@ -104,8 +108,11 @@ import Testing
         let scene = try Scene.phoneAndWatch()
         // A user who may have no more watchers, as on a machine with many programs that watch.
         let reader = try RunningProgram(
-            "strace", ["-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null",
-                BuiltCommand.path(), "watch", "--db", "watch.db", "--poll", "100ms"], in: scene.scratch.path)
+            "strace",
+            [
+                "-D", "-f", "-qq", "-e", "trace=inotify_init1", "-e", "inject=inotify_init1:error=EMFILE", "-o", "/dev/null",
+                BuiltCommand.path(), "watch", "--db", "watch.db", "--poll", "100ms",
+            ], in: scene.scratch.path)
         do {
             try await Eventually.holds("polling is told", explain: { try reader.outputSoFar() + reader.errorsSoFar() }) {
                 try reader.errorsSoFar().contains("the system's limit of watchers is reached")
@@ -150,13 +157,18 @@ final class LockHolder {
 
     init(of database: String, in scene: Scene) throws {
         stop = scene.scratch.path("let-go")
-        program = try RunningProgram("python3", ["-c", """
-            import fcntl, os, struct, sys, time
-            lock = os.open(sys.argv[1] + '.snapsync-lock', os.O_RDWR | os.O_CREAT)
-            fcntl.fcntl(lock, 37, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0))
-            print('held', flush=True)
-            while not os.path.exists(sys.argv[2]): time.sleep(0.01)
-            """, database, stop], in: scene.scratch.path)
+        program = try RunningProgram(
+            "python3",
+            [
+                "-c",
+                """
+                import fcntl, os, struct, sys, time
+                lock = os.open(sys.argv[1] + '.snapsync-lock', os.O_RDWR | os.O_CREAT)
+                fcntl.fcntl(lock, 37, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0))
+                print('held', flush=True)
+                while not os.path.exists(sys.argv[2]): time.sleep(0.01)
+                """, database, stop,
+            ], in: scene.scratch.path)
         while try program.outputSoFar() != "held\n" { usleep(10_000) }
     }
 

@@ -84,7 +84,9 @@ extension ConformanceCheck {
             try await trial.send(trial.message(1, "{}"))
             try trial.expect(try await trial.cloud.mailbox(MailboxRequest(), in: other).waitingCount, is: 0, "the other zone's messages")
             try await trial.expect(.zoneNotFound, "a mailbox without a zone") { _ = try await trial.cloud.mailbox(MailboxRequest(), in: ZoneID("None")) }
-            try await trial.expect(.zoneNotFound, "a message without a zone") { try await trial.cloud.send(trial.message(1, "{}"), clock: .now, in: ZoneID("None")) }
+            try await trial.expect(.zoneNotFound, "a message without a zone") {
+                try await trial.cloud.send(trial.message(1, "{}"), clock: .now, in: ZoneID("None"))
+            }
         },
     ]
 }

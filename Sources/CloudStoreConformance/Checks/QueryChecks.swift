@@ -17,7 +17,8 @@ extension ConformanceCheck {
                 (.isIn("name", []), []), (.contains("tags", .string("sweet")), ["apple", "cake"]), (.refers("aisle", to: "fresh"), ["apple", "dill"]),
                 (.and([.contains("tags", .string("sweet")), .compare("calories", .greaterThan, .integer(100))]), ["cake"]),
                 (.or([.beginsWith("name", "A"), .beginsWith("name", "E")]), ["apple", "egg"]), (.and([]), ["apple", "bread", "cake", "dill", "egg"]),
-                (.or([]), []), (.compare(.name, .atMost, .string("bread")), ["apple", "bread"]), (.compare(.creator, .equal, .string("writer")), ["apple", "bread", "cake", "dill", "egg"]),
+                (.or([]), []), (.compare(.name, .atMost, .string("bread")), ["apple", "bread"]),
+                (.compare(.creator, .equal, .string("writer")), ["apple", "bread", "cake", "dill", "egg"]),
                 (.compare("calories", .equal, .string("52")), []), (.compare("photo", .equal, .bytes(Data([1, 2]))), ["cake"]),
             ]
             for (predicate, names) in expected {
@@ -33,7 +34,8 @@ extension ConformanceCheck {
             try trial.expect(try await names(RecordSort("calories")), is: ["egg", "dill", "apple", "bread", "cake"], "small to large")
             try trial.expect(
                 try await names(RecordSort("calories", ascending: false)), is: ["cake", "bread", "apple", "dill", "egg"], "large to small")
-            try trial.expect(try await names(RecordSort("aisle"), RecordSort("name", ascending: false)), is: ["egg", "cake", "bread", "dill", "apple"], "two keys")
+            try trial.expect(
+                try await names(RecordSort("aisle"), RecordSort("name", ascending: false)), is: ["egg", "cake", "bread", "dill", "apple"], "two keys")
             try trial.expect(try await names(RecordSort(.creationDate, ascending: false)), is: ["egg", "dill", "cake", "bread", "apple"], "newest first")
         },
         ConformanceCheck("pagesHoldEachRecordOnce") { trial in

@@ -67,13 +67,16 @@ extension ConformanceCheck {
         ConformanceCheck("whatTheNewestVersionHasIsNotRemoved") { trial in
             try await trial.makeZone()
             guard try await trial.removesVersions() else { return }
-            let named = try await trial.asset(Array("named".utf8), index: Array("[]".utf8)), orphan = try await trial.asset(Array("orphan".utf8), index: Array("[]".utf8))
+            let named = try await trial.asset(Array("named".utf8), index: Array("[]".utf8)),
+                orphan = try await trial.asset(Array("orphan".utf8), index: Array("[]".utf8))
             try await trial.publish([CloudRecord(type: "Item", name: "item", fields: ["files": .list([.asset(named)])])], after: nil)
             let files = try await trial.cloud.storedFiles(in: Trial.zone)
             try trial.expect(Set(files.compactMap(\.assetPath)), is: [named.path, orphan.path], "the assets that are listed")
             try trial.expect(files.filter { $0.assetPath == named.path }.count, is: 2, "an asset and its index")
             for file in files where file.assetPath == named.path {
-                try await trial.expect(.invalidArguments, "an asset of the newest version") { try await trial.cloud.remove(files, by: "writer", in: Trial.zone) }
+                try await trial.expect(.invalidArguments, "an asset of the newest version") {
+                    try await trial.cloud.remove(files, by: "writer", in: Trial.zone)
+                }
                 try await trial.expect(.invalidArguments, "its index") { try await trial.cloud.remove([file], by: "writer", in: Trial.zone) }
             }
             try await trial.cloud.remove(files.filter { $0.assetPath == orphan.path }, by: "writer", in: Trial.zone)

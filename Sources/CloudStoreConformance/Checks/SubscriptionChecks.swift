@@ -29,7 +29,8 @@ extension ConformanceCheck {
             ]
             var sources: [RecordNotifications] = []
             for subscription in subscriptions { sources.append(try await zone.subscribe(subscription) { false }) }
-            try await other.modify(saving: [trial.item(5, name: "small"), trial.item(50, name: "large"), CloudRecord(type: "Note", name: "note", fields: [:])]).get()
+            try await other.modify(saving: [trial.item(5, name: "small"), trial.item(50, name: "large"), CloudRecord(type: "Note", name: "note", fields: [:])])
+                .get()
             try await other.modify(saving: [], deleting: ["large", "small"]).get()
             var found: [[String?]] = []
             for source in sources {
@@ -44,7 +45,11 @@ extension ConformanceCheck {
             try await zone.save(trial.item(1))
             let looks = Mutex(0)
             // A few looks are enough to see the deletion; without an end a broken cloud would be looked at for ever.
-            let hints = try await trial.device("reader").subscribe(RecordSubscription("all")) { looks.withLock { $0 += 1; return $0 < 10 } }
+            let hints = try await trial.device("reader").subscribe(RecordSubscription("all")) {
+                looks.withLock {
+                    $0 += 1; return $0 < 10
+                }
+            }
             try await trial.cloud.deleteZone(Trial.zone, reason: .purged, by: "writer")
             var found: [RecordNotification.Kind] = []
             for await hint in hints { found.append(hint.kind) }

@@ -41,93 +41,94 @@ package final class FileEvents: Sendable {
         return "the file system's events cannot be had (\(fault.words))"
     }
 
-#if os(Linux)
-    private let descriptor: Int32
-    // SAFETY: a dispatch source may be used from any thread; the overlay does not say so.
-    private nonisolated(unsafe) let source: any DispatchSourceRead
+    #if os(Linux)
+        private let descriptor: Int32
+        // SAFETY: a dispatch source may be used from any thread; the overlay does not say so.
+        private nonisolated(unsafe) let source: any DispatchSourceRead
 
-    /// Begins to listen; `handler` is called on a queue of its own.
-    ///
-    /// - Throws: ``SystemFault`` if the user has too many listeners or open files.
-    package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) {
-        let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
-        guard descriptor >= 0 else { throw SystemFault("inotify_init1", errno) }
-        self.descriptor = descriptor
-        source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "snapsync.events"))
-        source.setEventHandler {
-            let changes = Self.read(descriptor)
-            if !changes.isEmpty { handler(changes) }
+        /// Begins to listen; `handler` is called on a queue of its own.
+        ///
+        /// - Throws: ``SystemFault`` if the user has too many listeners or open files.
+        package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) {
+            let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+            guard descriptor >= 0 else { throw SystemFault("inotify_init1", errno) }
+            self.descriptor = descriptor
+            source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: DispatchQueue(label: "snapsync.events"))
+            source.setEventHandler {
+                let changes = Self.read(descriptor)
+                if !changes.isEmpty { handler(changes) }
+            }
+            // Closed only when no handler runs any more: the number could be somebody else's by then.
+            source.setCancelHandler { close(descriptor) }
+            source.activate()
         }
-        // Closed only when no handler runs any more: the number could be somebody else's by then.
-        source.setCancelHandler { close(descriptor) }
-        source.activate()
-    }
 
-    deinit { source.cancel() }
+        deinit { source.cancel() }
 
-    /// Watches a directory.
-    ///
-    /// - Parameter followsLink: whether the last part of the path may be a symbolic link.
-    /// - Returns: the watch's number, the same one for the same directory under whatever path.
-    /// - Throws: ``SystemFault``: nothing there, no permission, or `ENOSPC` where the user has too many watches.
-    package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
-        var mask = IN_ONLYDIR | IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF
-        switch interest {
-        case .names: mask |= IN_MOVED_FROM | IN_DELETE
-        case .files: mask |= IN_CLOSE_WRITE
-        case .writes: mask |= IN_MODIFY | IN_DELETE
+        /// Watches a directory.
+        ///
+        /// - Parameter followsLink: whether the last part of the path may be a symbolic link.
+        /// - Returns: the watch's number, the same one for the same directory under whatever path.
+        /// - Throws: ``SystemFault``: nothing there, no permission, or `ENOSPC` where the user has too many watches.
+        package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
+            var mask = IN_ONLYDIR | IN_CREATE | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF
+            switch interest {
+            case .names: mask |= IN_MOVED_FROM | IN_DELETE
+            case .files: mask |= IN_CLOSE_WRITE
+            case .writes: mask |= IN_MODIFY | IN_DELETE
+            }
+            if !followsLink { mask |= IN_DONT_FOLLOW }
+            let number = inotify_add_watch(descriptor, path, UInt32(mask))
+            guard number >= 0 else { throw SystemFault("inotify_add_watch", errno) }
+            return number
         }
-        if !followsLink { mask |= IN_DONT_FOLLOW }
-        let number = inotify_add_watch(descriptor, path, UInt32(mask))
-        guard number >= 0 else { throw SystemFault("inotify_add_watch", errno) }
-        return number
-    }
 
-    /// Ends a watch; harmless if the directory is gone and the watch with it.
-    package func end(_ watch: Int32) { _ = inotify_rm_watch(descriptor, watch) }
+        /// Ends a watch; harmless if the directory is gone and the watch with it.
+        package func end(_ watch: Int32) { _ = inotify_rm_watch(descriptor, watch) }
 
-    /// Takes everything that waits.
-    private static func read(_ descriptor: Int32) -> [Change] {
-        var changes: [Change] = []
-        withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
-            while true {
-                let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                // SAFETY: the kernel has filled the first `count` bytes.
-                append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &changes)
+        /// Takes everything that waits.
+        private static func read(_ descriptor: Int32) -> [Change] {
+            var changes: [Change] = []
+            withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
+                while true {
+                    let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                    if count < 0, errno == EINTR { continue }
+                    guard count > 0 else { return }
+                    // SAFETY: the kernel has filled the first `count` bytes.
+                    append(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &changes)
+                }
+            }
+            return changes
+        }
+
+        // struct inotify_event: watch, mask, cookie, length, each of 4 bytes, then the name, padded with zero bytes.
+        private static func append(_ bytes: UnsafeRawBufferPointer, to changes: inout [Change]) {
+            var rest = bytes
+            while rest.count >= 16 {
+                let watch = rest.loadUnaligned(as: Int32.self), mask = Int32(bitPattern: rest.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+                let length = Int(rest.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
+                guard rest.count >= 16 + length else { return }
+                let name = rest[16..<(16 + length)].prefix { $0 != 0 }
+                // A watch that was ended says so once more; that is no news.
+                if mask & Int32(IN_IGNORED) == 0 {
+                    changes.append(
+                        Change(watch: mask & Int32(IN_Q_OVERFLOW) != 0 ? nil : watch, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
+                }
+                rest = UnsafeRawBufferPointer(rebasing: rest[(16 + length)...])
             }
         }
-        return changes
-    }
+    #else
+        /// This system's events are not used: whoever wants them looks from time to time instead.
+        ///
+        /// - Throws: ``SystemFault``, always.
+        package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) { throw SystemFault.missing("inotify_init1") }
 
-    // struct inotify_event: watch, mask, cookie, length, each of 4 bytes, then the name, padded with zero bytes.
-    private static func append(_ bytes: UnsafeRawBufferPointer, to changes: inout [Change]) {
-        var rest = bytes
-        while rest.count >= 16 {
-            let watch = rest.loadUnaligned(as: Int32.self), mask = Int32(bitPattern: rest.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-            let length = Int(rest.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
-            guard rest.count >= 16 + length else { return }
-            let name = rest[16..<(16 + length)].prefix { $0 != 0 }
-            // A watch that was ended says so once more; that is no news.
-            if mask & Int32(IN_IGNORED) == 0 {
-                changes.append(Change(watch: mask & Int32(IN_Q_OVERFLOW) != 0 ? nil : watch, name: name.isEmpty ? nil : String(decoding: name, as: UTF8.self)))
-            }
-            rest = UnsafeRawBufferPointer(rebasing: rest[(16 + length)...])
+        /// Never called: there is no instance.
+        package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
+            throw SystemFault.missing("inotify_add_watch")
         }
-    }
-#else
-    /// This system's events are not used: whoever wants them looks from time to time instead.
-    ///
-    /// - Throws: ``SystemFault``, always.
-    package init(_ handler: @escaping @Sendable ([Change]) -> Void) throws(SystemFault) { throw SystemFault.missing("inotify_init1") }
 
-    /// Never called: there is no instance.
-    package func watch(_ path: String, for interest: Interest, followsLink: Bool = true) throws(SystemFault) -> Int32 {
-        throw SystemFault.missing("inotify_add_watch")
-    }
-
-    /// Never called: there is no instance.
-    package func end(_ watch: Int32) {}
-#endif
+        /// Never called: there is no instance.
+        package func end(_ watch: Int32) {}
+    #endif
 }

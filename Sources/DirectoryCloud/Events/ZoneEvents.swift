@@ -78,7 +78,9 @@ package final class ZoneEvents: Sendable {
 
     private func arm(_ state: inout State, _ directories: [Directory]) throws(SystemFault) {
         let events: FileEvents
-        if let known = state.events { events = known } else {
+        if let known = state.events {
+            events = known
+        } else {
             events = try FileEvents { [weak self] in self?.take($0) }
             state.events = events
         }

@@ -57,6 +57,7 @@ extension CloudIdentity: PlainReadable {
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         self.init(
-            formatVersion: try members.member("formatVersion").count(), uuid: try members.member("uuid").text(), container: try members.member("container").text())
+            formatVersion: try members.member("formatVersion").count(), uuid: try members.member("uuid").text(),
+            container: try members.member("container").text())
     }
 }

@@ -53,7 +53,8 @@ enum CloudRoot {
     }
 
     private static func create(
-        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool, sharing: DirectorySharing?
+        in path: String, isMade: Bool, _ identity: CloudIdentity, _ calls: any FileSystemCalls, _ files: FileMaker, besideOthers: Bool,
+        sharing: DirectorySharing?
     ) throws -> CloudIdentity {
         let root = try open(path, calls)
         func share() throws(CloudError) {

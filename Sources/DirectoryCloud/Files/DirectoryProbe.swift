@@ -39,7 +39,9 @@ package struct DirectoryProbe: Sendable, Hashable {
         let name = Self.prefix + zone.files.nonces.hex(16)
         try above.attempt(at: above.place(name)) { () throws(SystemFault) in try calls.makeDirectory(name, in: above.descriptor.number) }
         do {
-            guard let folder = try above.folder(name) else { throw CloudError(.inputOutput, at: above.place(name), "the folder vanished as soon as it was made", isRetryable: true) }
+            guard let folder = try above.folder(name) else {
+                throw CloudError(.inputOutput, at: above.place(name), "the folder vanished as soon as it was made", isRetryable: true)
+            }
             // SMB keeps what is removed while it is open, so everything is closed first.
             defer { try? folder.descriptor.close() }
             try self.init(trying: folder, nonces: zone.files.nonces)
@@ -65,7 +67,9 @@ package struct DirectoryProbe: Sendable, Hashable {
         hasExclusiveRename = try works(.renameNamed)
 
         let file = "probe"
-        let descriptor = try folder.attempt(at: folder.place(file)) { () throws(SystemFault) in OpenDescriptor(try calls.open(file, in: folder.descriptor.number, .create), calls) }
+        let descriptor = try folder.attempt(at: folder.place(file)) { () throws(SystemFault) in
+            OpenDescriptor(try calls.open(file, in: folder.descriptor.number, .create), calls)
+        }
         defer {
             try? descriptor.close()
             try? folder.remove(file)

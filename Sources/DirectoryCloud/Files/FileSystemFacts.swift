@@ -62,7 +62,8 @@ package struct FileSystemFacts: Sendable, Hashable {
         var info = stat()
         guard stat(path, &info) == 0, let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return [] }
         // As glibc's makedev(3) packs them.
-        let device = UInt64(truncatingIfNeeded: info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF), minor = (device & 0xFF) | (device >> 12 & ~0xFF)
+        let device = UInt64(truncatingIfNeeded: info.st_dev), major = (device >> 8 & 0xFFF) | (device >> 32 & ~0xFFF),
+            minor = (device & 0xFF) | (device >> 12 & ~0xFF)
         return mountOptions(inTable: table, device: "\(major):\(minor)")
     }
 
@@ -83,7 +84,8 @@ package struct FileSystemFacts: Sendable, Hashable {
 
     private static let localNames: [Int: String] = [
         0xEF53: "ext4", 0x5846_5342: "XFS", 0x9123_683E: "Btrfs", 0x0102_1994: "tmpfs", 0x794C_7630: "overlayfs", 0x2FC1_2FC1: "ZFS", 0xF2F5_2010: "F2FS",
-        0xCA45_1A4E: "bcachefs", 0x2011_BAB0: "exFAT", 0x4D44: "FAT", 0x5346_544E: "NTFS", 0x7366_746E: "NTFS", 0x482B: "HFS+", 0x9660: "ISO 9660", 0x7371_7368: "squashfs",
+        0xCA45_1A4E: "bcachefs", 0x2011_BAB0: "exFAT", 0x4D44: "FAT", 0x5346_544E: "NTFS", 0x7366_746E: "NTFS", 0x482B: "HFS+", 0x9660: "ISO 9660",
+        0x7371_7368: "squashfs",
         0xF15F: "eCryptfs", 0x8584_58F6: "ramfs",
     ]
 }

@@ -57,7 +57,9 @@ private struct ForeignFiles {
 
     func find() throws -> [ForeignFile] {
         let folders = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.messages, CloudNames.devices, CloudNames.waiting]
-        var found = try zone.folder.names().filter { $0 != ZoneMarker.fileName && !folders.contains($0) && !TemporaryName.matches($0) }.map { ForeignFile(zone.folder.place($0)) }
+        var found = try zone.folder.names().filter { $0 != ZoneMarker.fileName && !folders.contains($0) && !TemporaryName.matches($0) }.map {
+            ForeignFile(zone.folder.place($0))
+        }
         for name in folders.prefix(2) {
             if let folder = try zone.folder.folder(name) { found += try strangers(in: folder) { CloudNames.number(ofFile: $0) != nil } }
         }

@@ -37,7 +37,8 @@ struct MessageFolder {
             stamps[sender] = try folder.stamp()
             // A folder without a stamp is not to be forgotten: then there is no mark.
             if stamps[sender] == nil { stamps[""] = nil }
-            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path, isArriving: { isArriving($0, in: folder) }) { name throws(CloudError) in
+            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path, isArriving: { isArriving($0, in: folder) }) {
+                name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }
         }
@@ -49,7 +50,8 @@ struct MessageFolder {
 
     /// Whether a damaged message is one that a sync tool is still writing.
     private func isArriving(_ name: String, in folder: CloudFolder) -> Bool {
-        guard let bytes = try? folder.bytes(of: name, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes), let status = try? folder.file(name)?.status
+        guard let bytes = try? folder.bytes(of: name, limit: CloudMessage.byteLimit), ArrivingFile.isBeginning(bytes),
+            let status = try? folder.file(name)?.status
         else { return false }
         return ArrivingFile.error(name, status, wanted: nil, in: folder) != nil
     }

@@ -47,7 +47,8 @@ extension ZoneFolder {
         }
         let isListed = [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0])
         guard parts.count <= 3, parts.count == 2 || CloudNames.isName(parts[1]),
-            isListed || (parts.count == 2 && parts[0] == CloudNames.waiting && (PublishTicket(fileName: name) != nil || TemporaryName.matches(name))) || ([CloudNames.messages, CloudNames.devices].contains(parts[0]) && TemporaryName.matches(name)),
+            isListed || (parts.count == 2 && parts[0] == CloudNames.waiting && (PublishTicket(fileName: name) != nil || TemporaryName.matches(name)))
+                || ([CloudNames.messages, CloudNames.devices].contains(parts[0]) && TemporaryName.matches(name)),
             let directory = try folder.folder(parts.dropLast().joined(separator: "/"))
         else { return }
         try directory.remove(name)
@@ -71,7 +72,7 @@ extension ZoneFolder {
     private func status(of name: String, in directory: CloudFolder) throws(CloudError) -> FileStatus? {
         do {
             return try directory.file(name)?.status
-        } catch where error.code == .damaged {
+        } catch  where error.code == .damaged {
             return nil
         }
     }

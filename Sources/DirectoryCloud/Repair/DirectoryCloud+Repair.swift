@@ -23,7 +23,8 @@ extension DirectoryCloud {
     package func copies(beside path: AssetPath, in zone: ZoneID) async throws -> [FoundFile] {
         try await inZone(zone) { zone in
             guard let folder = try zone.folder.folder(path.directory) else { return [] }
-            return try folder.names().sorted().filter { StoredFile.Kind(nameInAssets: $0, of: path.record) == nil && !TemporaryName.matches($0) }.compactMap { name in
+            return try folder.names().sorted().filter { StoredFile.Kind(nameInAssets: $0, of: path.record) == nil && !TemporaryName.matches($0) }.compactMap {
+                name in
                 try FoundFile("\(path.directory)/\(name)", in: zone.folder)
             }
         }

@@ -37,7 +37,8 @@ struct FileReplacement {
         if let there = try FoundFile(path, in: zone.folder), try there.isWhole(byteCount: byteCount, sha256: sha256) { return RepairedFile(setAside: nil) }
         let aside = try folder.setAside(name, zone.files.nonces)
         guard try file.place(as: name) != .taken else {
-            throw CloudError(.inputOutput, at: zone.folder.place(path), "another file came to lie there meanwhile", hint: "run the same command again", isRetryable: true)
+            throw CloudError(
+                .inputOutput, at: zone.folder.place(path), "another file came to lie there meanwhile", hint: "run the same command again", isRetryable: true)
         }
         try folder.synchronize()
         return RepairedFile(setAside: aside.map { path.dropLast(name.count) + $0 })
@@ -45,7 +46,8 @@ struct FileReplacement {
 
     private func open() throws -> CloudFolder {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-        guard (2...3).contains(parts.count), [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0]), parts.count == 2 || CloudNames.isName(parts[1])
+        guard (2...3).contains(parts.count), [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets].contains(parts[0]),
+            parts.count == 2 || CloudNames.isName(parts[1])
         else { throw CloudError(.invalidArguments, at: zone.folder.ownPlace, "no file of a zone's history is called that") }
         let above = try zone.subfolder(parts[0])
         return parts.count == 3 ? try zone.files.folder(parts[1], in: above) : above

@@ -60,9 +60,11 @@ struct HistoryExamination {
             guard isThere || reference == commits.newestCheckpoint || pinned.contains(reference) else { continue }
             let found = mend(reference, bytes, copies, sound, commits)
             if let found { sound[reference] = found.bytes }
-            damaged.append(DamagedDocument(
-                kind: .checkpoint, number: reference.number, isMissing: !isThere, reason: isThere ? "its bytes do not match the hash that a commit names" : "it is missing",
-                mended: found?.bytes, source: found?.source))
+            damaged.append(
+                DamagedDocument(
+                    kind: .checkpoint, number: reference.number, isMissing: !isThere,
+                    reason: isThere ? "its bytes do not match the hash that a commit names" : "it is missing",
+                    mended: found?.bytes, source: found?.source))
         }
         return damaged
     }
@@ -73,7 +75,9 @@ struct HistoryExamination {
         if let copy = copies.first(where: { ContentHash.of($0.bytes) == reference.sha256 }) { return (copy.bytes, "the copy \(copy.name)") }
         let below = sound.filter { $0.key.number < reference.number }.sorted { $0.key.number > $1.key.number }.map { Optional($0) } + [nil]
         for start in below {
-            if let bytes = try? fold(from: start, to: reference.number, commits), ContentHash.of(bytes) == reference.sha256 { return (bytes, "the commits that it follows from") }
+            if let bytes = try? fold(from: start, to: reference.number, commits), ContentHash.of(bytes) == reference.sha256 {
+                return (bytes, "the commits that it follows from")
+            }
         }
         return bytes.flatMap { OneBitFlip.mend($0, limit: flipLimit, sha256: reference.sha256) }.map { ($0, "itself: one bit was flipped") }
     }
@@ -130,9 +134,11 @@ private struct Commits {
             let expected = known[number + 1]?.verified.commit.parent ?? (token?.number == number ? token?.hash : nil)
             let found = mend(number, expected, copies)
             if let found { known[number] = try (found.bytes, VerifiedCommit(found.bytes, number: number, of: zone.history)) }
-            damaged.append(DamagedDocument(
-                kind: .commit, number: number, isMissing: faults[number] == nil, reason: faults[number]?.reason ?? "it is missing, and later ones are there",
-                mended: found?.bytes, source: found?.source))
+            damaged.append(
+                DamagedDocument(
+                    kind: .commit, number: number, isMissing: faults[number] == nil,
+                    reason: faults[number]?.reason ?? "it is missing, and later ones are there",
+                    mended: found?.bytes, source: found?.source))
         }
         return damaged
     }

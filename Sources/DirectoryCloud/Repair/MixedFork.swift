@@ -56,9 +56,11 @@ struct MixedForkFinder {
         // Below a gap that a checkpoint covers, commits may have been pruned in any order.
         var first = newest
         while first > 1, plain[first - 1] != nil { first -= 1 }
-        guard let broken = numbers.first(where: { number in
-            number > first && plain[number].flatMap { node in plain[number - 1].map { node.commit.parent != $0.commit.token.hash } } == true
-        }) else { return nil }
+        guard
+            let broken = numbers.first(where: { number in
+                number > first && plain[number].flatMap { node in plain[number - 1].map { node.commit.parent != $0.commit.token.hash } } == true
+            })
+        else { return nil }
         return try decide(MixedFork(number: broken), plain, first: first, newest: newest)
     }
 
@@ -98,11 +100,13 @@ struct MixedForkFinder {
         for node in chain(to: end).nodes {
             guard let copy = node.copy else { continue }
             let number = node.commit.token.number, displaced = plain[number]?.commit
-            fork.moves.append(MixedFork.Move(
-                number: number, copy: copy, displaced: displaced?.device, aside: displaced.map { MixedFork.asideName($0.token) }))
-            fork.documents.append(DamagedDocument(
-                kind: .commit, number: number, isMissing: displaced == nil, reason: "the later commits follow another commit \(number)", mended: node.bytes,
-                source: "the conflict copy \(copy.fileName)"))
+            fork.moves.append(
+                MixedFork.Move(
+                    number: number, copy: copy, displaced: displaced?.device, aside: displaced.map { MixedFork.asideName($0.token) }))
+            fork.documents.append(
+                DamagedDocument(
+                    kind: .commit, number: number, isMissing: displaced == nil, reason: "the later commits follow another commit \(number)", mended: node.bytes,
+                    source: "the conflict copy \(copy.fileName)"))
         }
         do {
             _ = try HistoryReader(source: MendedSource(zone, fork.documents)).log(at: nil)

@@ -26,11 +26,12 @@ package final class CarriedColumns {
         let table = schema.table.sqlIdentifier, isSet = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
         guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
         let key = schema.key.column.sqlIdentifier
-        try transaction.db.execute(sql: """
-            DROP TABLE IF EXISTS temp.snapsync_carried;
-            CREATE TEMP TABLE snapsync_carried AS SELECT \(([key] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
-            CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key));
-            """)
+        try transaction.db.execute(
+            sql: """
+                DROP TABLE IF EXISTS temp.snapsync_carried;
+                CREATE TEMP TABLE snapsync_carried AS SELECT \(([key] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
+                CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key));
+                """)
     }
 
     /// Puts the values back into those rows that the version has, too. Nothing of it is left behind.
@@ -47,21 +48,23 @@ package final class CarriedColumns {
         let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = k.\(key))"
         let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
         // A version that has the columns after all, in a later change, says what they are.
-        try db.execute(sql: """
-            DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE t.\(key) = k.\(key) AND \(isNull));
-            UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE k.\(key) = t.\(key))
-            WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried);
-            """)
+        try db.execute(
+            sql: """
+                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE t.\(key) = k.\(key) AND \(isNull));
+                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE k.\(key) = t.\(key))
+                WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried);
+                """)
         let stamp = schema.ownInstantSQL
         let instant = publishing ? "max(base + 1, \(Self.firstInstant))" : "base"
-        try db.execute(sql: """
-            INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
-            SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
-                SELECT t.\(key) AS key, \(stamp) AS own,
-                    coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = t.\(key)), \(stamp), \(Int64.min)) AS base
-                FROM main.\(table) t WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried));
-            DROP TABLE temp.snapsync_carried;
-            """)
+        try db.execute(
+            sql: """
+                INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
+                    SELECT t.\(key) AS key, \(stamp) AS own,
+                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = t.\(key)), \(stamp), \(Int64.min)) AS base
+                    FROM main.\(table) t WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried));
+                DROP TABLE temp.snapsync_carried;
+                """)
     }
 
     /// 0001-01-01T00:00:00Z, the earliest instant that a container can say.

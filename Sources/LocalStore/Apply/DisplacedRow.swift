@@ -13,7 +13,9 @@ package struct DisplacedRow {
     /// Lends the row to a sink, while the call lasts that hands this over.
     package let give: (any EntitySink) throws -> Void
 
-    package init(schema: DatasetSchema, key: EntityKey, reason: SetAsideReason, instant: Instant, displacedAt: Instant?, give: @escaping (any EntitySink) throws -> Void) {
+    package init(
+        schema: DatasetSchema, key: EntityKey, reason: SetAsideReason, instant: Instant, displacedAt: Instant?, give: @escaping (any EntitySink) throws -> Void
+    ) {
         self.schema = schema
         self.key = key
         self.reason = reason

@@ -27,9 +27,10 @@ package final class EntityApplier: EntitySink {
         let others = schema.columns.filter { $0 != schema.key }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
         let conflict = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
         // A constraint with ON CONFLICT of its own must not drop this row, or another one, without an error.
-        statement = try transaction.db.makeStatement(sql: """
-            INSERT OR ABORT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.key.column.sqlIdentifier)) DO \(conflict)" : "")
-            """)
+        statement = try transaction.db.makeStatement(
+            sql: """
+                INSERT OR ABORT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.key.column.sqlIdentifier)) DO \(conflict)" : "")
+                """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection

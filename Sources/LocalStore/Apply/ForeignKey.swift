@@ -13,7 +13,8 @@ struct ForeignKey {
     /// All foreign keys of the database.
     static func all(_ db: Database) throws -> [ForeignKey] {
         let rows = try Row.fetchAll(
-            db, sql: """
+            db,
+            sql: """
                 SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete, f.seq
                 FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
                 """)

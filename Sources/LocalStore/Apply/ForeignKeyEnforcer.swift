@@ -34,10 +34,11 @@ package struct ForeignKeyEnforcer {
         }
         guard !keys.isEmpty else { return }
         let db = transaction.db
-        try db.execute(sql: """
-            CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, PRIMARY KEY(key, target)) WITHOUT ROWID;
-            DELETE FROM temp.snapsync_dangling;
-            """)
+        try db.execute(
+            sql: """
+                CREATE TEMP TABLE IF NOT EXISTS snapsync_dangling(key INTEGER, target TEXT, PRIMARY KEY(key, target)) WITHOUT ROWID;
+                DELETE FROM temp.snapsync_dangling;
+                """)
         for key in keys where try db.hasTable(key.parent) {
             try db.execute(
                 sql: "INSERT OR IGNORE INTO temp.snapsync_dangling SELECT ?, \(key.target) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)",

@@ -22,7 +22,9 @@ package struct ForeignKeyLookup: TransactionPart {
 
     func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
         try links.contains { link in
-            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(.key(key)).integer() != nil
+            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(
+                .key(key)
+            ).integer() != nil
         }
     }
 
@@ -43,12 +45,17 @@ package struct ForeignKeyLookup: TransactionPart {
     /// The first table of a dataset whose rows point at an entity; nil if none do.
     package func tableReferring(at key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> String? {
         let tables = Set(schemas.map { $0.table.asciiLowercased })
-        for foreign in try ForeignKey.all(db) where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
+        for foreign in try ForeignKey.all(db)
+        where foreign.parent.asciiLowercased == schema.table.asciiLowercased && tables.contains(foreign.child.asciiLowercased) {
             let pairs = foreign.columns.map { "c.\($0.child.sqlIdentifier) = p.\($0.parent.sqlIdentifier)" }.joined(separator: " AND ")
-            let isPointedAt = try KeyedStatement(db, """
-                SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
-                WHERE p.\(schema.key.column.sqlIdentifier) = ?)
-                """).bind(.key(key)).integer() == 1
+            let isPointedAt =
+                try KeyedStatement(
+                    db,
+                    """
+                    SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
+                    WHERE p.\(schema.key.column.sqlIdentifier) = ?)
+                    """
+                ).bind(.key(key)).integer() == 1
             if isPointedAt { return foreign.child }
         }
         return nil
@@ -60,7 +67,8 @@ package struct ForeignKeyLookup: TransactionPart {
             guard let id = try trackingID(schema) else { return false }
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
             return try Bool.fetchOne(
-                db, sql: """
+                db,
+                sql: """
                     SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
                         OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
                     """, arguments: [id]) ?? false
@@ -81,7 +89,9 @@ package struct ForeignKeyLookup: TransactionPart {
             guard let schema = schemas.first(where: { $0.table.asciiLowercased == link.child.asciiLowercased }) else { continue }
             // To SQLite a table that is missing holds no rows.
             let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
-            let rows = try KeyedStatement(db, "SELECT c.\(schema.key.column.sqlIdentifier), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)").bind()
+            let rows = try KeyedStatement(
+                db, "SELECT c.\(schema.key.column.sqlIdentifier), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
+            ).bind()
             var count = 0
             var (ours, others): ([DanglingRows.Row], [DanglingRows.Row]) = ([], [])
             while try rows.step() {

@@ -55,8 +55,10 @@ package struct OrphanResolver {
         var found: [Link] = []
         var stashes: [Int: StashedRows] = [:]
         for key in try transaction.references.foreignKeys() {
-            guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }), let childID = try transaction.tracking.id(of: child),
-                let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), let parentID = try transaction.tracking.id(of: schemas[index])
+            guard let child = schemas.first(where: { $0.table.asciiLowercased == key.child.asciiLowercased }),
+                let childID = try transaction.tracking.id(of: child),
+                let index = schemas.firstIndex(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }),
+                let parentID = try transaction.tracking.id(of: schemas[index])
             else { continue }
             let rows = try stashes[index] ?? StashedRows(transaction, schemas[index], table: "snapsync_parents_\(index)")
             if stashes.updateValue(rows, forKey: index) == nil { try rows.create() }
@@ -68,17 +70,21 @@ package struct OrphanResolver {
 
     private func stash() throws {
         guard !links.isEmpty else { return }
-        try db.execute(sql: """
-            DROP TABLE IF EXISTS temp.snapsync_orphans;
-            CREATE TEMP TABLE snapsync_orphans(link INTEGER, target TEXT, PRIMARY KEY(link, target)) WITHOUT ROWID;
-            """)
+        try db.execute(
+            sql: """
+                DROP TABLE IF EXISTS temp.snapsync_orphans;
+                CREATE TEMP TABLE snapsync_orphans(link INTEGER, target TEXT, PRIMARY KEY(link, target)) WITHOUT ROWID;
+                """)
         for (number, link) in links.enumerated() {
             try takeParents(of: changedChildren(link), link)
             try db.execute(
-                sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(changedChildren(link)) WHERE \(link.key.isDangling)", arguments: [number])
+                sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(changedChildren(link)) WHERE \(link.key.isDangling)",
+                arguments: [number])
             if try hasDeletions(link) {
                 try db.execute(
-                    sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(childrenOfChanged(link)) WHERE \(link.key.isDangling)", arguments: [number])
+                    sql:
+                        "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(childrenOfChanged(link)) WHERE \(link.key.isDangling)",
+                    arguments: [number])
             }
         }
         // Parents may be children themselves.
@@ -147,7 +153,8 @@ package struct OrphanResolver {
     private func childrenOfChanged(_ link: Link) -> String {
         let child = "main.\(link.child.table.sqlIdentifier) c"
         guard link.isByKey else { return child }
-        return "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
+        return
+            "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
     }
 
     /// Whether a change that was made here may have taken a parent away from the version's children.
@@ -160,7 +167,10 @@ package struct OrphanResolver {
     private func takeParents(of children: String, _ link: Link) throws -> Bool {
         let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [link.parent.table])
             .map { "p.\($0.sqlIdentifier)" }.joined(separator: ", ")
-        try db.execute(sql: "INSERT OR IGNORE INTO \(link.stash) SELECT \(columns) FROM \(children) CROSS JOIN main.\(link.parent.table.sqlIdentifier) p ON \(link.isMatch)")
+        try db.execute(
+            sql:
+                "INSERT OR IGNORE INTO \(link.stash) SELECT \(columns) FROM \(children) CROSS JOIN main.\(link.parent.table.sqlIdentifier) p ON \(link.isMatch)"
+        )
         return db.changesCount > 0
     }
 
@@ -174,19 +184,27 @@ package struct OrphanResolver {
 
     /// Puts the last known row of a child's parent in again; nil if there is none, or it cannot be there.
     private func revive(_ child: EntityKey, _ link: Link, _ now: Instant, _ setAside: (DisplacedRow) throws -> Void) throws -> EntityKey? {
-        let parents = try KeyedStatement(db, """
+        let parents = try KeyedStatement(
+            db,
+            """
             SELECT p.\(link.parent.key.column.sqlIdentifier) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
             WHERE c.\(link.child.key.column.sqlIdentifier) = ?
-            """).bind(.key(child)).keys()
+            """
+        ).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }
         // It may be there with another value than the one that the child refers to, or wait for its return.
         guard try !transaction.rows.hasRow(parent, of: link.parent), try !transaction.setAside.isReturnable(parent, of: link.parent) else { return nil }
-        let before = [try transaction.changeLog.change(of: parent, in: link.parent)?.instant, try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent)]
+        let before = [
+            try transaction.changeLog.change(of: parent, in: link.parent)?.instant,
+            try transaction.tombstonesAndInstants.tombstone(of: parent, in: link.parent),
+        ]
         let deleted = before.compactMap { $0 }.max()
         guard try link.rows.insert(parent, isWhole: true) || displaceOwnRows(holding: parent, link, setAside) else {
             let (transaction, stashed) = (transaction, link.rows.stashed)
             try setAside(
-                DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) { try transaction.rows.giveRow(parent, of: stashed, to: $0) })
+                DisplacedRow(schema: link.parent, key: parent, reason: .parentNeeded, instant: (deleted ?? now).forTombstone, displacedAt: deleted) {
+                    try transaction.rows.giveRow(parent, of: stashed, to: $0)
+                })
             return nil
         }
         try transaction.rows.markAsOrphan(parent, of: link.parent)
@@ -204,7 +222,9 @@ package struct OrphanResolver {
         guard !rivals.isEmpty, changes.count == rivals.count, changes.allSatisfy({ $0.isInVersion != true }) else { return false }
         for change in changes {
             try setAside(
-                DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: schema, to: $0) })
+                DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) {
+                    try transaction.rows.giveRow(change.key, of: schema, to: $0)
+                })
             // A dataset without a timestamp does not tell for certain whether the version has the key: then the deletion is tracked.
             guard change.isInVersion == false else {
                 try transaction.merge.displaceRow(change.key, of: schema, at: change.instant)
@@ -223,7 +243,9 @@ package struct OrphanResolver {
         let instant = try transaction.changeLog.instant(of: child, in: schema) ?? .distantPast
         let displacedAt = change == nil ? instant.forTombstone : nil
         try setAside(
-            DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) { try transaction.rows.giveRow(child, of: schema, to: $0) })
+            DisplacedRow(schema: schema, key: child, reason: .parentMissing, instant: displacedAt ?? instant, displacedAt: displacedAt) {
+                try transaction.rows.giveRow(child, of: schema, to: $0)
+            })
         if change == nil {
             try transaction.merge.displaceRow(child, of: schema, at: instant)
         } else {

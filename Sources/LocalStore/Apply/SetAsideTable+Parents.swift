@@ -15,10 +15,13 @@ extension SetAsideTable {
                 conditions.append("\(value) = c.\(column.child.sqlIdentifier)")
             }
             guard conditions.count == link.columns.count, try transaction.references.isDangling(key, of: schema, [link]) else { continue }
-            let keys = try KeyedStatement(db, """
+            let keys = try KeyedStatement(
+                db,
+                """
                 SELECT s.key FROM main.\(schema.table.sqlIdentifier) c CROSS JOIN snapsync_set_aside s ON s.dataset = ? AND \(conditions.joined(separator: " AND "))
                 WHERE c.\(schema.key.column.sqlIdentifier) = ? ORDER BY s.key
-                """).bind(.text(parent.name), .key(key)).keys()
+                """
+            ).bind(.text(parent.name), .key(key)).keys()
             found += keys.map { (parent, $0) }
         }
         return found
@@ -26,7 +29,8 @@ extension SetAsideTable {
 
     /// Whether children that wait for a parent are set aside, in any dataset that refers to this one.
     package func hasWaitingChildren(of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
-        let tables = Set(try transaction.references.foreignKeys().filter { $0.parent.asciiLowercased == schema.table.asciiLowercased }.map { $0.child.asciiLowercased })
+        let tables = Set(
+            try transaction.references.foreignKeys().filter { $0.parent.asciiLowercased == schema.table.asciiLowercased }.map { $0.child.asciiLowercased })
         return try schemas.contains { child in
             guard tables.contains(child.table.asciiLowercased) else { return false }
             return try entities(of: child).contains { $0.reason == .parentMissing }

@@ -27,7 +27,8 @@ package struct SetAsideTable: TransactionPart {
 
     private func entities(of schema: DatasetSchema, _ key: EntityKey?) throws -> [SetAsideEntity] {
         guard try db.hasTable(Self.table) else { return [] }
-        let rows = try KeyedStatement(db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? \(key == nil ? "" : "AND key = ?") ORDER BY key")
+        let rows = try KeyedStatement(
+            db, "SELECT key, entity, reason, at, displacedAt FROM snapsync_set_aside WHERE dataset = ? \(key == nil ? "" : "AND key = ?") ORDER BY key")
         if let key { try rows.bind(.text(schema.name), .key(key)) } else { try rows.bind(.text(schema.name)) }
         defer { rows.end() }
         var found: [SetAsideEntity] = []
@@ -44,13 +45,16 @@ package struct SetAsideTable: TransactionPart {
     /// Keeps an entity that is taken out of its table; of two with one key the later.
     package func add(_ one: SetAsideEntity, of schema: DatasetSchema) throws {
         try LocalTable.setAside.create(in: db)
-        try KeyedStatement(db, """
+        try KeyedStatement(
+            db,
+            """
             INSERT INTO snapsync_set_aside(dataset, key, entity, reason, at, displacedAt) VALUES(?, ?, ?, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET entity = excluded.entity, reason = excluded.reason, at = excluded.at, displacedAt = excluded.displacedAt
             WHERE excluded.at >= at
-            """).bind(
-                .text(schema.name), .key(one.key), .text(one.entity), .text(one.reason.name), .instant(one.instant), one.displacedAt.map { .instant($0) } ?? .null
-            ).run()
+            """
+        ).bind(
+            .text(schema.name), .key(one.key), .text(one.entity), .text(one.reason.name), .instant(one.instant), one.displacedAt.map { .instant($0) } ?? .null
+        ).run()
     }
 
     /// Forgets an entity that was set aside: it is back, or something later took its place.

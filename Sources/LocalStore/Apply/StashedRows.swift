@@ -39,11 +39,12 @@ package final class StashedRows {
     /// - Parameter condition: of the rows `t` of the dataset's table that it takes over; nil for none.
     package func create(where condition: String? = nil) throws {
         let name = table.dropFirst("temp.".count)
-        try db.execute(sql: """
-            DROP TABLE IF EXISTS \(table);
-            CREATE TEMP TABLE \(name) AS SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition ?? "0");
-            CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key));
-            """)
+        try db.execute(
+            sql: """
+                DROP TABLE IF EXISTS \(table);
+                CREATE TEMP TABLE \(name) AS SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition ?? "0");
+                CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key));
+                """)
     }
 
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
@@ -72,12 +73,13 @@ package final class StashedRows {
     package func rivals(of key: EntityKey, isWhole: Bool = false) throws -> [EntityKey] {
         // REPLACE runs delete triggers only with recursive triggers.
         let wasRecursive = try Bool.fetchOne(db, sql: "PRAGMA recursive_triggers") ?? false
-        try db.execute(sql: """
-            PRAGMA recursive_triggers = ON;
-            CREATE TEMP TABLE IF NOT EXISTS snapsync_rivals(key);
-            CREATE TEMP TRIGGER IF NOT EXISTS snapsync_rivals_noted AFTER DELETE ON main.\(schema.table.sqlIdentifier)
-            BEGIN INSERT INTO snapsync_rivals VALUES(OLD.\(self.key)); END;
-            """)
+        try db.execute(
+            sql: """
+                PRAGMA recursive_triggers = ON;
+                CREATE TEMP TABLE IF NOT EXISTS snapsync_rivals(key);
+                CREATE TEMP TRIGGER IF NOT EXISTS snapsync_rivals_noted AFTER DELETE ON main.\(schema.table.sqlIdentifier)
+                BEGIN INSERT INTO snapsync_rivals VALUES(OLD.\(self.key)); END;
+                """)
         defer {
             // The transaction would be rolled back anyway if this could fail.
             try? db.execute(sql: "DROP TRIGGER IF EXISTS temp.snapsync_rivals_noted; DROP TABLE IF EXISTS temp.snapsync_rivals")

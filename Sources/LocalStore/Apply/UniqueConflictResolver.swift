@@ -39,7 +39,10 @@ package final class UniqueConflictResolver {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         waiting = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
             .sorted { $0.rank > $1.rank }
-        try rows.create(where: "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))")
+        try rows.create(
+            where:
+                "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))"
+        )
         try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key) IN (SELECT \(key) FROM \(rows.table))")
     }
 
@@ -68,7 +71,9 @@ package final class UniqueConflictResolver {
         try rows.take(key, give)
         guard try !rows.insert(key) else { return [] }
         let rivals = try rows.rivals(of: key)
-        let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: rows.stashed) ?? .distantPast
+        let instant =
+            try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: rows.stashed)
+            ?? .distantPast
         var lost: [EntityKey] = []
         let changes = try rivals.compactMap { isBack.contains($0) ? try transaction.changeLog.change(of: $0, in: schema) : nil }
         if !rivals.isEmpty, changes.count == rivals.count, versionStays || changes.allSatisfy({ $0.rank < RowRank(instant, key) }) {
@@ -101,7 +106,10 @@ package final class UniqueConflictResolver {
         guard zip(rivals, instants).allSatisfy({ RowRank($1, $0) < change.rank }) else { return false }
         for (key, instant) in zip(rivals, instants) {
             let (transaction, schema) = (transaction, schema)
-            try setAside(DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant.forTombstone, displacedAt: instant.forTombstone) { try transaction.rows.giveRow(key, of: schema, to: $0) })
+            try setAside(
+                DisplacedRow(schema: schema, key: key, reason: .valueTaken, instant: instant.forTombstone, displacedAt: instant.forTombstone) {
+                    try transaction.rows.giveRow(key, of: schema, to: $0)
+                })
             try transaction.merge.displaceRow(key, of: schema, at: instant)
         }
         return try rows.insert(change.key, isWhole: true)
@@ -110,7 +118,9 @@ package final class UniqueConflictResolver {
     private func giveWay(_ change: TrackedChange, from table: DatasetSchema, _ setAside: (DisplacedRow) throws -> Void) throws {
         let transaction = transaction
         try setAside(
-            DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: table, to: $0) })
+            DisplacedRow(schema: schema, key: change.key, reason: .valueTaken, instant: change.instant, displacedAt: nil) {
+                try transaction.rows.giveRow(change.key, of: table, to: $0)
+            })
         try transaction.changeLog.forget(of: change.key, in: schema)
     }
 }

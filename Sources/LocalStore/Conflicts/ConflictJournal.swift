@@ -26,14 +26,17 @@ package struct ConflictJournal: TransactionPart {
         if transaction.conflictBytes == nil { try removeOld(now) }
         let id = try lastID() + 1
         let bytes = Int64(conflict.loser.entity?.utf8.count ?? 0) + Int64(conflict.winner.entity?.utf8.count ?? 0)
-        try KeyedStatement(db, """
+        try KeyedStatement(
+            db,
+            """
             INSERT INTO snapsync_conflicts(id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state, bytes)
             VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)
-            """).bind(
-                .integer(id), .text(conflict.dataset), .key(conflict.key), .text(conflict.reason.name), .optional(conflict.detail),
-                .optional(conflict.loser.entity), .instant(conflict.loser.instant), .optional(conflict.loser.device),
-                .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes)
-            ).run()
+            """
+        ).bind(
+            .integer(id), .text(conflict.dataset), .key(conflict.key), .text(conflict.reason.name), .optional(conflict.detail),
+            .optional(conflict.loser.entity), .instant(conflict.loser.instant), .optional(conflict.loser.device),
+            .optional(conflict.winner.entity), .instant(conflict.winner.instant), .optional(conflict.winner.device), .instant(now), .integer(bytes)
+        ).run()
         transaction.conflictBytes = (transaction.conflictBytes ?? 0) + bytes
         try removeBeyondLimit(keeping: id)
         return id
@@ -117,10 +120,13 @@ package struct ConflictJournal: TransactionPart {
 
     private func entries(where condition: String, _ parameter: KeyedStatement.Parameter) throws -> [ConflictEntry] {
         guard try db.hasTable(Self.table) else { return [] }
-        let rows = try KeyedStatement(db, """
+        let rows = try KeyedStatement(
+            db,
+            """
             SELECT id, dataset, key, reason, detail, loser, loserAt, loserDevice, winner, winnerAt, winnerDevice, recordedAt, state
             FROM snapsync_conflicts WHERE \(condition) ORDER BY id
-            """).bind(parameter)
+            """
+        ).bind(parameter)
         defer { rows.end() }
         func text(_ column: Int32) -> String? { rows.text(column).map { String(decoding: $0, as: UTF8.self) } }
         var found: [ConflictEntry] = []

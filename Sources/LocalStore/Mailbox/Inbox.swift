@@ -50,7 +50,8 @@ package struct Inbox: TransactionPart {
     ///   - instant: the present time.
     package func recordReceived(_ entry: InboxEntry, about entity: String?, sent: Instant, at instant: Instant) throws {
         try db.cachedStatement(sql: "INSERT INTO snapsync_inbox VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)").execute(arguments: [
-            entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds, entry.namedIn,
+            entry.id, entry.sender, entry.type, entity, sent.microseconds, entry.isApplied ? "applied" : "refused", entry.reason, instant.microseconds,
+            entry.namedIn,
         ])
     }
 
@@ -59,10 +60,11 @@ package struct Inbox: TransactionPart {
     ///
     /// - Parameter version: the number of the version that the sender knew. What that version or an earlier one answered came before.
     package func hasAppliedLater(than sent: Instant, from sender: String, about entity: String, notKnownAt version: Int?) throws -> Bool {
-        let statement = try db.cachedStatement(sql: """
-            SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ?1 AND sender = ?2 AND instant > ?3 AND outcome = 'applied'
-                AND (?4 IS NULL OR named IS NULL OR named > ?4))
-            """)
+        let statement = try db.cachedStatement(
+            sql: """
+                SELECT EXISTS (SELECT 1 FROM snapsync_inbox WHERE entity = ?1 AND sender = ?2 AND instant > ?3 AND outcome = 'applied'
+                    AND (?4 IS NULL OR named IS NULL OR named > ?4))
+                """)
         return try Bool.fetchOne(statement, arguments: [entity, sender, sent.microseconds, version]) ?? false
     }
 
@@ -72,9 +74,11 @@ package struct Inbox: TransactionPart {
         try transaction.mailbox.prepare()
         for (ids, outcome) in [(applied, "applied"), (refused, "refused")] {
             for id in ids {
-                try db.cachedStatement(sql: """
-                    INSERT INTO snapsync_inbox VALUES(?1, '', '', NULL, NULL, ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
-                    """).execute(arguments: [id, outcome, instant.microseconds, commit])
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO snapsync_inbox VALUES(?1, '', '', NULL, NULL, ?2, NULL, ?3, ?4) ON CONFLICT(id) DO UPDATE SET named = ifnull(named, ?4)
+                        """
+                ).execute(arguments: [id, outcome, instant.microseconds, commit])
             }
         }
     }
@@ -87,10 +91,11 @@ package struct Inbox: TransactionPart {
     package func forgetAnswers(after number: Int) throws {
         guard try transaction.mailbox.exist() else { return }
         if try db.hasTable(PublishedChanges.table) {
-            try db.execute(sql: """
-                UPDATE snapsync_inbox SET named = NULL WHERE named > ?1 AND outcome = 'applied' AND sender <> ''
-                    AND named <= (SELECT max(version) FROM \(PublishedChanges.table))
-                """, arguments: [number])
+            try db.execute(
+                sql: """
+                    UPDATE snapsync_inbox SET named = NULL WHERE named > ?1 AND outcome = 'applied' AND sender <> ''
+                        AND named <= (SELECT max(version) FROM \(PublishedChanges.table))
+                    """, arguments: [number])
         }
         try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number])
     }
@@ -101,7 +106,8 @@ package struct Inbox: TransactionPart {
     /// The ids of messages that were received before an instant and that a commit has answered.
     package func answered(before instant: Instant, limit: Int? = nil) throws -> Set<String> {
         guard try transaction.mailbox.exist() else { return [] }
-        return try String.fetchSet(db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ? LIMIT ?", arguments: [instant.microseconds, limit ?? -1])
+        return try String.fetchSet(
+            db, sql: "SELECT id FROM snapsync_inbox WHERE named IS NOT NULL AND at < ? LIMIT ?", arguments: [instant.microseconds, limit ?? -1])
     }
 
     /// Forgets messages whose answer was published before an instant and whose files are gone.

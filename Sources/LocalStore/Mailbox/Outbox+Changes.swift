@@ -10,20 +10,28 @@ extension Outbox {
     /// A change whose message was applied and that no version has ended since is among them.
     package func unsentChanges(of schema: DatasetSchema, comparedWith version: Int, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
-        let isTold = try !transaction.mailbox.exist() ? "" : """
+        let isTold =
+            try !transaction.mailbox.exist()
+            ? ""
+            : """
             AND NOT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
                 AND CASE WHEN o.state IN ('local', 'same') THEN o.version = ?3 WHEN o.state = 'applied' THEN o.covers = 0 ELSE 1 END)
             """
-        let statement = try KeyedStatement(db, """
+        let statement = try KeyedStatement(
+            db,
+            """
             SELECT key, seq, at, state, isMark, base FROM snapsync_changes c WHERE dataset = ?1 AND (?2 IS NULL OR key > ?2) AND ?3 IS NOT NULL \(isTold)
             ORDER BY key LIMIT ?4
-            """).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
+            """
+        ).bind(.integer(id), key.map { .key($0) } ?? .null, .integer(Int64(version)), .integer(Int64(limit)))
         var changes: [UnsentChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
-            changes.append(UnsentChange(
-                key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
-                isMark: statement.integer(4) == 1, base: statement.isNull(5) ? nil : statement.instant(5)))
+            changes.append(
+                UnsentChange(
+                    key: key, sequence: statement.integer(1), instant: statement.instant(2),
+                    isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
+                    isMark: statement.integer(4) == 1, base: statement.isNull(5) ? nil : statement.instant(5)))
         }
         return changes
     }
@@ -31,14 +39,19 @@ extension Outbox {
     /// Up to `limit` tracked deletions of which it is not certain that the applied version has their entities.
     package func deletionsInDoubt(of schema: DatasetSchema, limit: Int) throws -> [UnsentChange] {
         guard let id = try trackingID(schema) else { return [] }
-        let statement = try KeyedStatement(db, """
+        let statement = try KeyedStatement(
+            db,
+            """
             SELECT key, seq, at, base FROM snapsync_changes WHERE dataset = ? AND state = \(TrackedState.deleted) AND isNew <> \(TrackedOrigin.inVersion.rawValue) AND key IS NOT NULL ORDER BY key LIMIT ?
-            """).bind(.integer(id), .integer(Int64(limit)))
+            """
+        ).bind(.integer(id), .integer(Int64(limit)))
         var changes: [UnsentChange] = []
         while try statement.step() {
             guard let key = statement.key(0) else { continue }
-            changes.append(UnsentChange(key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
-                base: statement.isNull(3) ? nil : statement.instant(3)))
+            changes.append(
+                UnsentChange(
+                    key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
+                    base: statement.isNull(3) ? nil : statement.instant(3)))
         }
         return changes
     }
@@ -53,10 +66,13 @@ extension Outbox {
     /// The messages about an entity that were or may have been sent, oldest first: they wait for their answers, or may have missed them.
     package func unansweredMessages(about change: UnsentChange, of schema: DatasetSchema) throws -> [(body: Data, isInDoubt: Bool)] {
         guard let id = try trackingID(schema) else { return [] }
-        let statement = try KeyedStatement(db, """
+        let statement = try KeyedStatement(
+            db,
+            """
             SELECT body, state = 'doubtful' FROM snapsync_outbox
             WHERE dataset = ? AND key = ? AND seq < ? AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') ORDER BY number
-            """).bind(.integer(id), .key(change.key), .integer(change.sequence))
+            """
+        ).bind(.integer(id), .key(change.key), .integer(change.sequence))
         var messages: [(body: Data, isInDoubt: Bool)] = []
         while try statement.step() { if let body = statement.text(0) { messages.append((Data(body), statement.integer(1) != 0)) } }
         return messages
@@ -80,25 +96,34 @@ extension Outbox {
             }
         }
         guard !applied.isEmpty else { return }
-        try db.cachedStatement(sql: """
-            UPDATE snapsync_outbox AS o SET state = 'refused', reason = 'a later message about it came first'
-            WHERE state IN ('stored', 'sent', 'doubtful') AND EXISTS (SELECT 1 FROM snapsync_outbox later
-                WHERE later.dataset = o.dataset AND later.key = o.key AND later.number > o.number AND later.state = 'applied')
-            """).execute()
+        try db.cachedStatement(
+            sql: """
+                UPDATE snapsync_outbox AS o SET state = 'refused', reason = 'a later message about it came first'
+                WHERE state IN ('stored', 'sent', 'doubtful') AND EXISTS (SELECT 1 FROM snapsync_outbox later
+                    WHERE later.dataset = o.dataset AND later.key = o.key AND later.number > o.number AND later.state = 'applied')
+                """
+        ).execute()
     }
 
     /// The entries about one entity that has a tracked change, oldest first: its own, and those of messages that wait for an answer or are in doubt.
     package func sentChanges(of key: EntityKey, in schema: DatasetSchema) throws -> [SentChange] {
         guard let id = try trackingID(schema) else { return [] }
-        let statement = try KeyedStatement(db, """
+        let statement = try KeyedStatement(
+            db,
+            """
             SELECT o.seq = c.seq, o.state, o.covers, o.body FROM snapsync_changes c JOIN snapsync_outbox o ON o.dataset = c.dataset AND o.key = c.key
             WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent', 'doubtful')) ORDER BY o.number
-            """).bind(.integer(id), .key(key))
+            """
+        ).bind(.integer(id), .key(key))
         var told: [SentChange] = []
         while try statement.step() {
-            guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
-            told.append(SentChange(
-                key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }))
+            guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else {
+                throw damaged("snapsync_outbox", "the state of a message is not known")
+            }
+            told.append(
+                SentChange(
+                    key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }
+                ))
         }
         return told
     }
@@ -106,44 +131,57 @@ extension Outbox {
     /// Whether the publisher refused the message about an entity's tracked change.
     package func isRefused(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return false }
-        return try KeyedStatement(db, """
+        return try KeyedStatement(
+            db,
+            """
             SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_changes c ON o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
             WHERE c.dataset = ? AND c.key = ? AND o.state = 'refused')
-            """).bind(.integer(id), .key(key)).integer() == 1
+            """
+        ).bind(.integer(id), .key(key)).integer() == 1
     }
 
     /// Whether the publisher has applied all that an entity's tracked change is.
     package func isApplied(_ key: EntityKey, in schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return false }
-        return try KeyedStatement(db, """
+        return try KeyedStatement(
+            db,
+            """
             SELECT EXISTS (SELECT 1 FROM snapsync_outbox o JOIN snapsync_changes c ON o.dataset = c.dataset AND o.key = c.key AND o.seq = c.seq
             WHERE c.dataset = ? AND c.key = ? AND o.state = 'applied' AND o.covers = 1)
-            """).bind(.integer(id), .key(key)).integer() == 1
+            """
+        ).bind(.integer(id), .key(key)).integer() == 1
     }
 
     /// The keys of tracked changes that messages tell of which no commit has answered yet.
     package func unansweredKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return [] }
-        return try KeyedStatement(db, """
+        return try KeyedStatement(
+            db,
+            """
             SELECT DISTINCT c.key FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
             WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful') ORDER BY c.key
-            """).bind(.integer(id)).keys()
+            """
+        ).bind(.integer(id)).keys()
     }
 
     /// Says that a change's message carries all that is left of it, for the rest is lost to the version.
     package func recordFullyCarried(_ key: EntityKey, in schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, """
+        try KeyedStatement(
+            db,
+            """
             UPDATE snapsync_outbox SET covers = 1 WHERE dataset = ?1 AND key = ?2 AND id IS NOT NULL
             AND seq = (SELECT seq FROM snapsync_changes WHERE dataset = ?1 AND key = ?2)
-            """).bind(.integer(id), .key(key)).run()
+            """
+        ).bind(.integer(id), .key(key)).run()
     }
 
     /// How many tracked changes are known to stay here: no message carries them whole, or it was refused.
     package func overlayCount() throws -> Int {
         guard try transaction.mailbox.exist() else { return 0 }
         return try Int.fetchOne(
-            db, sql: """
+            db,
+            sql: """
                 SELECT count(*) FROM snapsync_changes c WHERE EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key
                     AND o.seq = c.seq AND (o.state IN ('local', 'refused') OR o.covers = 0 AND o.state <> 'same'))
                 """) ?? 0

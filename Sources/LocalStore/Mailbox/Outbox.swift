@@ -12,17 +12,22 @@ package struct Outbox: TransactionPart {
     /// The entries in the order in which they were made; with `onlyMessages` without those that no message belongs to.
     package func entries(onlyMessages: Bool = false) throws -> [OutboxEntry] {
         guard try transaction.mailbox.exist() else { return [] }
-        let statement = try KeyedStatement(db, """
+        let statement = try KeyedStatement(
+            db,
+            """
             SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason FROM snapsync_outbox o
             LEFT JOIN snapsync_tracking t ON t.id = o.dataset \(onlyMessages ? "WHERE o.id IS NOT NULL" : "") ORDER BY number
             """)
         defer { statement.end() }
         var entries: [OutboxEntry] = []
         while try statement.step() {
-            guard let state = statement.string(5).flatMap(OutboxEntry.State.init) else { throw damaged("snapsync_outbox", "the state of a message is not known") }
-            entries.append(OutboxEntry(
-                number: statement.integer(0), id: statement.string(1), dataset: statement.string(2), key: statement.key(3), sequence: statement.integer(4),
-                state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8)))
+            guard let state = statement.string(5).flatMap(OutboxEntry.State.init) else {
+                throw damaged("snapsync_outbox", "the state of a message is not known")
+            }
+            entries.append(
+                OutboxEntry(
+                    number: statement.integer(0), id: statement.string(1), dataset: statement.string(2), key: statement.key(3), sequence: statement.integer(4),
+                    state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8)))
         }
         return entries
     }
@@ -36,7 +41,9 @@ package struct Outbox: TransactionPart {
         try KeyedStatement(db, "DELETE FROM snapsync_outbox WHERE dataset = ? AND key = ? AND state IN ('local', 'same')")
             .bind(.integer(dataset), .key(change.key)).run()
         func text(_ text: String?) -> KeyedStatement.Parameter { text.map { .key(EntityKey($0)) } ?? .null }
-        try KeyedStatement(db, """
+        try KeyedStatement(
+            db,
+            """
             INSERT INTO snapsync_outbox(id, dataset, key, seq, state, covers, version, body, reason, filed) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             """
         ).bind(
@@ -59,7 +66,9 @@ package struct Outbox: TransactionPart {
 
     /// Records that messages' files are in the mailbox.
     package func recordSent(_ numbers: [Int64]) throws {
-        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number]) }
+        for number in numbers {
+            try db.cachedStatement(sql: "UPDATE snapsync_outbox SET state = 'sent' WHERE number = ? AND state = 'stored'").execute(arguments: [number])
+        }
     }
 
     /// Records that answers may have been missed: what may have been sent is in doubt.
@@ -70,7 +79,9 @@ package struct Outbox: TransactionPart {
 
     /// Records that messages' files are not in the mailbox, after ``recordSending(_:)``: if a later version overtakes their changes, they are not sent.
     package func recordUnsent(_ numbers: [Int64]) throws {
-        for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number]) }
+        for number in numbers {
+            try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 0 WHERE number = ? AND state = 'stored'").execute(arguments: [number])
+        }
     }
 
     /// Gives a message in doubt another id, so that it is sent again; its old file must be gone. Without a body the message is forgotten.
@@ -84,10 +95,11 @@ package struct Outbox: TransactionPart {
     /// Withdraws the messages about changes that are dropped: messages that are not in the mailbox are forgotten, the files of the others are removed later.
     package func withdraw() throws {
         guard try transaction.mailbox.exist() else { return }
-        try db.execute(sql: """
-            DELETE FROM snapsync_outbox WHERE dataset > 0 AND filed = 0;
-            UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back' WHERE dataset > 0 AND state IN ('stored', 'sent', 'doubtful');
-            """)
+        try db.execute(
+            sql: """
+                DELETE FROM snapsync_outbox WHERE dataset > 0 AND filed = 0;
+                UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back' WHERE dataset > 0 AND state IN ('stored', 'sent', 'doubtful');
+                """)
     }
 
     /// Messages whose files are to be removed, for they were answered or taken back.
@@ -114,13 +126,15 @@ package struct Outbox: TransactionPart {
     /// Whether the change that an entry is about is tracked still; true for one about no change.
     package func isCurrent(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number]) ?? false
+            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox o WHERE number = ? AND (dataset = 0 OR NOT \(Self.isGone)))", arguments: [entry.number])
+            ?? false
     }
 
     /// Whether a later entry about the same entity, of the change that is tracked still, builds on what this one said.
     package func isBuiltOn(_ entry: OutboxEntry) throws -> Bool {
         try Bool.fetchOne(
-            db, sql: """
+            db,
+            sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_outbox earlier JOIN snapsync_outbox o ON o.dataset = earlier.dataset AND o.key = earlier.key
                     WHERE earlier.number = ? AND o.number > earlier.number AND o.state IN ('stored', 'sent', 'same') AND NOT \(Self.isGone))
                 """, arguments: [entry.number]) ?? false

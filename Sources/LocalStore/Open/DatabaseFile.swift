@@ -14,7 +14,8 @@ enum DatabaseFile {
         if let fault = FileAccess.exists.refusal(path) {
             guard fault.isMissing else { throw failure(fault, at: path, "the database cannot be looked at") }
             if creating { return }
-            throw LocalStoreError(.notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
+            throw LocalStoreError(
+                .notFound, at: path, "there is no such database", hint: "check the path given with --db, or make one with: snapsync init --create")
         }
         if let fault = FileAccess.read.refusal(path) { throw failure(fault, at: path, "the database cannot be read") }
     }
@@ -67,7 +68,9 @@ enum DatabaseFile {
 
     /// All may be well by now: too many open files, a server that was away.
     private static func passing(at place: String, _ reason: String) -> LocalStoreError {
-        LocalStoreError(.inputOutput, at: place, "\(reason); nothing was changed", hint: "check the disk, the mount and the limit of open files, then run the same command again")
+        LocalStoreError(
+            .inputOutput, at: place, "\(reason); nothing was changed",
+            hint: "check the disk, the mount and the limit of open files, then run the same command again")
     }
 
     private static func failure(_ fault: SystemFault, at path: String, _ reason: String) -> LocalStoreError {

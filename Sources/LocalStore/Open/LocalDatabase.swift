@@ -43,7 +43,9 @@ package final class LocalDatabase: Sendable {
             try queue.inDatabase { db in
                 _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
                 guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
-                    throw LocalStoreError(.schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys", hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
+                    throw LocalStoreError(
+                        .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
+                        hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
                 }
             }
             return queue

@@ -6,7 +6,8 @@ extension LocalTransaction {
     /// Makes the toolkit's tables and writes the settings. The database must not have any yet.
     package func initialize(_ wanted: SyncSettings) throws {
         guard try !settings.exists() else {
-            throw LocalStoreError(.notInitialized, at: path, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
+            throw LocalStoreError(
+                .notInitialized, at: path, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
         }
         for table in LocalTable.settingsTables { try table.create(in: db) }
         let datasets = String(decoding: try DatasetFile.encode(wanted.datasets), as: UTF8.self)

@@ -16,7 +16,8 @@ package final class MemoryFolder: Sendable {
     /// - Parameter roots: where to try. By default `/dev/shm`, then the temporary directory, whose files may lie on a disk.
     /// - Throws: ``LocalStoreError`` if none does.
     package init(roots: [String] = ["/dev/shm", NSTemporaryDirectory()]) throws {
-        var failure: any Error = LocalStoreError(.inputOutput, at: "memory", "there is no place for a database in memory", hint: "make /dev/shm or the temporary directory writable")
+        var failure: any Error = LocalStoreError(
+            .inputOutput, at: "memory", "there is no place for a database in memory", hint: "make /dev/shm or the temporary directory writable")
         for root in roots {
             do {
                 Self.sweep(root)

@@ -88,7 +88,8 @@ package final class KeyCursor {
             let type = sqlite3_column_type(handle, 0)
             guard type == SQLITE_TEXT else {
                 throw LocalStoreError(
-                    .badRow, at: place, type == SQLITE_NULL ? "the key is NULL" : "the key is not of type text", hint: "correct the row; find it with: \(search)")
+                    .badRow, at: place, type == SQLITE_NULL ? "the key is NULL" : "the key is not of type text",
+                    hint: "correct the row; find it with: \(search)")
             }
             // SAFETY: the pointer and the length hold until the next step.
             return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0)))

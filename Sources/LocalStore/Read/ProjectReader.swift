@@ -14,16 +14,22 @@ struct ProjectReader {
         let items = try Columns(.item, of: tables.items, in: self)
         let link = try link(from: items, to: projects)
         let parent = try column(link.parent, of: tables.projects)
-        guard let row = try Row.fetchOne(
-            db, sql: "SELECT *, \(parent.sqlIdentifier) AS snapsync_parent FROM \(tables.projects.sqlIdentifier) WHERE \(projects[.projectID].sqlIdentifier) = ?",
-            arguments: [id])
+        guard
+            let row = try Row.fetchOne(
+                db,
+                sql:
+                    "SELECT *, \(parent.sqlIdentifier) AS snapsync_parent FROM \(tables.projects.sqlIdentifier) WHERE \(projects[.projectID].sqlIdentifier) = ?",
+                arguments: [id])
         else {
-            throw LocalStoreError(.notFound, at: place(tables.projects), "there is no project of that id", hint: "check the id, and which column holds it: --column project.id=COLUMN")
+            throw LocalStoreError(
+                .notFound, at: place(tables.projects), "there is no project of that id",
+                hint: "check the id, and which column holds it: --column project.id=COLUMN")
         }
         let order = (items.found[.itemPosition].map { [$0] } ?? []) + [items[.itemID]]
         let rows = try Row.fetchAll(
             db,
-            sql: "SELECT * FROM \(tables.items.sqlIdentifier) WHERE \(link.child.sqlIdentifier) = ? ORDER BY \(order.map(\.sqlIdentifier).joined(separator: ", "))",
+            sql:
+                "SELECT * FROM \(tables.items.sqlIdentifier) WHERE \(link.child.sqlIdentifier) = ? ORDER BY \(order.map(\.sqlIdentifier).joined(separator: ", "))",
             arguments: [row["snapsync_parent"] as DatabaseValue])
         return ProjectDraft(
             id: try text(row, projects, .projectID), title: try text(row, projects, .projectTitle), detail: try text(row, projects, .projectDetail),
@@ -60,7 +66,8 @@ struct ProjectReader {
         if let name { return name }
         let key = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info(?) WHERE pk > 0", arguments: [table])
         guard let column = key.first, key.count == 1 else {
-            throw LocalStoreError(.schemaMismatch, at: place(table), "it has no primary key of one column", hint: "say which column holds the id: --column project.id=COLUMN")
+            throw LocalStoreError(
+                .schemaMismatch, at: place(table), "it has no primary key of one column", hint: "say which column holds the id: --column project.id=COLUMN")
         }
         return column
     }

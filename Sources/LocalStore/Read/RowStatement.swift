@@ -17,9 +17,10 @@ final class RowStatement {
     /// Prepares `SELECT … FROM table WHERE condition ORDER BY key`.
     init(_ db: Database, _ schema: DatasetSchema, where condition: String, path: String) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
-        statement = try db.makeStatement(sql: """
-            SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(schema.key.column.sqlIdentifier)
-            """)
+        statement = try db.makeStatement(
+            sql: """
+                SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(schema.key.column.sqlIdentifier)
+                """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection

@@ -58,7 +58,8 @@ package struct RowAccess: TransactionPart {
             let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
             var condition = range.condition(on: key)
             if sparingKept, let id = try trackingID(schema) {
-                condition += (condition.isEmpty ? "WHERE " : " AND ")
+                condition +=
+                    (condition.isEmpty ? "WHERE " : " AND ")
                     + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = \(MergeDecision.kept))"
             }
             let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
@@ -92,8 +93,11 @@ package struct RowAccess: TransactionPart {
     package func setTexts(_ texts: [Int: String?], of key: EntityKey, in schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
             for (index, text) in texts {
-                try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?")
-                    .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
+                try KeyedStatement(
+                    db,
+                    "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?"
+                )
+                .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
             }
         }
     }
@@ -101,7 +105,8 @@ package struct RowAccess: TransactionPart {
     /// Says that an entity came back because others need it, where its dataset has a column for that.
     package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) else { return }
-        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).run()
+        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.key.column.sqlIdentifier) = ?")
+            .bind(.key(key)).run()
     }
 
     private func check(_ code: Int32) throws {

@@ -5,11 +5,13 @@ extension Database {
     ///
     /// GRDB's `tableExists` remembers what it saw until this connection itself changes the schema; other programs change it, too.
     func hasTable(_ name: String) throws -> Bool {
-        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE)").bind(.text(name)).integer() == 1
+        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE)").bind(.text(name))
+            .integer() == 1
     }
 
     /// Whether a table of the main database has a column.
     func hasColumn(_ column: String, in table: String) throws -> Bool {
-        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE)").bind(.text(table), .text(column)).integer() == 1
+        try KeyedStatement(self, "SELECT EXISTS (SELECT 1 FROM pragma_table_info(?) WHERE name = ? COLLATE NOCASE)").bind(.text(table), .text(column)).integer()
+            == 1
     }
 }

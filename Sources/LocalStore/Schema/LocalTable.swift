@@ -24,7 +24,8 @@ extension LocalTable {
     static let settings = LocalTable(name: "snapsync_settings", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
     static let state = LocalTable(name: "snapsync_state", definition: "(key TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) WITHOUT ROWID")
     static let datasets = LocalTable(
-        name: "snapsync_datasets", definition: """
+        name: "snapsync_datasets",
+        definition: """
             (
                 name TEXT PRIMARY KEY NOT NULL, syncTimestamp TEXT NOT NULL, recordCount INTEGER NOT NULL,
                 unknownFields TEXT NOT NULL DEFAULT '[]') WITHOUT ROWID
@@ -33,18 +34,21 @@ extension LocalTable {
     static let beginning = LocalTable(name: "snapsync_beginning", definition: "(cloud TEXT NOT NULL, zone TEXT NOT NULL, device TEXT NOT NULL)")
 
     static let tracking = LocalTable(
-        name: "snapsync_tracking", definition: """
+        name: "snapsync_tracking",
+        definition: """
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL UNIQUE, isComplete INTEGER NOT NULL, limited INTEGER NOT NULL DEFAULT 1)
             """)
     static let importing = LocalTable(name: "snapsync_importing", definition: "(one INTEGER PRIMARY KEY)")
     static let log = LocalTable(
-        name: "snapsync_log", definition: """
+        name: "snapsync_log",
+        definition: """
             (
                 seq INTEGER PRIMARY KEY, dataset INTEGER NOT NULL, kind INTEGER NOT NULL, key, clock INTEGER NOT NULL, stamp, seen)
             """)
     static let changes = LocalTable(
-        name: "snapsync_changes", definition: """
+        name: "snapsync_changes",
+        definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, seq INTEGER NOT NULL, state INTEGER NOT NULL, wins INTEGER NOT NULL DEFAULT 0,
                 isNew INTEGER NOT NULL DEFAULT 1, isMark INTEGER NOT NULL DEFAULT 0, base INTEGER,
@@ -55,39 +59,45 @@ extension LocalTable {
     static let instants = LocalTable(
         name: "snapsync_instants", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let published = LocalTable(
-        name: "snapsync_published", definition: """
+        name: "snapsync_published",
+        definition: """
             (
                 dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, state INTEGER NOT NULL, version INTEGER NOT NULL, clock INTEGER NOT NULL,
                 base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let detached = LocalTable(
-        name: "snapsync_detached", definition: """
+        name: "snapsync_detached",
+        definition: """
             (
                 cloud TEXT NOT NULL, zone TEXT NOT NULL, dataset TEXT NOT NULL, key, at INTEGER NOT NULL, base INTEGER, PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
 
     static let setAside = LocalTable(
-        name: "snapsync_set_aside", definition: """
+        name: "snapsync_set_aside",
+        definition: """
             (
                 dataset TEXT NOT NULL, key, entity TEXT NOT NULL, reason TEXT NOT NULL, at INTEGER NOT NULL, displacedAt INTEGER,
                 PRIMARY KEY(dataset, key)) WITHOUT ROWID
             """)
     static let conflicts = LocalTable(
-        name: "snapsync_conflicts", definition: """
+        name: "snapsync_conflicts",
+        definition: """
             (
                 id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, key NOT NULL, reason TEXT NOT NULL, detail TEXT,
                 loser TEXT, loserAt INTEGER NOT NULL, loserDevice TEXT, winner TEXT, winnerAt INTEGER NOT NULL, winnerDevice TEXT,
                 recordedAt INTEGER NOT NULL, state TEXT NOT NULL, bytes INTEGER NOT NULL)
             """)
     static let outbox = LocalTable(
-        name: "snapsync_outbox", definition: """
+        name: "snapsync_outbox",
+        definition: """
             (
                 number INTEGER PRIMARY KEY, id TEXT UNIQUE, dataset INTEGER NOT NULL, key, seq INTEGER NOT NULL, state TEXT NOT NULL,
                 covers INTEGER NOT NULL, version INTEGER NOT NULL, body TEXT, reason TEXT, filed INTEGER NOT NULL)
             """,
         indexes: [("snapsync_outbox_change", "(dataset, key, seq)")])
     static let inbox = LocalTable(
-        name: "snapsync_inbox", definition: """
+        name: "snapsync_inbox",
+        definition: """
             (
                 id TEXT PRIMARY KEY NOT NULL, sender TEXT NOT NULL, type TEXT NOT NULL, entity TEXT, instant INTEGER, outcome TEXT NOT NULL, reason TEXT,
                 at INTEGER NOT NULL, named INTEGER) WITHOUT ROWID

@@ -12,16 +12,22 @@ extension TableInspector {
     }
 
     private static let builtInTables = [
-        ("buckets", """
+        (
+            "buckets",
+            """
             CREATE TABLE buckets(
                 id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, description TEXT, color TEXT, iconUrl TEXT,
                 createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, isOrphan INTEGER)
-            """),
-        ("notifications", """
+            """
+        ),
+        (
+            "notifications",
+            """
             CREATE TABLE notifications(
                 id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, subtitle TEXT, body TEXT, readAt TEXT, sentAt TEXT,
                 createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, bucketId TEXT NOT NULL REFERENCES buckets(id),
                 attachments TEXT NOT NULL DEFAULT '[]', actions TEXT NOT NULL DEFAULT '[]', tapAction TEXT)
-            """),
+            """
+        ),
     ]
 }

@@ -25,8 +25,9 @@ package struct TableInspector: TransactionPart {
         guard !lowercased.hasPrefix("snapsync_"), !lowercased.hasPrefix("sqlite_") else {
             throw refuse("the table is not an application's own", "name another table in the dataset file")
         }
-        guard let kind = try String.fetchOne(
-            db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
+        guard
+            let kind = try String.fetchOne(
+                db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         else {
             throw refuse("there is no such table", "make it first (snapsync init --create makes the built-in ones), or correct the dataset file")
         }
@@ -45,7 +46,9 @@ package struct TableInspector: TransactionPart {
             guard let found = columns[column.column.asciiLowercased] else {
                 throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
             }
-            guard found.hidden == 0 else { throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others") }
+            guard found.hidden == 0 else {
+                throw refuse("the column \(column.column) is computed", "take it out of the dataset file: it follows from the others")
+            }
             guard !ColumnAffinity(declared: found.declared, isStrict: isStrict).spoils(column.kind) else {
                 throw refuse(
                     "the column \(column.column) is declared \(found.declared), which cannot hold the type \(column.kind.rawValue)",
@@ -70,14 +73,18 @@ package struct TableInspector: TransactionPart {
     /// The key must be unique by itself and ordered by its bytes, or versions would not mean one thing everywhere.
     private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
         let key = schema.key.column
-        let isRowid = try Bool.fetchOne(
-            db, sql: """
-                SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
-                FROM pragma_table_info(?1) WHERE pk > 0
-                """, arguments: [schema.table, key]) ?? false
+        let isRowid =
+            try Bool.fetchOne(
+                db,
+                sql: """
+                    SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
+                    FROM pragma_table_info(?1) WHERE pk > 0
+                    """, arguments: [schema.table, key]) ?? false
         if isRowid { return }
         var collations: [String] = []
-        for index in try Row.fetchAll(db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]) {
+        for index in try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table])
+        {
             let parts = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1"), arguments: [index[0] as String])
             if parts.count == 1, (parts[0][0] as String?)?.asciiLowercased == key.asciiLowercased { collations.append(parts[0][1]) }
         }
@@ -87,7 +94,9 @@ package struct TableInspector: TransactionPart {
         let own = try columnCollation(db, table: schema.table, column: key)
         guard collations.contains(where: { $0.uppercased() == "BINARY" }), own == "BINARY" else {
             let other = own == "BINARY" ? collations[0] : own
-            throw refuse("the key column \(key) is not compared by its bytes but by the collation \(other)", "declare the column without COLLATE, for keys that differ only in case would be one entity")
+            throw refuse(
+                "the key column \(key) is not compared by its bytes but by the collation \(other)",
+                "declare the column without COLLATE, for keys that differ only in case would be one entity")
         }
     }
 }

@@ -11,7 +11,8 @@ extension SettingsTable {
         }
         let last = try number("keepLast"), within = try number("keepWithin")
         return OperatorSettings(
-            assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"), isReplicated: try number("replicated") != nil,
+            assetLimit: try number("assetLimit") ?? OperatorSettings.standardAssetLimit, interval: try number("interval"),
+            isReplicated: try number("replicated") != nil,
             retention: last == nil && within == nil ? nil : RetentionSetting(keepLast: last, keepWithin: within))
     }
 

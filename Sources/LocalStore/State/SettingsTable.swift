@@ -13,7 +13,9 @@ package struct SettingsTable: TransactionPart {
     /// - Throws: ``LocalStoreError`` with `.notInitialized` if there are none.
     package func read() throws -> SyncSettings {
         guard try db.hasTable("snapsync_settings") else {
-            throw LocalStoreError(.notInitialized, at: path, "this database is not set up for syncing", hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
+            throw LocalStoreError(
+                .notInitialized, at: path, "this database is not set up for syncing",
+                hint: "run: snapsync init --db \(path) --cloud DIR --role writer|reader|peer")
         }
         func value(_ key: String) throws -> String {
             guard let value = try table.text(of: key) else { throw damaged("snapsync_settings", "the setting '\(key)' is missing") }

@@ -53,7 +53,9 @@ extension StateTable {
     package func missingColumns(of schema: DatasetSchema) throws -> [String] { try value("missingColumns:\(schema.name)") ?? [] }
 
     /// Records which columns the applied version knows nothing of, in the transaction that brings it.
-    package func setMissingColumns(_ names: [String], of schema: DatasetSchema) throws { try setValue("missingColumns:\(schema.name)", names.isEmpty ? nil : names) }
+    package func setMissingColumns(_ names: [String], of schema: DatasetSchema) throws {
+        try setValue("missingColumns:\(schema.name)", names.isEmpty ? nil : names)
+    }
 
     /// What the last listing of the mailbox saw; nil if it is to be listed.
     package func mailboxListing() throws -> MailboxListingCache? { try plainValue("mailboxLook") }

@@ -34,14 +34,18 @@ extension ChangeLog {
     private func consolidate(of schema: DatasetSchema, id: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
-        let notes = try KeyedStatement(db, """
+        let notes = try KeyedStatement(
+            db,
+            """
             SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
             AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
         // The first entry says whether the version has the entity. Where an insert follows an entry that says that the row was changed, the row
         // was deleted before, or a trigger of the application changed it before our trigger ran: the log does not distinguish these.
-        let save = try KeyedStatement(db, """
+        let save = try KeyedStatement(
+            db,
+            """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, isNew, isMark, base) VALUES(?, ?, ?, ?, 0, ?, ?, ?)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
                 isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
@@ -64,7 +68,8 @@ extension ChangeLog {
             let repeats = kind == 2 && under != nil && notes.text(3).map { Array($0) } == under
             let stamp = repeats ? clock : Self.instant(notes.text(3)) ?? clock
             // A key that was put in replaces what was found under it, not the row that had another key before.
-            let old = [kind == 2 ? nil : Self.instant(notes.text(4)), under.flatMap { text in text.withUnsafeBytes { Self.instant($0) } }].compactMap { $0 }.max()
+            let old = [kind == 2 ? nil : Self.instant(notes.text(4)), under.flatMap { text in text.withUnsafeBytes { Self.instant($0) } }].compactMap { $0 }
+                .max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
             // The base comes from the first entry: the instant of the row that was there.

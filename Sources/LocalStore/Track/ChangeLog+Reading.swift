@@ -9,7 +9,8 @@ extension ChangeLog {
         guard let id = try trackingID(schema) else { return false }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
         return try Bool.fetchOne(
-            db, sql: """
+            db,
+            sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
                     WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
                 """, arguments: [id]) ?? false
@@ -41,7 +42,8 @@ extension ChangeLog {
         if onlyKept { conditions.append("wins = \(MergeDecision.kept)") }
         if range.first != nil { conditions.append("key >= ?2") }
         if range.next != nil { conditions.append("key < ?3") }
-        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
+        let statement = try KeyedStatement(
+            db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE \(conditions.joined(separator: " AND ")) ORDER BY key")
         switch (range.first, range.next) {
         case (nil, nil): try statement.bind(.integer(id))
         case (let first?, nil): try statement.bind(.integer(id), .key(first))
@@ -69,7 +71,8 @@ extension ChangeLog {
     /// The tracked change of one entity; nil if it was not touched. The log must have been consolidated.
     package func change(of key: EntityKey, in schema: DatasetSchema) throws -> TrackedChange? {
         guard let id = try trackingID(schema) else { return nil }
-        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key))
+        let statement = try KeyedStatement(db, "SELECT \(TrackedChange.columns) FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(
+            .integer(id), .key(key))
         defer { statement.end() }
         return try statement.step() ? TrackedChange(statement) : nil
     }
@@ -96,14 +99,20 @@ extension ChangeLog {
     package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
         // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
-        let isComplete = try UniqueKey.others(db, schema) != nil && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+        let isComplete =
+            try UniqueKey.others(db, schema) != nil
+            && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let count = try KeyedStatement(db, """
-            SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
-                SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
-            """).bind(.integer(id)).integer() ?? 0
+        let count =
+            try KeyedStatement(
+                db,
+                """
+                SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
+                    SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                    WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
+                """
+            ).bind(.integer(id)).integer() ?? 0
         let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
         return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
     }
@@ -112,7 +121,8 @@ extension ChangeLog {
     package func hasNewDeletions(of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
-            db, sql: """
+            db,
+            sql: """
                 SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE dataset = ?1 AND state = \(TrackedState.deleted)
                     AND NOT EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at = c.at))
                 """, arguments: [id]) ?? false

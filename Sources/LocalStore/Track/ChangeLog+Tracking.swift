@@ -19,22 +19,27 @@ extension ChangeLog {
     ///   - instant: the change's instant.
     ///   - succession: what becomes of an earlier change of the entity.
     ///   - isKept: whether the merge that is under way must keep the change.
-    package func track(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, isKept: Bool = false) throws {
+    package func track(of key: EntityKey, in schema: DatasetSchema, at instant: Instant, joining succession: Succession = .replacing, isKept: Bool = false)
+        throws
+    {
         guard let id = try trackingID(schema) else { return }
         let base: Instant?, rest: String
         switch succession {
         case .replacing: (base, rest) = (instant, ", isNew = excluded.isNew, isMark = excluded.isMark, base = excluded.base")
         case .continuing(let first): (base, rest) = (first, "")
         }
-        try KeyedStatement(db, """
+        try KeyedStatement(
+            db,
+            """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
                 coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
                     FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?2), \(TrackedState.deleted)), ?5, ?6)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = excluded.wins\(rest)
-            """).bind(
-                .integer(id), .key(key), .instant(instant), .integer(nextSequence()), .integer((isKept ? MergeDecision.kept : .undecided).rawValue),
-                base.map { .instant($0) } ?? .null
-            ).run()
+            """
+        ).bind(
+            .integer(id), .key(key), .instant(instant), .integer(nextSequence()), .integer((isKept ? MergeDecision.kept : .undecided).rawValue),
+            base.map { .instant($0) } ?? .null
+        ).run()
     }
 
     /// Makes a tracked change of every row that was here before anything was tracked, at the row's own timestamp.

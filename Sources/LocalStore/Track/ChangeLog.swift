@@ -11,7 +11,8 @@ package struct ChangeLog: TransactionPart {
     /// The number of the last log entry of any dataset; 0 before the first. Every change that any program makes raises it.
     package func lastSequence() throws -> Int64 {
         guard try transaction.tracking.hasTables() else { return 0 }
-        return try Int64.fetchOne(db, sql: "SELECT max(ifnull((SELECT max(seq) FROM snapsync_log), 0), ifnull((SELECT max(seq) FROM snapsync_changes), 0))") ?? 0
+        return try Int64.fetchOne(db, sql: "SELECT max(ifnull((SELECT max(seq) FROM snapsync_log), 0), ifnull((SELECT max(seq) FROM snapsync_changes), 0))")
+            ?? 0
     }
 
     /// Adds an entry, as a trigger would: the row of the key, or that there is none, becomes a tracked change.
@@ -22,9 +23,12 @@ package struct ChangeLog: TransactionPart {
     ///   - clock: the time of the change. Rounded down to milliseconds.
     package func record(_ key: EntityKey, of schema: DatasetSchema, as event: LogEntryKind, replacing seen: Instant?, at clock: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        let stamp = event != .compared ? "NULL" : schema.timestampIndex.map {
-            "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
-        } ?? "NULL"
+        let stamp =
+            event != .compared
+            ? "NULL"
+            : schema.timestampIndex.map {
+                "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
+            } ?? "NULL"
         try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, ?2, ?4, \(stamp), ?5)")
             .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()
     }

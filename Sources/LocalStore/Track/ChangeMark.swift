@@ -22,7 +22,8 @@ extension LocalDatabase {
             let db = transaction.db
             let sequence = try db.hasTable("snapsync_log") ? Int64.fetchOne(db, sql: "SELECT max(seq) FROM snapsync_log") ?? 0 : 0
             let version = try Int.fetchOne(db, sql: "PRAGMA schema_version") ?? 0
-            let settings = try transaction.settings.exists() ? String.fetchOne(db, sql: "SELECT group_concat(key || ' ' || value, char(10)) FROM snapsync_settings") : nil
+            let settings =
+                try transaction.settings.exists() ? String.fetchOne(db, sql: "SELECT group_concat(key || ' ' || value, char(10)) FROM snapsync_settings") : nil
             return ChangeMark(sequence: sequence, frame: "\(version) \(settings ?? "")")
         }
     }

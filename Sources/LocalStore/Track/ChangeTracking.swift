@@ -40,10 +40,12 @@ package struct ChangeTracking: TransactionPart {
             let wanted = try ChangeTriggers(db, schema, id: id)
             let found = try installedTriggers(schema)
             if isWhole, wanted.map({ isMarked && $0.areThese(found) }) ?? found.isEmpty { continue }
-            let areEarlier = try isWhole && ChangeTriggers.Form.earlier.contains {
-                // Other triggers than these keep a flag of their own while an import runs.
-                try (isMarked || $0 == .unmarked) && ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true
-            }
+            let areEarlier =
+                try isWhole
+                && ChangeTriggers.Form.earlier.contains {
+                    // Other triggers than these keep a flag of their own while an import runs.
+                    try (isMarked || $0 == .unmarked) && ChangeTriggers(db, schema, id: id, form: $0)?.areThese(found) == true
+                }
             for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
             for trigger in wanted?.statements ?? [] { try db.execute(sql: trigger.sql) }
             if areEarlier { continue }
@@ -83,7 +85,10 @@ package struct ChangeTracking: TransactionPart {
     package func regainCompleteness(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         // Entries from after the triggers came back say what the rows were then, not what the version has.
-        try db.execute(sql: "UPDATE snapsync_log SET kind = \(LogEntryKind.compared) WHERE dataset = ? AND kind IN (\(LogEntryKind.touched), \(LogEntryKind.inserted), \(LogEntryKind.marked))", arguments: [id])
+        try db.execute(
+            sql:
+                "UPDATE snapsync_log SET kind = \(LogEntryKind.compared) WHERE dataset = ? AND kind IN (\(LogEntryKind.touched), \(LogEntryKind.inserted), \(LogEntryKind.marked))",
+            arguments: [id])
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown.rawValue) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
@@ -100,7 +105,9 @@ package struct ChangeTracking: TransactionPart {
     /// The number that stands for a dataset in the tracking tables; nil where it is not tracked.
     func id(of schema: DatasetSchema) throws -> Int64? {
         if let known = transaction.trackingIDs[schema.name] { return known }
-        guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else { return nil }
+        guard try hasTables(), let id = try KeyedStatement(db, "SELECT id FROM snapsync_tracking WHERE dataset = ?").bind(.text(schema.name)).integer() else {
+            return nil
+        }
         transaction.trackingIDs[schema.name] = id
         return id
     }

@@ -47,7 +47,9 @@ struct ChangeTriggers {
         }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
-        let kind = form == .unmarked ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
+        let kind =
+            form == .unmarked
+            ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
         var statements = [
             trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),

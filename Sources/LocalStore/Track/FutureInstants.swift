@@ -10,11 +10,13 @@ package struct FutureInstants: TransactionPart {
     /// Whether ``correct(of:now:)`` has anything to do.
     package func exist(of schemas: [DatasetSchema], now: Instant) throws -> Bool {
         guard try transaction.tracking.hasTables(), try db.hasColumn("base", in: "snapsync_changes") else { return false }
-        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> \(LogEntryKind.overwritten) AND clock > ?)").bind(.integer(now.microseconds / 1000))
+        let notes = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset > 0 AND kind <> \(LogEntryKind.overwritten) AND clock > ?)")
+            .bind(.integer(now.microseconds / 1000))
         if try notes.integer() == 1 || hasRefusableMessages(now: now) { return true }
         return try schemas.contains { schema in
             guard let future = try FutureChanges(transaction, schema, now: now) else { return false }
-            return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments) ?? false
+            return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes c WHERE \(future.condition))", arguments: future.arguments)
+                ?? false
         }
     }
 
@@ -25,7 +27,8 @@ package struct FutureInstants: TransactionPart {
     package func correct(of schemas: [DatasetSchema], now: Instant) throws {
         try transaction.changeLog.consolidate(of: schemas)
         if try hasRefusableMessages(now: now) {
-            let numbers = try Int64.fetchAll(db, sql: "SELECT number FROM snapsync_outbox WHERE \(Self.isRefusable)", arguments: [now.microseconds + 86_400_000_000])
+            let numbers = try Int64.fetchAll(
+                db, sql: "SELECT number FROM snapsync_outbox WHERE \(Self.isRefusable)", arguments: [now.microseconds + 86_400_000_000])
             for number in numbers { try takeBack(number) }
         }
         for schema in schemas {
@@ -45,7 +48,8 @@ package struct FutureInstants: TransactionPart {
     /// The messages about changes that get another instant say one that is wrong. A change whose message is in the mailbox becomes another one.
     private func takeBackMessages(about future: FutureChanges) throws {
         let those = "SELECT 1 FROM snapsync_changes c WHERE c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq AND \(future.condition)"
-        try db.execute(sql: "DELETE FROM snapsync_outbox AS o WHERE id IS NOT NULL AND filed = 0 AND state = 'stored' AND EXISTS (\(those))", arguments: future.arguments)
+        try db.execute(
+            sql: "DELETE FROM snapsync_outbox AS o WHERE id IS NOT NULL AND filed = 0 AND state = 'stored' AND EXISTS (\(those))", arguments: future.arguments)
         let filed = "SELECT number FROM snapsync_outbox o WHERE id IS NOT NULL AND filed = 1 AND state IN ('stored', 'sent', 'doubtful') AND EXISTS (\(those))"
         for number in try Int64.fetchAll(db, sql: filed, arguments: future.arguments) { try takeBack(number) }
     }
@@ -58,14 +62,17 @@ package struct FutureInstants: TransactionPart {
                 UPDATE snapsync_changes AS c SET seq = ? WHERE EXISTS (
                     SELECT 1 FROM snapsync_outbox o WHERE o.number = ? AND c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq)
                 """, arguments: [sequence, number])
-        try db.execute(sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?", arguments: [number])
+        try db.execute(
+            sql: "UPDATE snapsync_outbox SET state = 'refused', reason = 'taken back: its instant came from a wrong clock' WHERE number = ?",
+            arguments: [number])
     }
 
     /// Whether messages lie in the mailbox that a publisher does not take, for they are more than a day ahead. It would take them later, when what
     /// they say may be overtaken.
     private func hasRefusableMessages(now: Instant) throws -> Bool {
         guard try transaction.mailbox.exist() else { return false }
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE \(Self.isRefusable))", arguments: [now.microseconds + 86_400_000_000]) ?? false
+        return try Bool.fetchOne(
+            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE \(Self.isRefusable))", arguments: [now.microseconds + 86_400_000_000]) ?? false
     }
 
     private static let isRefusable = """
@@ -108,7 +115,8 @@ package struct FutureInstants: TransactionPart {
     private func lateRows(of schema: DatasetSchema) -> String? {
         schema.timestampIndex.map {
             let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
-            return "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND t.\(schema.key.column.sqlIdentifier) IS NOT NULL"
+            return
+                "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND t.\(schema.key.column.sqlIdentifier) IS NOT NULL"
         }
     }
 
@@ -127,9 +135,10 @@ private struct FutureChanges {
     /// Where the published instant was not recorded it is no later than the version. A change that a rule made has its own instant as its base: it
     /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
-        let stamp = schema.timestampIndex.map {
-            "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)"
-        } ?? "NULL"
+        let stamp =
+            schema.timestampIndex.map {
+                "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)"
+            } ?? "NULL"
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
                 (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
@@ -153,7 +162,8 @@ private struct FutureChanges {
         var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"
         if try transaction.setAside.hasReturnable() {
             values["name"] = schema.name
-            condition += " AND NOT (c.state = \(TrackedState.deleted) AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
+            condition +=
+                " AND NOT (c.state = \(TrackedState.deleted) AND EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = :name AND a.key = c.key AND c.at IN (a.at, a.displacedAt)))"
         }
         if hasMailbox {
             values["day"] = now.microseconds + 86_400_000_000

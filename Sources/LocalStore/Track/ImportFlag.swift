@@ -27,6 +27,8 @@ enum ImportFlag {
     }
 
     private static func installed(_ db: Database) throws -> [(name: String, sql: String)] {
-        try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'snapsync_importing' ORDER BY name").map { ($0[0], $0[1]) }
+        try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'snapsync_importing' ORDER BY name").map {
+            ($0[0], $0[1])
+        }
     }
 }

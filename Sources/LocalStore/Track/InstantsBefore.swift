@@ -27,12 +27,18 @@ struct InstantsBefore {
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, id: Int64) throws {
         self.id = id
-        known = try KeyedStatement(transaction.db, """
+        known = try KeyedStatement(
+            transaction.db,
+            """
             SELECT c.at, c.base, coalesce((SELECT at FROM snapsync_instants WHERE dataset = ?1 AND key = ?2), (SELECT at FROM snapsync_tombstones WHERE dataset = ?1 AND key = ?2)), c.seq
             FROM (SELECT 1) LEFT JOIN snapsync_changes c ON c.dataset = ?1 AND c.key = ?2
             """)
-        sent = try transaction.mailbox.exist() ? KeyedStatement(
-            transaction.db, "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))") : nil
+        sent =
+            try transaction.mailbox.exist()
+            ? KeyedStatement(
+                transaction.db,
+                "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))"
+            ) : nil
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 

@@ -45,7 +45,10 @@ package struct MergeTable: TransactionPart {
     package func end(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
         let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-        let isApplied = try !transaction.mailbox.exist() ? "" : """
+        let isApplied =
+            try !transaction.mailbox.exist()
+            ? ""
+            : """
              OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = ?1 AND o.key = c.key AND o.seq = c.seq AND o.state = 'applied' AND o.covers = 1)
             """
         try db.execute(
@@ -54,14 +57,18 @@ package struct MergeTable: TransactionPart {
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
                     OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
                 """, arguments: [id])
-        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
+        try db.execute(
+            sql:
+                "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?",
+            arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
     }
 
     /// Ends the marks of kept changes that no merge of a whole dataset has ended.
     package func endKeeping() throws {
         guard try transaction.tracking.hasTables() else { return }
-        try db.execute(sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
+        try db.execute(
+            sql: "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided) WHERE wins <> \(MergeDecision.undecided)")
     }
 
     /// What stays as it is over another version may differ from it in more than a mark.
@@ -70,7 +77,9 @@ package struct MergeTable: TransactionPart {
     /// Says that a tracked change outlived a version that touched its entity, and whether the version lacks it.
     package func outlive(of key: EntityKey, in schema: DatasetSchema, isNew: Bool) throws {
         guard let id = try trackingID(schema) else { return }
-        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(.integer((isNew ? TrackedOrigin.new : .inVersion).rawValue), .integer(id), .key(key)).run()
+        try KeyedStatement(db, "UPDATE snapsync_changes SET isNew = ? WHERE dataset = ? AND key = ?").bind(
+            .integer((isNew ? TrackedOrigin.new : .inVersion).rawValue), .integer(id), .key(key)
+        ).run()
     }
 
     /// Takes a row out of its table that had to give way, and tracks its deletion with the row's own instant: any later edit of the same

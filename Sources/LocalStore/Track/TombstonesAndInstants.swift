@@ -41,7 +41,9 @@ package struct TombstonesAndInstants: TransactionPart {
     package func hasTombstones(of schema: DatasetSchema, before horizon: Instant) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
         return try Bool.fetchOne(
-            db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_tombstones WHERE dataset = ?1 AND at < ?2) OR EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND at < ?2)",
+            db,
+            sql:
+                "SELECT EXISTS (SELECT 1 FROM snapsync_tombstones WHERE dataset = ?1 AND at < ?2) OR EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND at < ?2)",
             arguments: [id, horizon.microseconds]) ?? false
     }
 
@@ -114,6 +116,7 @@ package struct TombstonesAndInstants: TransactionPart {
 
     private func lookUp(_ table: String, _ key: EntityKey, _ schema: DatasetSchema) throws -> Instant? {
         guard let id = try trackingID(schema) else { return nil }
-        return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(Instant.init(microseconds:))
+        return try KeyedStatement(db, "SELECT at FROM \(table) WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).integer().map(
+            Instant.init(microseconds:))
     }
 }

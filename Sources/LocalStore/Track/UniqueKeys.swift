@@ -14,8 +14,11 @@ struct UniqueKey {
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         var found: [UniqueKey] = []
         let key = schema.key.column.asciiLowercased
-        for index in try Row.fetchAll(db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table]) {
-            let parts = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
+        for index in try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
+        {
+            let parts = try Row.fetchAll(
+                db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
             var columns: [(String, String)] = []
             for part in parts {
                 guard let name = part[0] as String? else { return nil }

@@ -8,7 +8,8 @@ struct ApplicationTriggers {
     /// Reads them from the schema: one query, and no user's row.
     init(_ db: Database) throws {
         let rows = try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT tbl_name, name FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"))
+            db.cachedStatement(
+                sql: "SELECT tbl_name, name FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"))
         names = Dictionary(grouping: rows) { ($0[0] as String).asciiLowercased }.mapValues { $0.map { $0[1] } }
     }
 
@@ -19,7 +20,9 @@ struct ApplicationTriggers {
 
     /// The SQL text of every one of them, by name.
     static func texts(_ db: Database) throws -> [(name: String, table: String, sql: String)] {
-        try Row.fetchAll(db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name")
-            .map { ($0[0], $0[1], $0[2]) }
+        try Row.fetchAll(
+            db, sql: "SELECT name, tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name NOT LIKE 'snapsync\\_%' ESCAPE '\\' ORDER BY name"
+        )
+        .map { ($0[0], $0[1], $0[2]) }
     }
 }

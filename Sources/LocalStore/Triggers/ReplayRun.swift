@@ -27,7 +27,10 @@ final class ReplayRun {
     private let trace: TriggerTrace
     private var statements: [Int: [TableImage.Change.Kind: Result<Statement, DatabaseError>]] = [:]
     private let texts: [(name: String, table: String, sql: String)]
-    private lazy var begin = try? (db.makeStatement(sql: "SAVEPOINT snapsync_row"), db.makeStatement(sql: "RELEASE snapsync_row"), db.makeStatement(sql: "INSERT INTO temp.\(Self.permission) VALUES(1)"))
+    private lazy var begin = try? (
+        db.makeStatement(sql: "SAVEPOINT snapsync_row"), db.makeStatement(sql: "RELEASE snapsync_row"),
+        db.makeStatement(sql: "INSERT INTO temp.\(Self.permission) VALUES(1)")
+    )
 
     init(_ transaction: LocalTransaction, _ images: [TableImage]) {
         self.transaction = transaction
@@ -148,7 +151,8 @@ final class ReplayRun {
         return counts.map { cause, count in
             let rows = count == 1 ? "1 row" : "\(count) rows"
             let what = cause.trigger.map { "the trigger \($0) failed (\(cause.message))" } ?? "triggers could not run (\(cause.message))"
-            return "\(cause.table): \(what) for \(rows); the import changed \(count == 1 ? "it" : "them") with triggers off, so what the table's triggers do for \(count == 1 ? "it" : "them") was not done"
+            return
+                "\(cause.table): \(what) for \(rows); the import changed \(count == 1 ? "it" : "them") with triggers off, so what the table's triggers do for \(count == 1 ? "it" : "them") was not done"
         }.sorted()
     }
 }

@@ -39,7 +39,9 @@ struct TableImage {
         // Compared as the table's own key is, so that indexes serve.
         keyType = ColumnAffinity(declared: declared, isStrict: isStrict).name
         let parts = try String.fetchAll(
-            db, sql: "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL", arguments: [schema.table])
+            db,
+            sql: "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL",
+            arguments: [schema.table])
         var unique: [Int: Bool] = [:]
         for (index, row) in info.enumerated() where parts.contains(row[0]) || row[2] as Int > 0 { unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0 }
         self.unique = unique
@@ -50,40 +52,45 @@ struct TableImage {
     private func names(_ prefix: String = "") -> String { columns.map { "\(prefix)\($0.sqlIdentifier)" }.joined(separator: ", ") }
 
     private func open() throws {
-        try db.execute(sql: """
-            CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
-            CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
-            """)
+        try db.execute(
+            sql: """
+                CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
+                CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
+                """)
         let old = "OLD.\(key), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
         for event in ["DELETE", "UPDATE"] {
-            try db.execute(sql: """
-                CREATE TEMP TRIGGER \(before)_\(event) BEFORE \(event) ON \(table)
-                WHEN OLD.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = OLD.\(key)) BEGIN INSERT INTO \(before) VALUES(\(old)); END
-                """)
+            try db.execute(
+                sql: """
+                    CREATE TEMP TRIGGER \(before)_\(event) BEFORE \(event) ON \(table)
+                    WHEN OLD.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = OLD.\(key)) BEGIN INSERT INTO \(before) VALUES(\(old)); END
+                    """)
         }
-        try db.execute(sql: """
-            CREATE TEMP TRIGGER \(before)_INSERT AFTER INSERT ON \(table)
-            WHEN NEW.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = NEW.\(key)) BEGIN INSERT INTO \(before)(k, had) VALUES(NEW.\(key), 0); END
-            """)
+        try db.execute(
+            sql: """
+                CREATE TEMP TRIGGER \(before)_INSERT AFTER INSERT ON \(table)
+                WHEN NEW.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = NEW.\(key)) BEGIN INSERT INTO \(before)(k, had) VALUES(NEW.\(key), 0); END
+                """)
     }
 
     /// Stops keeping rows and takes those that are there now. What remains are the rows that differ.
     func close() throws {
         for event in ["DELETE", "UPDATE", "INSERT"] { try db.execute(sql: "DROP TRIGGER temp.\(before)_\(event)") }
-        try db.execute(sql: """
-            INSERT INTO temp.\(after) SELECT t.\(key), \(rowid.map { "t.\($0)" } ?? "NULL"), \(names("t.")) FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k;
-            DELETE FROM temp.\(before) AS b WHERE had = 0 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k)
-                OR had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND a.rid IS b.rid AND \(same("a.", "b.")));
-            DELETE FROM temp.\(after) AS a WHERE NOT EXISTS (SELECT 1 FROM temp.\(before) b WHERE b.k = a.k);
-            """)
+        try db.execute(
+            sql: """
+                INSERT INTO temp.\(after) SELECT t.\(key), \(rowid.map { "t.\($0)" } ?? "NULL"), \(names("t.")) FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k;
+                DELETE FROM temp.\(before) AS b WHERE had = 0 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k)
+                    OR had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND a.rid IS b.rid AND \(same("a.", "b.")));
+                DELETE FROM temp.\(after) AS a WHERE NOT EXISTS (SELECT 1 FROM temp.\(before) b WHERE b.k = a.k);
+                """)
     }
 
     /// Puts the rows back that were there before. The application's triggers must be off.
     func restore() throws {
-        try db.execute(sql: """
-            DELETE FROM \(table) WHERE \(key) IN (SELECT k FROM temp.\(before));
-            INSERT INTO \(table)(\(rowid.map { "\($0), " } ?? "")\(names())) SELECT \(rowid == nil ? "" : "rid, ")\(list()) FROM temp.\(before) WHERE had = 1;
-            """)
+        try db.execute(
+            sql: """
+                DELETE FROM \(table) WHERE \(key) IN (SELECT k FROM temp.\(before));
+                INSERT INTO \(table)(\(rowid.map { "\($0), " } ?? "")\(names())) SELECT \(rowid == nil ? "" : "rid, ")\(list()) FROM temp.\(before) WHERE had = 1;
+                """)
     }
 
     /// Whether the rows are those that the import left.
@@ -91,7 +98,8 @@ struct TableImage {
         let rows = columns.map { "t.\($0.sqlIdentifier)" }
         let same = vector(columns.indices.map { "a.c\($0)" }) + " IS " + vector(rows)
         return try Bool.fetchOne(
-            db, sql: """
+            db,
+            sql: """
                 SELECT NOT EXISTS (SELECT 1 FROM temp.\(after) a LEFT JOIN \(table) t ON t.\(key) = a.k WHERE t.\(key) IS NULL OR NOT (\(same)))
                     AND NOT EXISTS (SELECT 1 FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k WHERE NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k))
                 """) ?? false
@@ -106,7 +114,9 @@ struct TableImage {
 
     private func vector(_ values: [String]) -> String { "(" + values.map { "\($0), \(Self.storage($0))" }.joined(separator: ", ") + ")" }
 
-    private static func storage(_ value: String) -> String { "CASE WHEN typeof(\(value)) = 'real' AND \(value) = 0.0 THEN quote(\(value)) ELSE typeof(\(value)) END" }
+    private static func storage(_ value: String) -> String {
+        "CASE WHEN typeof(\(value)) = 'real' AND \(value) = 0.0 THEN quote(\(value)) ELSE typeof(\(value)) END"
+    }
 
     private func differs(_ index: Int) -> String { "(b.c\(index) IS NOT a.c\(index) OR \(Self.storage("b.c\(index)")) <> \(Self.storage("a.c\(index)")))" }
 }
@@ -131,7 +141,10 @@ extension TableImage {
         var last: Int64 = 0
         while true {
             let rows = try Int64.fetchAll(
-                db.cachedStatement(sql: "SELECT rowid FROM temp.\(before) b WHERE rowid > ? AND had = 1 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k) ORDER BY rowid LIMIT 512"),
+                db.cachedStatement(
+                    sql:
+                        "SELECT rowid FROM temp.\(before) b WHERE rowid > ? AND had = 1 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k) ORDER BY rowid LIMIT 512"
+                ),
                 arguments: [last])
             for row in rows { try body(Change(kind: .delete, row: row)) }
             guard let end = rows.last else { return }
@@ -145,7 +158,10 @@ extension TableImage {
         var last: Int64 = 0
         while true {
             let rows = try Row.fetchAll(
-                db.cachedStatement(sql: "SELECT a.rowid, b.had, \(differences) FROM temp.\(after) a CROSS JOIN temp.\(before) b ON b.k = a.k WHERE a.rowid > ? ORDER BY a.rowid LIMIT 512"),
+                db.cachedStatement(
+                    sql:
+                        "SELECT a.rowid, b.had, \(differences) FROM temp.\(after) a CROSS JOIN temp.\(before) b ON b.k = a.k WHERE a.rowid > ? ORDER BY a.rowid LIMIT 512"
+                ),
                 arguments: [last])
             for row in rows {
                 let changed = columns.indices.filter { row[$0 + 2] as Bool }
@@ -181,7 +197,8 @@ extension TableImage {
         let values = columns.map { index in
             let name = self.columns[index].sqlIdentifier
             if unique[index] == true { return "\(name) = NULL" }
-            return "\(name) = CASE typeof(\(name)) WHEN 'integer' THEN (SELECT max(v) FROM (SELECT max(\(name)) AS v FROM \(table) UNION ALL SELECT max(c\(index)) FROM temp.\(after))) + 1 ELSE \(name) || ' ' || hex(randomblob(8)) END"
+            return
+                "\(name) = CASE typeof(\(name)) WHEN 'integer' THEN (SELECT max(v) FROM (SELECT max(\(name)) AS v FROM \(table) UNION ALL SELECT max(c\(index)) FROM temp.\(after))) + 1 ELSE \(name) || ' ' || hex(randomblob(8)) END"
         }
         return "UPDATE \(table) SET \(values.joined(separator: ", ")) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)"
     }

@@ -83,7 +83,9 @@ struct TriggerReplay {
             }
         } catch let error as DatabaseError where error.isOfTriggers {
             let names = images.flatMap { triggers.of($0.schema) }.joined(separator: ", ")
-            notice("the triggers \(names) could not run (\(error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")); the import is whole, what they do was not done")
+            notice(
+                "the triggers \(names) could not run (\(error.message ?? "SQLite error \(error.extendedResultCode.rawValue)")); the import is whole, what they do was not done"
+            )
         }
     }
 
@@ -129,10 +131,11 @@ struct TriggerReplay {
         try db.execute(sql: "CREATE TEMP TABLE \(ReplayRun.permission)(one INTEGER PRIMARY KEY)")
         for (number, schema) in schemas.enumerated() {
             for event in ["INSERT", "UPDATE", "DELETE"] {
-                try db.execute(sql: """
-                    CREATE TEMP TRIGGER snapsync_guard_\(number)_\(event) BEFORE \(event) ON main.\(schema.table.sqlIdentifier) BEGIN
-                    SELECT RAISE(IGNORE) WHERE NOT EXISTS (SELECT 1 FROM temp.\(ReplayRun.permission)); DELETE FROM \(ReplayRun.permission); END
-                    """)
+                try db.execute(
+                    sql: """
+                        CREATE TEMP TRIGGER snapsync_guard_\(number)_\(event) BEFORE \(event) ON main.\(schema.table.sqlIdentifier) BEGIN
+                        SELECT RAISE(IGNORE) WHERE NOT EXISTS (SELECT 1 FROM temp.\(ReplayRun.permission)); DELETE FROM \(ReplayRun.permission); END
+                        """)
             }
         }
     }

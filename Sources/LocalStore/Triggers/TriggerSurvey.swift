@@ -50,7 +50,9 @@ package struct TriggerSurvey: Sendable {
             for (event, sql) in statements {
                 defer { for trigger in compiler.compiled { events[trigger, default: []].insert(event) } }
                 for lack in compiler.compile(sql) where lack.reason != unwritable[schema.name] {
-                    for trigger in all where trigger.sql.lowercased().contains(lack.name.lowercased()) { needs[trigger.name] = needs[trigger.name] ?? lack.reason }
+                    for trigger in all where trigger.sql.lowercased().contains(lack.name.lowercased()) {
+                        needs[trigger.name] = needs[trigger.name] ?? lack.reason
+                    }
                 }
             }
             writes.merge(compiler.writes) { $0.union($1) }
@@ -72,7 +74,10 @@ package struct TriggerSurvey: Sendable {
         for schema in schemas {
             for trigger in all where trigger.table.asciiLowercased == schema.table.asciiLowercased {
                 var seen: Set<String> = []
-                found.append(Trigger(name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name, &seen).sorted(), failure: needs[trigger.name]))
+                found.append(
+                    Trigger(
+                        name: trigger.name, dataset: schema.name, table: trigger.table, writes: reach(trigger.name, &seen).sorted(),
+                        failure: needs[trigger.name]))
             }
         }
         triggers = found
@@ -112,11 +117,13 @@ private final class StatementCompiler {
         }
         sqlite3_busy_timeout(connection, 10_000)
         // SAFETY: `self` outlives the connection, which `deinit` closes; SQLite calls while a statement is compiled.
-        sqlite3_set_authorizer(connection, { context, action, table, _, _, trigger in
-            guard let context, let trigger else { return SQLITE_OK }
-            Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: String(cString: trigger))
-            return SQLITE_OK
-        }, Unmanaged.passUnretained(self).toOpaque())
+        sqlite3_set_authorizer(
+            connection,
+            { context, action, table, _, _, trigger in
+                guard let context, let trigger else { return SQLITE_OK }
+                Unmanaged<StatementCompiler>.fromOpaque(context).takeUnretainedValue().note(action, table, in: String(cString: trigger))
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
         if !triggers { csqlite_enable_triggers(connection, 0) }
     }
 
@@ -140,7 +147,9 @@ private final class StatementCompiler {
             code = sqlite3_step(statement)
             if code == SQLITE_ROW { found.append((text(0), text(1), text(2))) }
         }
-        guard code == SQLITE_DONE else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) }) }
+        guard code == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: connection.map { String(cString: sqlite3_errmsg($0)) })
+        }
         return found
     }
 
@@ -182,7 +191,8 @@ private final class StatementCompiler {
         guard substituted.insert(message).inserted else { return false }
         // The second is said of what the schema names, a computed column or an index.
         if message.hasPrefix("no such function: ") || message.hasPrefix("unknown function: ") {
-            return sqlite3_create_function_v2(connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK
+            return sqlite3_create_function_v2(
+                connection, name, -1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nil, { context, _, _ in sqlite3_result_null(context) }, nil, nil, nil) == SQLITE_OK
         }
         if message.hasPrefix("no such collation sequence: ") {
             return sqlite3_create_collation_v2(connection, name, SQLITE_UTF8, nil, { _, _, _, _, _ in 0 }, nil) == SQLITE_OK

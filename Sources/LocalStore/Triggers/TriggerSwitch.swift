@@ -8,7 +8,9 @@ struct TriggerSwitch {
 
     func set(_ isOn: Bool) throws {
         let code = csqlite_enable_triggers(db.sqliteConnection, isOn ? 1 : 0)
-        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "the triggers cannot be turned \(isOn ? "on" : "off")") }
+        guard code == SQLITE_OK else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: "the triggers cannot be turned \(isOn ? "on" : "off")")
+        }
     }
 
     /// Runs `body` with the triggers off; they are on afterwards, whatever happens.

@@ -9,16 +9,18 @@ final class TriggerTrace {
     init(_ db: Database) {
         connection = db.sqliteConnection
         // SAFETY: `self` outlives the tracing, which `deinit` ends; SQLite calls on the connection's own thread.
-        sqlite3_trace_v2(connection, UInt32(SQLITE_TRACE_STMT), { _, context, _, text in
-            guard let context, let text else { return 0 }
-            let prefix: StaticString = "-- TRIGGER "
-            let characters = text.assumingMemoryBound(to: CChar.self)
-            // Ends at the first difference, which is at the latest the zero byte after the text.
-            guard prefix.withUTF8Buffer({ bytes in bytes.indices.allSatisfy { UInt8(bitPattern: characters[$0]) == bytes[$0] } }) else { return 0 }
-            let name = String(cString: characters + prefix.utf8CodeUnitCount)
-            if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
-            return 0
-        }, Unmanaged.passUnretained(self).toOpaque())
+        sqlite3_trace_v2(
+            connection, UInt32(SQLITE_TRACE_STMT),
+            { _, context, _, text in
+                guard let context, let text else { return 0 }
+                let prefix: StaticString = "-- TRIGGER "
+                let characters = text.assumingMemoryBound(to: CChar.self)
+                // Ends at the first difference, which is at the latest the zero byte after the text.
+                guard prefix.withUTF8Buffer({ bytes in bytes.indices.allSatisfy { UInt8(bitPattern: characters[$0]) == bytes[$0] } }) else { return 0 }
+                let name = String(cString: characters + prefix.utf8CodeUnitCount)
+                if !name.hasPrefix("snapsync_") { Unmanaged<TriggerTrace>.fromOpaque(context).takeUnretainedValue().last = name }
+                return 0
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// Forgets what the last statement ran: another one begins.

@@ -29,7 +29,9 @@ struct ConflictRecorder {
             if !change.isDeletion { _ = try lookup.give(change.key, to: here) }
             let row = here.copies[change.key], entity = version.copies[change.key]
             guard comparison.differ(row, entity, onlyMarked: change.isMark) else { continue }
-            let mine = ConflictSide(entity: row?.json, instant: change.instant, device: try transaction.inbox.sender(of: change.key, in: schema, at: change.instant) ?? ledger.device)
+            let mine = ConflictSide(
+                entity: row?.json, instant: change.instant,
+                device: try transaction.inbox.sender(of: change.key, in: schema, at: change.instant) ?? ledger.device)
             let theirs = ConflictSide(entity: entity?.json, instant: one.versionInstant, device: ledger.author)
             let (loser, winner) = one.loser == .here ? (mine, theirs) : (theirs, mine)
             try ledger.recordConflict(

@@ -57,7 +57,8 @@ struct SettingsFile: Sendable {
     /// Removes what runs that were killed left beside the file; what is younger than a minute may belong to one that works.
     private func removeLeftovers(of target: String) {
         let url = URL(fileURLWithPath: target), folder = url.deletingLastPathComponent().path, prefix = url.lastPathComponent + Self.mark
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        where name.hasPrefix(prefix) && UInt64(name.dropFirst(prefix.count)) != nil {
             let leftover = "\(folder)/\(name)"
             if let facts = Self.facts(leftover), facts.st_mtim.tv_sec < time(nil) - 60 { unlink(leftover) }
         }

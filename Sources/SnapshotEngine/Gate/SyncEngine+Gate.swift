@@ -7,7 +7,8 @@ extension SyncEngine {
     package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
         let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
         guard gate.isOpen else {
-            return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
+            return try device(
+                settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
         }
         do {
             return try device(settings, try openCloud(settings))
@@ -25,6 +26,8 @@ extension SyncEngine {
     package func device(_ settings: SyncSettings, _ cloud: any CloudDatabase) throws -> SyncContext {
         let assetLimit = try database.read { try $0.settings.operatorSettings().assetLimit }
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        return SyncContext(database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit, nonces: nonces, elapsed: stopwatch())
+        return SyncContext(
+            database: database, settings: settings, cloud: cloud, zone: zone, now: now, logger: logger, assetRule: assetRule, assetLimit: assetLimit,
+            nonces: nonces, elapsed: stopwatch())
     }
 }

@@ -8,11 +8,16 @@ extension SyncGate {
     func decision(_ record: EntitlementRecord?, at time: Instant) -> GateDecision {
         let failure = record?.failure.map { " (\($0))" } ?? ""
         guard let answer = record?.answer else {
-            return .closed(GateReason(.entitlementUnknown, "whether this user may sync is not known\(failure)", hint: "see to it that the entitlement can be asked for, then run the same command again"))
+            return .closed(
+                GateReason(
+                    .entitlementUnknown, "whether this user may sync is not known\(failure)",
+                    hint: "see to it that the entitlement can be asked for, then run the same command again"))
         }
         // A clock that was put back must not make an old answer good again.
         guard answer.givenAt <= time.advanced(byMicroseconds: Self.day).microseconds else {
-            return .closed(GateReason(.entitlementUnknown, "the last answer on the entitlement comes from a later time than the clock says\(failure)", hint: "correct the clock"))
+            return .closed(
+                GateReason(
+                    .entitlementUnknown, "the last answer on the entitlement comes from a later time than the clock says\(failure)", hint: "correct the clock"))
         }
         if let end = answer.validUntil, end <= time.microseconds {
             let isOld = !answer.isEntitled
@@ -23,7 +28,8 @@ extension SyncGate {
                     hint: "renew the entitlement; what was changed here is kept and syncs then"))
         }
         guard answer.isEntitled else {
-            return .closed(GateReason(.notEntitled, "this user is not entitled to sync", hint: "get the entitlement; what was changed here is kept and syncs then"))
+            return .closed(
+                GateReason(.notEntitled, "this user is not entitled to sync", hint: "get the entitlement; what was changed here is kept and syncs then"))
         }
         return .open
     }

@@ -18,7 +18,7 @@ extension SyncGate {
             // What the user said elsewhere before now comes first, so that this is the last word.
             do {
                 try reconcile()
-            } catch where !isOn {
+            } catch  where !isOn {
                 logger.debug("the bound preference could not be read before sync was turned off", metadata: ["error": "\(error)"])
             }
             let before = try database.write { transaction in
@@ -65,7 +65,9 @@ extension SyncGate {
     /// Only a database that is set up has a choice to make.
     func checkIsSetUp(_ transaction: LocalTransaction) throws {
         guard try !transaction.settings.isInMemory() else {
-            throw SyncError(.refused, step: .open, at: database.path, "it stands in, in memory, for a database that could not be opened", hint: "mend the database that could not be opened")
+            throw SyncError(
+                .refused, step: .open, at: database.path, "it stands in, in memory, for a database that could not be opened",
+                hint: "mend the database that could not be opened")
         }
         _ = try transaction.settings.read()
     }
@@ -90,13 +92,15 @@ extension SyncGate {
     func reconcile() throws {
         let isInitialized = try database.read { try $0.settings.exists() && !$0.settings.isInMemory() }
         guard isInitialized else { return }
-        guard let bound = try options.preference ?? database.read({ try $0.settings.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } }) else { return }
+        guard let bound = try options.preference ?? database.read({ try $0.settings.preferenceFile().map { FilePreference(path: $0.path, key: $0.key) } })
+        else { return }
         let said = try bound.load()
         let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
         if let said, said.isOn == known.preference.isOn {
             // A switch that was set to what it was is a word, too: whatever comes after it is later.
             let last = known.agreement.map { Instant(microseconds: $0.at) }
-            let isNoted = known.agreement?.isOn == said.isOn && [said.changedAt, known.preference.changedAt].allSatisfy { $0 ?? .distantPast <= last ?? .distantPast }
+            let isNoted =
+                known.agreement?.isOn == said.isOn && [said.changedAt, known.preference.changedAt].allSatisfy { $0 ?? .distantPast <= last ?? .distantPast }
             if isNoted { return }
             return try agree(on: said.isOn, was: known.preference, said)
         }

@@ -32,7 +32,9 @@ public struct SyncGate: Sendable {
         var facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
         if facts.isInMemory {
             return .closed(
-                GateReason(.inMemory, "it stands in, in memory, for a database that could not be opened; it is never published", hint: "mend the database that could not be opened"))
+                GateReason(
+                    .inMemory, "it stands in, in memory, for a database that could not be opened; it is never published",
+                    hint: "mend the database that could not be opened"))
         }
         var fault: GateReason?
         if facts.isBound {

@@ -16,6 +16,8 @@ enum ClockGuard {
     /// - Throws: ``SyncError`` with `.refused`.
     static func verify(_ clock: Instant) throws {
         guard !isPlausible(clock) else { return }
-        throw SyncError(.refused, step: .open, at: "clock", "this device's clock says \(clock); nothing was published", hint: "set the clock, then try again; what was changed meanwhile is not lost")
+        throw SyncError(
+            .refused, step: .open, at: "clock", "this device's clock says \(clock); nothing was published",
+            hint: "set the clock, then try again; what was changed meanwhile is not lost")
     }
 }

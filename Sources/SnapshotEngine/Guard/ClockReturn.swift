@@ -11,7 +11,8 @@ extension SyncContext {
     /// set, or is a day off the cloud's, changes nothing. Costs two looks at small tables where no instant is in the future.
     func correctFutureInstants() async throws {
         let now = now()
-        guard ClockGuard.isPlausible(now), try SyncError.at(.read, { try database.read { try $0.futureInstants.exist(of: settings.datasets, now: now) } }) else { return }
+        guard ClockGuard.isPlausible(now), try SyncError.at(.read, { try database.read { try $0.futureInstants.exist(of: settings.datasets, now: now) } })
+        else { return }
         // Not every cloud has a clock; where it has none the device's counts.
         if let there = try? await cloud.storeClock(in: zone), abs(there.microseconds - now.microseconds) >= 86_400_000_000 { return }
         try SyncError.at(.apply) { try database.write { try $0.futureInstants.correct(of: settings.datasets, now: now) } }

@@ -21,7 +21,11 @@ struct DeviceIdentity {
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
         let facts = try SyncError.at(.read) {
-            try device.database.read { Facts(name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(), known: try $0.state.ownCommitsKnown()) }
+            try device.database.read {
+                Facts(
+                    name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
+                    known: try $0.state.ownCommitsKnown())
+            }
         }
         guard let reason = facts.reason(report, commits) else {
             var same = device
@@ -40,7 +44,10 @@ struct DeviceIdentity {
         var renamed = device
         renamed.settings.device = name
         return DeviceIdentity(
-            device: renamed, warnings: ["\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(name) from now on, and nothing of it was lost"], reason: reason)
+            device: renamed,
+            warnings: [
+                "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(name) from now on, and nothing of it was lost"
+            ], reason: reason)
     }
 
     /// The facts that decide, without files or clocks.
@@ -62,7 +69,9 @@ struct DeviceIdentity {
             }
             guard let report else { return nil }
             if let nonce = report.nonce { return nonces?.include(nonce) == true ? nil : "another database has synced as \(name)" }
-            if let applied, let reported = report.token, reported.number > max(applied.number, known) { return "\(name) has reported version \(reported.number), which is not here" }
+            if let applied, let reported = report.token, reported.number > max(applied.number, known) {
+                return "\(name) has reported version \(reported.number), which is not here"
+            }
             return nil
         }
     }
@@ -79,7 +88,9 @@ extension SyncContext {
         throw SyncError(
             .refused, step: .announce, at: "zone \(zone)",
             "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",
-            hint: "decide which database publishes: this one with snapsync init --take-over --db \(database.path), then snapsync import; or leave it to the other one")
+            hint:
+                "decide which database publishes: this one with snapsync init --take-over --db \(database.path), then snapsync import; or leave it to the other one"
+        )
     }
 
     /// The nonce of the report that is about to be written: noted here first, most often by the transaction that brought what it tells.

@@ -83,6 +83,9 @@ final class DisplacedRowsFile {
     }
 
     private static func failure(_ path: String) -> SyncError {
-        SyncError(.inputOutput, step: .store, at: path, "the copy of the rows that give way cannot be written: \(String(cString: strerror(errno))); nothing was changed", hint: "check the folder's mode and the disk's room")
+        SyncError(
+            .inputOutput, step: .store, at: path,
+            "the copy of the rows that give way cannot be written: \(String(cString: strerror(errno))); nothing was changed",
+            hint: "check the folder's mode and the disk's room")
     }
 }

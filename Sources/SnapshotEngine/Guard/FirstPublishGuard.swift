@@ -13,7 +13,10 @@ enum FirstPublishGuard {
     static func verify(_ device: SyncContext, token: ChangeToken?) throws {
         guard token == nil, let note = try SyncError.at(.read, { try device.database.read { try $0.state.bootstrapNote() } }), !note.madeZone else { return }
         throw SyncError(
-            .refused, step: .announce, at: "zone \(device.zone)", "it has no version yet, and this database did not make it: what others published may still be on its way",
-            hint: "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path)")
+            .refused, step: .announce, at: "zone \(device.zone)",
+            "it has no version yet, and this database did not make it: what others published may still be on its way",
+            hint:
+                "if a sync tool is bringing files, wait and run snapsync import; if this database is the first: snapsync init --take-over --db \(device.database.path)"
+        )
     }
 }

@@ -114,7 +114,9 @@ package final class ImportLedger {
     /// Keeps a row that loses against the version of a first import, in a file.
     func copy(_ key: EntityKey, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
         // A copy is in key order; what comes later than it should begins another.
-        if copies[schema.name]?.last?.takes(key) != true { copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0)) }
+        if copies[schema.name]?.last?.takes(key) != true {
+            copies[schema.name, default: []].append(try DisplacedRowsFile(schema, of: database, now: now, number: copies[schema.name]?.count ?? 0))
+        }
         try copies[schema.name]?.last?.add(key) { try transaction.rows.giveRow(key, of: schema, to: $0) }
     }
 
@@ -139,7 +141,10 @@ package final class ImportLedger {
         events.map { event, keys in
             let shown = keys.prefix(3).map(\.description).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
             return "\(event.dataset): \(keys.count) \(keys.count == 1 ? "entity" : "entities") \(event.what) (\(shown))"
-        }.sorted() + copies.values.joined().map { "\($0.schema.name): \($0.count) own \($0.count == 1 ? "row" : "rows") gave way to the cloud's and \($0.count == 1 ? "is" : "are") kept in \($0.path)" }.sorted()
+        }.sorted()
+            + copies.values.joined().map {
+                "\($0.schema.name): \($0.count) own \($0.count == 1 ? "row" : "rows") gave way to the cloud's and \($0.count == 1 ? "is" : "are") kept in \($0.path)"
+            }.sorted()
     }
 }
 

@@ -41,7 +41,9 @@ struct MissingRows: Sendable {
             try session.withReader(0) { reader in
                 let rows = EntityStates(schema: schema)
                 try reader.ranges(of: schema).read(range, into: rows)
-                missing += Set(version.states.keys).subtracting(rows.states.keys).subtracting(try reader.transaction.changeLog.touchedKeys(of: schema, in: range)).count
+                missing +=
+                    Set(version.states.keys).subtracting(rows.states.keys).subtracting(try reader.transaction.changeLog.touchedKeys(of: schema, in: range))
+                    .count
             }
         }
         if asset.index.blocks.isEmpty {

@@ -44,7 +44,8 @@ struct RowSettlement {
             }
             guard let lookup = ledger.lookups[schema.name] else {
                 if lost.allSatisfy({ $0.isInVersion == false }) { continue }
-                throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "the version's entities are needed in the places of rows that were set aside")
+                throw SyncError(
+                    .needsWholeVersion, step: .apply, at: schema.name, "the version's entities are needed in the places of rows that were set aside")
             }
             try lookup.insertEntities(of: lost.map(\.key), transaction)
         }

@@ -54,7 +54,9 @@ struct SetAsideReturn {
         }
         for schema in datasets {
             for one in try transaction.setAside.entities(of: schema) where one.reason == .parentNeeded {
-                if try transaction.rows.hasRow(one.key, of: schema) || !transaction.setAside.hasWaitingChildren(of: schema, among: datasets) { try transaction.setAside.remove(one.key, of: schema) }
+                if try transaction.rows.hasRow(one.key, of: schema) || !transaction.setAside.hasWaitingChildren(of: schema, among: datasets) {
+                    try transaction.setAside.remove(one.key, of: schema)
+                }
             }
         }
         for rows in stashes.rows.values { try rows.drop() }

@@ -24,7 +24,9 @@ struct ShrinkCheck: Sendable {
                 throw SyncError(
                     .refused, step: .announce, at: "\(device.database.path), table \(schema.table)",
                     "it has \(count) of the \(shrinkage.largest) entities that dataset \(schema.name) had; nothing was published",
-                    hint: "if they were meant to go: snapsync sync --allow-shrink \(schema.name); else bring them back first (snapsync cat \(schema.name) shows the last version)")
+                    hint:
+                        "if they were meant to go: snapsync sync --allow-shrink \(schema.name); else bring them back first (snapsync cat \(schema.name) shows the last version)"
+                )
             }
             approvals.append(ShrinkApproval.text(ofRecord: schema.recordName))
         }
@@ -47,7 +49,9 @@ struct ShrinkCheck: Sendable {
             throw SyncError(
                 .refused, step: .verify, at: "\(schema.name)@\(shrinkage.number)",
                 "it has \(shrinkage.count) of the \(shrinkage.largest) entities that the dataset had, and nobody approved of that; nothing was changed here",
-                hint: "if that is meant, publish with: snapsync sync --allow-shrink \(schema.name); or take it here alone: snapsync import --allow-shrink \(schema.name)")
+                hint:
+                    "if that is meant, publish with: snapsync sync --allow-shrink \(schema.name); or take it here alone: snapsync import --allow-shrink \(schema.name)"
+            )
         }
     }
 
@@ -69,12 +73,17 @@ struct ShrinkCheck: Sendable {
     /// How many entities the applied version has, by the record's name.
     private func countsHere() throws -> [String: Int] {
         let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } }
-        return Dictionary(uniqueKeysWithValues: device.settings.datasets.compactMap { schema in states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) } })
+        return Dictionary(
+            uniqueKeysWithValues: device.settings.datasets.compactMap { schema in
+                states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) }
+            })
     }
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
-        for commit in try await SyncError.at(.fetch, { try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) { known.take(commit) }
+        for commit in try await SyncError.at(.fetch, { try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) {
+            known.take(commit)
+        }
         return known
     }
 
@@ -83,6 +92,7 @@ struct ShrinkCheck: Sendable {
         guard !unknown.isEmpty else { return }
         throw SyncError(
             .refused, step: .open, at: "--allow-shrink", "this database has no dataset \(unknown.joined(separator: ", "))",
-            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one").asSlip
+            hint: "its datasets are \(device.settings.datasets.map(\.name).joined(separator: ", ")); all stands for every one"
+        ).asSlip
     }
 }

@@ -68,7 +68,9 @@ struct ShrinkGuard: Sendable, Hashable {
 
     /// How many entities a record says that its dataset has; nil if it carries none, or says a number that no importer takes.
     static func count(_ record: CloudRecord) -> Int? {
-        guard case .integer(let number) = record.fields["recordCount"], let count = Int(exactly: number), (0...DatasetRecord.countLimit).contains(count) else { return nil }
+        guard case .integer(let number) = record.fields["recordCount"], let count = Int(exactly: number), (0...DatasetRecord.countLimit).contains(count) else {
+            return nil
+        }
         return count
     }
 

@@ -41,8 +41,10 @@ package struct SinglePolicy {
     func settle() throws {
         let rows = try ownRows()
         guard rows.count > 1 else { return }
-        let ranked = try rows.map { key, state in Candidate(key: key, instant: try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast, state: state) }
-            .sorted { $0.wins(over: $1) }
+        let ranked = try rows.map { key, state in
+            Candidate(key: key, instant: try transaction.changeLog.instant(of: key, in: schema) ?? .distantPast, state: state)
+        }
+        .sorted { $0.wins(over: $1) }
         for loser in ranked.dropFirst() {
             _ = try transaction.rows.deleteEntity(loser.key, of: schema)
             let later = loser.instant == .distantPast ? ledger.now : max(ledger.now, loser.instant.advanced(byMicroseconds: 1))

@@ -37,9 +37,12 @@ extension SyncEngine {
             let settings = device.settings
             return SetupReport(
                 database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
-                device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() }, cloudMade: false,
+                device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
+                cloudMade: false,
                 isEnabled: try SyncError.at(.read) { try database.read { try $0.settings.preference().isOn } },
-                triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map { TriggerReport($0, datasets: settings.datasets) })
+                triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map {
+                    TriggerReport($0, datasets: settings.datasets)
+                })
         }
     }
 }

@@ -30,7 +30,8 @@ enum TombstoneHorizon {
 
     /// The horizon of a dataset that a commit wrote a snapshot asset of; nil if the commit dropped none of its tombstones.
     static func of(_ schema: DatasetSchema, in commit: Commit) -> Instant? {
-        guard let horizon = named(in: commit.approvals), let record = commit.saved.first(where: { $0.name == schema.recordName }), let fields = DatasetRecord(record),
+        guard let horizon = named(in: commit.approvals), let record = commit.saved.first(where: { $0.name == schema.recordName }),
+            let fields = DatasetRecord(record),
             AssetPath(fields.dataFile.path)?.number == commit.token.number
         else { return nil }
         return horizon

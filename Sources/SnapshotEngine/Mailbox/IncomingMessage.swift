@@ -53,7 +53,9 @@ package struct IncomingMessage: Sendable {
         guard let schema = datasets.first(where: { $0.name == dataset }), let kind = MessageKind(schema) else {
             throw Fault(reason: "this device has no dataset \(dataset) that messages can be about")
         }
-        guard let entityId = message.entityId, !entityId.isEmpty, entityId.utf8.count <= FormatLimits.keyBytes else { throw Fault(reason: "it names no entity") }
+        guard let entityId = message.entityId, !entityId.isEmpty, entityId.utf8.count <= FormatLimits.keyBytes else {
+            throw Fault(reason: "it names no entity")
+        }
         if message.type == .bucketCreated || message.type == .bucketUpdated {
             try Self.check(message.entity, entityId, schema)
         }

@@ -45,7 +45,9 @@ struct MailboxProcessor: Sendable {
     /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
     private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
-        let last = try SyncError.at(.read) { try device.database.read { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) } }
+        let last = try SyncError.at(.read) {
+            try device.database.read { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) }
+        }
         guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
             run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
             run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
@@ -68,12 +70,15 @@ struct MailboxProcessor: Sendable {
         }
         let applied = try incoming.isEmpty ? (notices: [], conflicts: 0) : apply(incoming.sorted(by: Self.comesBefore), at: now)
         var outcome = try SyncError.at(.read) {
-            try device.database.read { Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue }) }
+            try device.database.read {
+                Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue })
+            }
         }
         outcome.warnings += applied.notices
         outcome.conflicts = applied.conflicts
         if setAside > 0 {
-            outcome.warnings.append("\(setAside) message\(setAside == 1 ? "" : "s") in the mailbox \(setAside == 1 ? "was" : "were") set aside; snapsync messages says why")
+            outcome.warnings.append(
+                "\(setAside) message\(setAside == 1 ? "" : "s") in the mailbox \(setAside == 1 ? "was" : "were") set aside; snapsync messages says why")
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         try forget(mailbox, now)
@@ -133,12 +138,14 @@ struct MailboxProcessor: Sendable {
         let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
         try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.settle() }) {
             for message in messages where try !transaction.inbox.hasReceived(message.name.id) {
-                let isOvertaken = try message.entity.map {
-                    try transaction.inbox.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
-                } ?? false
+                let isOvertaken =
+                    try message.entity.map {
+                        try transaction.inbox.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
+                    } ?? false
                 // What its own author has overtaken is not lost.
                 try note(
-                    message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), isOvertaken ? nil : conflicts, at: now, in: transaction)
+                    message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), isOvertaken ? nil : conflicts, at: now,
+                    in: transaction)
             }
         }
         return (transaction.triggerNotices, conflicts.count)
@@ -153,7 +160,8 @@ struct MailboxProcessor: Sendable {
             try conflicts?.recordRefusal(of: message, because: why)
         }
         try transaction.inbox.recordReceived(
-            InboxEntry(id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),
+            InboxEntry(
+                id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),
             about: message.entity, sent: message.instant, at: now)
     }
 

@@ -63,7 +63,10 @@ struct MessageApplier {
         let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
         try transaction.rows.setTexts(texts, of: subject.key, in: subject.schema)
         // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)), joining: .continuing(base: instant))
+        try transaction.changeLog.track(
+            of: subject.key, in: subject.schema,
+            at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)),
+            joining: .continuing(base: instant))
         return .applied
     }
 
@@ -92,7 +95,8 @@ struct MessageApplier {
         }
         if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
         _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.rows.updating(subject.schema)])
-        try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
+        try transaction.changeLog.track(
+            of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
         return .applied
     }
 
@@ -105,7 +109,9 @@ struct MessageApplier {
 
     /// What was told is so already; said later, it holds against what others said in between.
     private func confirm(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, since instant: Instant?) throws -> Outcome {
-        if let instant, incoming.instant > instant { try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant)) }
+        if let instant, incoming.instant > instant {
+            try transaction.changeLog.track(of: subject.key, in: subject.schema, at: limited(incoming, over: instant), joining: .continuing(base: instant))
+        }
         return .applied
     }
 }

@@ -28,7 +28,8 @@ struct MessageComposer: Sendable {
             return nil
         } catch let error as SyncError where [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
             try composeMarks()
-            return "changes made here could not be compared with the version that was applied last (\(error.place): \(error.reason)); messages about them are written after the next import"
+            return
+                "changes made here could not be compared with the version that was applied last (\(error.place): \(error.reason)); messages about them are written after the next import"
         }
     }
 
@@ -52,7 +53,8 @@ struct MessageComposer: Sendable {
                             try transaction.rows.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
                             let mark = row.texts[readAt]
-                            let before = try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
+                            let before =
+                                try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
                             try write(.message(.notificationRead, readAt: mark, basedOn: before), of: change, schema, version, in: transaction)
                         }
                         return changes.last?.key
@@ -76,7 +78,9 @@ struct MessageComposer: Sendable {
             try device.database.read { transaction in
                 // What a view shows is no version with changes on top.
                 guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
-                let hasWork = try transaction.changeLog.hasEntries(device.settings.datasets) || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                let hasWork =
+                    try transaction.changeLog.hasEntries(device.settings.datasets)
+                    || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
                     || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
                 return (version, hasWork)
             }
@@ -86,7 +90,11 @@ struct MessageComposer: Sendable {
         var failure: (any Error)?
         for schema in device.settings.datasets {
             do {
-                if MessageKind(schema) == nil { try await forgetPassing(schema, comparedWith: version) } else { try await compose(schema, comparedWith: version) }
+                if MessageKind(schema) == nil {
+                    try await forgetPassing(schema, comparedWith: version)
+                } else {
+                    try await compose(schema, comparedWith: version)
+                }
             } catch {
                 failure = failure ?? error
             }
@@ -98,7 +106,9 @@ struct MessageComposer: Sendable {
         guard let kind = MessageKind(schema) else { return }
         var last: EntityKey?
         while true {
-            let changes = try SyncError.at(.read) { [last] in try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) } }
+            let changes = try SyncError.at(.read) { [last] in
+                try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) }
+            }
             guard let final = changes.last else { return }
             let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version)
                 .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
@@ -114,12 +124,17 @@ struct MessageComposer: Sendable {
         while true {
             let changes = try SyncError.at(.read) { try device.database.read { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) } }
             guard !changes.isEmpty else { return }
-            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(of: Set(changes.map(\.key)), in: schema, masking: [])
+            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(
+                of: Set(changes.map(\.key)), in: schema, masking: [])
             let isCurrent = try SyncError.at(.read) {
                 try device.database.write { transaction in
                     guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
                     for change in changes where try transaction.outbox.isTracked(change, of: schema) {
-                        if base[change.key] == nil { try transaction.outbox.forget(change, of: schema) } else { try transaction.merge.outlive(of: change.key, in: schema, isNew: false) }
+                        if base[change.key] == nil {
+                            try transaction.outbox.forget(change, of: schema)
+                        } else {
+                            try transaction.merge.outlive(of: change.key, in: schema, isNew: false)
+                        }
                     }
                     return true
                 }
@@ -128,7 +143,9 @@ struct MessageComposer: Sendable {
         }
     }
 
-    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws -> [UnsentChange] {
+    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws
+        -> [UnsentChange]
+    {
         try transaction.outbox.unsentChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
     }
 
@@ -146,7 +163,8 @@ struct MessageComposer: Sendable {
             let base = base[change.key], row = rows.copies[change.key]
             let told = try told(about: change, schema, in: transaction)
             let expected = try Expected(
-                base, told, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema), deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
+                base, told, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
+                deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
             if told.isEmpty, let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, version, in: transaction)
@@ -160,7 +178,9 @@ struct MessageComposer: Sendable {
             if case .nothing = difference, told.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
-                    try transaction.tracking.importing(device.settings.datasets) { try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema) }
+                    try transaction.tracking.importing(device.settings.datasets) {
+                        try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema)
+                    }
                 }
                 try transaction.outbox.forget(change, of: schema)
                 continue
@@ -194,7 +214,8 @@ struct MessageComposer: Sendable {
                 replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description }, version: version.number)
             let body = try StrictJSON.encode(message)
             if body.count > CloudMessage.byteLimit - 1024 {
-                try transaction.outbox.add(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+                try transaction.outbox.add(
+                    change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
             } else {
                 try transaction.outbox.add(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
             }
@@ -245,9 +266,10 @@ private struct Expected {
             isThere = base != nil && !isDeleted
             rest = base?.rest
             hash = told.isEmpty ? base?.state.hash : nil
-            readAt = base.map { base in
-                ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
-            } ?? nil
+            readAt =
+                base.map { base in
+                    ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
+                } ?? nil
         }
     }
 

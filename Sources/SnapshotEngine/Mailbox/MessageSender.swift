@@ -83,14 +83,18 @@ struct MessageSender: Sendable {
     /// A database that was found to be a copy has another name from then on; what was written down before is told under that one.
     private func renewThoseOfAnotherName() throws {
         let renewed = try SyncError.at(.read) {
-            try device.database.read { try $0.outbox.entries(onlyMessages: true) }.filter { $0.state == .stored }.compactMap { entry -> (number: Int64, id: String, body: Data)? in
-                guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }), message.sender != device.settings.device else { return nil }
+            try device.database.read { try $0.outbox.entries(onlyMessages: true) }.filter { $0.state == .stored }.compactMap {
+                entry -> (number: Int64, id: String, body: Data)? in
+                guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }), message.sender != device.settings.device
+                else { return nil }
                 let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                 return (entry.number, id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device)))
             }
         }
         if renewed.isEmpty { return }
-        try SyncError.at(.announce) { try device.database.write { transaction in for one in renewed { try transaction.outbox.renew(one.number, (one.id, one.body)) } } }
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in for one in renewed { try transaction.outbox.renew(one.number, (one.id, one.body)) } }
+        }
     }
 
     private func remove(_ id: String) async throws {

@@ -124,7 +124,9 @@ struct ReadMarks {
     }
 
     /// What a mark sets: `readAt`, and the timestamp if the mark is later.
-    static func texts(_ newReadAt: String?, of mark: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int: String?] {
+    static func texts(_ newReadAt: String?, of mark: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int:
+        String?]
+    {
         var texts: [Int: String?] = [readAt: newReadAt]
         if let index = schema.timestampIndex, try timestamp.map({ $0 < (try Instant(parsing: mark.timestamp)) }) ?? true {
             texts.updateValue(mark.timestamp, forKey: index)

@@ -101,7 +101,7 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
                     encoder.finish()
                     ended = true
                 }
-                }
+            }
         }
     }
 }

@@ -34,7 +34,9 @@ struct ChangeExporter: Sendable {
         var tail = SnapshotTailBuilder()
         for change in changes where !change.isDeletion {
             guard try rows.give(change.key, to: encoder) else {
-                throw SyncError(.tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says", hint: "run snapsync verify --local")
+                throw SyncError(
+                    .tryAgainLater, step: .read, at: "\(schema.name), key \(change.key)", "the row is not as its tracked change says",
+                    hint: "run snapsync verify --local")
             }
             guard encoder.rawByteCount <= rule.changeRawBytes else { return nil }
         }

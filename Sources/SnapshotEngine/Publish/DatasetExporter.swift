@@ -106,14 +106,17 @@ package struct DatasetExporter: Sendable {
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
         let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
         queue.finish(at: changed.parts.count)
-        return try WorkerThreads.run(workerCount, { worker in
-            do {
-                if let own { return try work(changed, own.ranges, queue, previous) }
-                try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous) }
-            } catch {
-                queue.fail(SyncError(error, step: .encode))
+        return try WorkerThreads.run(
+            workerCount,
+            { worker in
+                do {
+                    if let own { return try work(changed, own.ranges, queue, previous) }
+                    try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous) }
+                } catch {
+                    queue.fail(SyncError(error, step: .encode))
+                }
             }
-        }) {
+        ) {
             do {
                 return try assemble(queue, previous.index.blockEntities, previous, asset, reader.transaction, expecting: trackedCount)
             } catch {
@@ -143,7 +146,10 @@ package struct DatasetExporter: Sendable {
     }
 
     // The ordered side: nothing is written while all blocks are the last snapshot's, in its order.
-    private func assemble(_ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction, expecting count: Int? = nil) throws -> Outcome {
+    private func assemble(
+        _ queue: OrderedQueue<[Piece]>, _ blockEntities: Int, _ previous: PreviousSnapshot?, _ asset: any AssetWriter, _ transaction: LocalTransaction,
+        expecting count: Int? = nil
+    ) throws -> Outcome {
         var writer = AssetAssembler(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, previous: previous, asset: asset)
         while let pieces = try queue.take() {
             for piece in pieces {

@@ -70,7 +70,8 @@ struct DatasetPublisher: Sendable {
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
         guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.summary(of: schema).isComplete } }) else { return nil }
-        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
+        let lent = LentWriter(
+            try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {
             return try await WorkerThreads.run {
@@ -95,14 +96,17 @@ struct DatasetPublisher: Sendable {
         let asset = changes.asset
         return Written(
             schema: schema,
-            fields: DatasetRecord(dataFile: last.dataFile, changeFiles: last.changeFiles + [asset], syncTimestamp: syncTimestamp, recordCount: changes.recordCount),
+            fields: DatasetRecord(
+                dataFile: last.dataFile, changeFiles: last.changeFiles + [asset], syncTimestamp: syncTimestamp, recordCount: changes.recordCount),
             assets: [asset],
             report: ExportedDataset(
                 name: schema.name, kind: .changes, recordCount: changes.recordCount, file: asset.path, size: asset.byteCount, rawSize: asset.rawByteCount,
                 blocks: nil, blocksReused: nil, changes: changes.report))
     }
 
-    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws -> Written? {
+    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws
+        -> Written?
+    {
         var previous = try await openPrevious(schema, last)
         do {
             do {
@@ -119,9 +123,16 @@ struct DatasetPublisher: Sendable {
         }
     }
 
-    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws -> Written? {
-        let dropping = try SyncError.at(.read) { try session.withReader(0) { reader in try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil } } }
-        let lent = LentWriter(try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+    private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws
+        -> Written?
+    {
+        let dropping = try SyncError.at(.read) {
+            try session.withReader(0) { reader in
+                try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
+            }
+        }
+        let lent = LentWriter(
+            try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
@@ -148,7 +159,9 @@ struct DatasetPublisher: Sendable {
             let reader = try await device.cloud.openAsset(last.dataFile, in: device.zone)
             guard let data = try reader.index() else { return nil }
             // A small dataset is read whole each time, which costs little and rests on nothing.
-            let changes = !device.assetRule.wantsChanges(after: last) ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
+            let changes =
+                !device.assetRule.wantsChanges(after: last)
+                ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])

@@ -48,7 +48,9 @@ public struct ExportedDataset: Sendable, Encodable {
 extension ExportedDataset {
     /// The same with a change asset beside it.
     func with(_ changes: ExportedChanges?) -> ExportedDataset {
-        ExportedDataset(name: name, kind: kind, recordCount: recordCount, file: file, size: size, rawSize: rawSize, blocks: blocks, blocksReused: blocksReused, changes: changes)
+        ExportedDataset(
+            name: name, kind: kind, recordCount: recordCount, file: file, size: size, rawSize: rawSize, blocks: blocks, blocksReused: blocksReused,
+            changes: changes)
     }
 }
 

@@ -40,7 +40,9 @@ struct PeerSync: Sendable {
             let hasPlace: Bool
             if let report = try await importNews() { imported = imported.map { $0.followed(by: report) } ?? report }
             do {
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn).run()
+                let exported = try await SnapshotPublisher(
+                    device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn
+                ).run()
                 return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             } catch let error as SyncError where error.code == .tryAgainLater {
                 let news = try await device.fetchUpstreamChanges()
@@ -50,7 +52,8 @@ struct PeerSync: Sendable {
                 losses += 1
                 guard losses < retry.attempts else {
                     throw SyncError(
-                        .tryAgainLater, step: .announce, at: "zone \(device.zone)", "other devices published first, \(losses) times in a row; what was changed here stays tracked",
+                        .tryAgainLater, step: .announce, at: "zone \(device.zone)",
+                        "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
                 hasPlace = await turn.lost((news.applied?.number ?? 0) + 1, losses: losses)
@@ -67,7 +70,8 @@ struct PeerSync: Sendable {
             let creator = try await SyncError.at(.fetch) { try await device.cloud.zone(device.zone) }.creator
             guard creator == device.settings.device else {
                 throw SyncError(
-                    .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, and the first version is made by the device that made the zone",
+                    .nothingThere, step: .fetch, at: "zone \(device.zone)",
+                    "nothing has been published yet, and the first version is made by the device that made the zone",
                     hint: "run snapsync sync on \(creator) first")
             }
             return nil
@@ -85,7 +89,8 @@ extension ImportReport {
     func followed(by later: ImportReport) -> ImportReport {
         let again = Set(later.datasets.map(\.name))
         return ImportReport(
-            applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets, view: later.view,
+            applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
+            view: later.view,
             warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts)
     }
 

@@ -41,7 +41,10 @@ package struct SnapshotPublisher: Sendable {
     package func run(_ noted: [String] = []) async throws -> ExportReport {
         let settings = device.settings
         guard settings.role.publishes else {
-            throw SyncError(.refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only", hint: "publish from the writer; a reader imports").asSlip
+            throw SyncError(
+                .refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only",
+                hint: "publish from the writer; a reader imports"
+            ).asSlip
         }
         try ClockGuard.verify(device.now())
         try await device.checkPublisher()
@@ -66,7 +69,11 @@ package struct SnapshotPublisher: Sendable {
         _ token: ChangeToken?, _ last: [String: DatasetRecord], _ mail: MailboxProcessor.Outcome, isIdle: Bool, _ noted: [String]
     ) async throws -> ExportReport {
         var warnings = noted
-        if mail.asksForFullSync, !isFull { return try await SnapshotPublisher(device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn).run(warnings) }
+        if mail.asksForFullSync, !isFull {
+            return try await SnapshotPublisher(
+                device: device, level: level, isFull: true, isOneOfMany: isOneOfMany, progress: progress, allowed: allowed, turn: turn
+            ).run(warnings)
+        }
         warnings += mail.warnings
         if try isIdle && mail.isUnchanged || !isFull && hasNothing(last) {
             return try await nothingNew(token, settled: [], warnings)
@@ -94,7 +101,11 @@ package struct SnapshotPublisher: Sendable {
 
     /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
     private func readerCount(_ last: [String: DatasetRecord]) -> Int {
-        let isSmall = !isFull && device.settings.datasets.allSatisfy { schema in last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false }
+        let isSmall =
+            !isFull
+            && device.settings.datasets.allSatisfy { schema in
+                last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false
+            }
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
@@ -107,15 +118,20 @@ package struct SnapshotPublisher: Sendable {
         var settled: [Settled] = []
         do {
             // What is published follows from the version that the rows on this state are of.
-            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == token else { throw device.anotherRun(.read) }
+            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == token else {
+                throw device.anotherRun(.read)
+            }
             let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.latestInstant() } }
             let publisher = DatasetPublisher(
-                device: device, session: session, syncTimestamp: syncTimestamp(after: last, latest), number: (token?.number ?? 0) + 1, level: level, isFull: isFull,
+                device: device, session: session, syncTimestamp: syncTimestamp(after: last, latest), number: (token?.number ?? 0) + 1, level: level,
+                isFull: isFull,
                 mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: last))
             for schema in settings.datasets {
                 // Rows and notes are read on one state: what the notes up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
-                    try session.withReader(0) { (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.changeLog.summary(of: schema).lastSequence) }
+                    try session.withReader(0) {
+                        (try isUntouched(schema, last, in: $0.transaction), try $0.transaction.changeLog.summary(of: schema).lastSequence)
+                    }
                 }
                 if untouched, !isFull { continue }
                 settled.append(Settled(schema: schema, sequence: sequence))
@@ -136,7 +152,9 @@ package struct SnapshotPublisher: Sendable {
     /// tracking is not complete.
     private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
         try SyncError.at(.read) {
-            let schemas = try device.database.read { transaction in try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.summary(of: $0).isComplete } }
+            let schemas = try device.database.read { transaction in
+                try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.summary(of: $0).isComplete }
+            }
             guard !schemas.isEmpty else { return }
             try device.database.write { transaction in
                 try transaction.changeLog.consolidate(of: schemas)
@@ -149,9 +167,12 @@ package struct SnapshotPublisher: Sendable {
     private func lastFields(_ token: ChangeToken?) async throws -> [String: DatasetRecord] {
         let schemas = device.settings.datasets
         let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
-        if token != nil, known.allSatisfy({ $0 != nil }) { return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } }) }
+        if token != nil, known.allSatisfy({ $0 != nil }) {
+            return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
+        }
         let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-        return Dictionary(uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
+        return Dictionary(
+            uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
     }
 
     /// The present time; never before a version that is there, nor before an instant that is published, whatever the clock does.
@@ -185,7 +206,8 @@ package struct SnapshotPublisher: Sendable {
         }
         throw SyncError(
             .refused, step: .fetch, at: "zone \(device.zone)",
-            news.applied == nil ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
+            news.applied == nil
+                ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
             hint: "run snapsync import first")
     }
 
@@ -198,11 +220,13 @@ package struct SnapshotPublisher: Sendable {
         let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.fields.recordCount) }, after: token)
         let horizon = exported.compactMap(\.horizon).first
         var draft = CommitDraft(
-            device: device.settings.device, saving: records + pending.pins.map(\.record), clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
+            device: device.settings.device, saving: records + pending.pins.map(\.record), clock: device.now(),
+            approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one finds what the commit settled.
-        let sequences = Dictionary(uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
+        let sequences = Dictionary(
+            uniqueKeysWithValues: settled.filter { one in exported.contains { $0.schema.name == one.schema.name } }.map { ($0.schema.name, $0.sequence) })
         try SyncError.at(.announce) {
             try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == token else { throw device.anotherRun(.announce) }
@@ -215,11 +239,16 @@ package struct SnapshotPublisher: Sendable {
             try device.database.write { transaction in
                 // A run that came in between has imported this very commit, and settled what is in it.
                 guard try transaction.state.applied()?.token == token else { return }
-                try transaction.record(AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, after: token.map { AppliedVersion($0) }, of: device.settings.datasets)
+                try transaction.record(
+                    AppliedVersion(published), exported.map { ($0.schema, $0.fields) }, after: token.map { AppliedVersion($0) }, of: device.settings.datasets)
                 for one in settled {
                     // A dataset whose entities are the last version's was touched without being changed.
                     let isWritten = exported.contains { $0.schema.name == one.schema.name }
-                    if isWritten { try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now()) } else { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
+                    if isWritten {
+                        try transaction.settle(one.schema, upTo: one.sequence, version: published.number, at: device.now())
+                    } else {
+                        try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
+                    }
                 }
                 try transaction.state.setPendingPins([])
                 for lost in pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }

@@ -73,11 +73,15 @@ package struct BlockMerge {
             case .overlaid: decided.overlaid.append((change.key, entity != nil))
             case .goes:
                 decided.lost.append(change.key)
-                if rule.keepsCopy, !change.isDeletion, try isOther(change.key, than: entity, block) { try ledger?.copy(change.key, of: schema, in: transaction) }
+                if rule.keepsCopy, !change.isDeletion, try isOther(change.key, than: entity, block) {
+                    try ledger?.copy(change.key, of: schema, in: transaction)
+                }
             case .tooOld:
                 decided.lost.append(change.key)
                 try ledger?.setAside(
-                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) { try transaction.rows.giveRow(change.key, of: schema, to: $0) },
+                    DisplacedRow(schema: schema, key: change.key, reason: .tooOld, instant: change.instant, displacedAt: nil) {
+                        try transaction.rows.giveRow(change.key, of: schema, to: $0)
+                    },
                     in: transaction)
             }
         }
@@ -103,7 +107,9 @@ package struct BlockMerge {
             let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
             // The publisher took the change; what the version has now was made on top of it.
             if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
-            guard let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused) else { continue }
+            guard
+                let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused)
+            else { continue }
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
             if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
@@ -154,12 +160,15 @@ package struct BlockMerge {
     private func isAnswered(_ change: TrackedChange, over entity: EntityState?) throws -> Bool {
         guard !rule.cloudWins else { return false }
         // What a commit says was applied is in the version, with whatever instant the publisher gave it.
-        return try change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema) || transaction.outbox.isApplied(change.key, in: schema)
+        return try change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
+            || transaction.outbox.isApplied(change.key, in: schema)
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
         if let entity { return try !cloudWins(over: change) && isGreater(change, than: entity) ? .stays : .goes }
-        if let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) { return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes }
+        if let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) {
+            return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes
+        }
         if let horizon = rule.horizon, !change.isDeletion, change.instant <= horizon, !change.isNew { return .tooOld }
         return .stays
     }

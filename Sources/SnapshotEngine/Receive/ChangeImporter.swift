@@ -48,7 +48,9 @@ struct ChangeImporter {
         guard try transaction.changeLog.hasChanges(of: schema) else { return ([], [], 0) }
         let tracked = try changes.keys.compactMap { try transaction.changeLog.change(of: $0, in: schema) }
         guard !tracked.isEmpty else { return ([], [], 0) }
-        let decided = try BlockMerge(schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, isDifference: true, ledger: ledger, missing: missing).decide(tracked, changes.entities)
+        let decided = try BlockMerge(
+            schema: schema, transaction: transaction, rule: rule, latest: changes.syncTimestamp, isDifference: true, ledger: ledger, missing: missing
+        ).decide(tracked, changes.entities)
         for one in decided.overlaid { try transaction.outbox.recordFullyCarried(one.key, in: schema) }
         for one in decided.kept + decided.overlaid { try transaction.merge.outlive(of: one.key, in: schema, isNew: !one.isInVersion) }
         for key in decided.lost { try transaction.changeLog.forget(of: key, in: schema) }
@@ -63,11 +65,16 @@ struct ChangeImporter {
             try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
             count = applier.count
         }
-        guard try transaction.changeLog.hasChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) else {
+        guard try transaction.changeLog.hasChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays)
+        else {
             try give()
             return (count, false)
         }
-        if try transaction.attempting({ try give(); return true }) { return (count, false) }
+        if try transaction.attempting({
+            try give(); return true
+        }) {
+            return (count, false)
+        }
         guard let lookup else {
             throw SyncError(.needsWholeVersion, step: .apply, at: schema.name, "rows that were changed here hold UNIQUE values of the version's")
         }

@@ -47,7 +47,8 @@ struct CommitChain {
         case .changes(_, let before): files = before
         case nil: break
         }
-        guard record.type == schema.recordType, let fields = DatasetRecord(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number else {
+        guard record.type == schema.recordType, let fields = DatasetRecord(record), let file = fields.step, AssetPath(file.path)?.number == commit.token.number
+        else {
             return .whole(record)
         }
         files.append(file)

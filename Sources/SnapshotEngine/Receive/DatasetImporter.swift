@@ -105,7 +105,8 @@ struct DatasetImporter: Sendable {
         guard keepsInstants else {
             return try SyncError.at(.apply) {
                 let ranges = blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
-                for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
+                for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) })
+                {
                     try transaction.merge.keep(of: key, in: schema)
                 }
             }

@@ -44,16 +44,26 @@ struct FileImporter: Sendable {
             var keeper: ForeignKeyEnforcer?
             func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
             func replace() throws -> DatasetState { try apply(container, from: path, view: view, &keeper, in: transaction) }
-            let dataset = try role == .reader ? transaction.tracking.importing(schemas, then: settle, replace) : transaction.tracking.changing(schemas, then: settle, replace)
+            let dataset =
+                try role == .reader
+                ? transaction.tracking.importing(schemas, then: settle, replace) : transaction.tracking.changing(schemas, then: settle, replace)
             return (dataset, transaction.triggerNotices)
         }
         return ImportReport(
             applied: true, version: nil,
-            datasets: [ImportedDataset(name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil, blocksFetched: nil, changeFiles: nil)],
-            view: view, warnings: (dataset.unknownFields.isEmpty ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
+            datasets: [
+                ImportedDataset(
+                    name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil,
+                    blocksFetched: nil, changeFiles: nil)
+            ],
+            view: view,
+            warnings: (dataset.unknownFields.isEmpty
+                ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
     }
 
-    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws -> DatasetState {
+    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction)
+        throws -> DatasetState
+    {
         var applier: EntityApplier?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
@@ -88,7 +98,8 @@ struct FileImporter: Sendable {
         let last = try transaction.datasetStates.all().first { $0.name == state.name }
         if let last, last.syncTimestamp > state.syncTimestamp, !acceptsOlder {
             throw SyncError(
-                .dataRefused, step: .apply, at: path, "its syncTimestamp \(state.syncTimestamp) is older than that of the data here, \(last.syncTimestamp); nothing was changed",
+                .dataRefused, step: .apply, at: path,
+                "its syncTimestamp \(state.syncTimestamp) is older than that of the data here, \(last.syncTimestamp); nothing was changed",
                 hint: "to take it all the same: --accept-older")
         }
         try transaction.datasetStates.set(state)

@@ -15,7 +15,9 @@ struct ForkFinder: Sendable {
     /// - Parameter error: what came of reading on from `applied`.
     /// - Throws: `error`, if this is no fork, or none that is certain; it says what was found.
     func news(after error: CloudError, applied: AppliedVersion?) async throws -> UpstreamChanges {
-        guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else { throw SyncError(error, step: .fetch) }
+        guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else {
+            throw SyncError(error, step: .fetch)
+        }
         let copies = try await SyncError.at(.fetch) { try await device.cloud.conflictCopies(in: device.zone) }
         guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
@@ -29,7 +31,9 @@ struct ForkFinder: Sendable {
         }
         return UpstreamChanges(
             applied: applied, changes: changes, fork: common,
-            warnings: ["a fork: version \(common.number + 1) was published by two devices, and another device's stands; what only this device had published is published again"])
+            warnings: [
+                "a fork: version \(common.number + 1) was published by two devices, and another device's stands; what only this device had published is published again"
+            ])
     }
 
     /// The newest version that was here and that the zone goes on from; nil if there is none.
@@ -59,7 +63,7 @@ struct ForkFinder: Sendable {
                 hint: "\(what); if a sync tool is bringing files, wait for it; else run: snapsync doctor")
         }
         return SyncError(
-            .dataRefused, step: .fetch, at: error.place, 
+            .dataRefused, step: .fetch, at: error.place,
             "\(error.reason); commits/\(copy.fileName) is another commit \(copy.token.number), by \(copy.device), and the one that it was made after",
             hint: "\(what); run: snapsync repair, which does what can be done by hand, too: give it its plain name and keep the other one aside")
     }

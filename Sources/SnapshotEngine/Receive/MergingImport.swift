@@ -31,7 +31,8 @@ struct MergingImport {
     ///   - isFirst: whether there is no applied version.
     func rule(of one: IncomingDataset, in changes: ZoneChanges?, isFirst: Bool) -> MergeRule {
         // Change assets tell of every deletion, however old.
-        let horizon = one.snapshot == nil ? nil : changes.flatMap { TombstoneHorizon.latest(of: one.schema, in: $0.commits, wasPruned: !isFirst && !$0.base.isEmpty) }
+        let horizon =
+            one.snapshot == nil ? nil : changes.flatMap { TombstoneHorizon.latest(of: one.schema, in: $0.commits, wasPruned: !isFirst && !$0.base.isEmpty) }
         return first.rule(of: one.schema, horizon: horizon)
     }
 
@@ -45,7 +46,9 @@ struct MergingImport {
     /// Call after the last insertion.
     func settle(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
         // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
-        for one in incoming where one.snapshot == nil { for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) } }
+        for one in incoming where one.snapshot == nil {
+            for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
+        }
         for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
         try RowSettlement(

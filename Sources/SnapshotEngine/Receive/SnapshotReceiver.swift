@@ -47,7 +47,8 @@ package struct SnapshotReceiver: Sendable {
         var local = try localState(news)
         if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
         guard let newest = news.changes.token else {
-            throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
+            throw SyncError(
+                .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, news.fork == nil {
             try SyncError.at(.apply) { try device.noteIdleSuccess(.import) }
@@ -60,7 +61,8 @@ package struct SnapshotReceiver: Sendable {
         do {
             var receiver = self
             receiver.device.reportSeen = identity.device.reportSeen
-            report = try await receiver.applyNewest(news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
+            report = try await receiver.applyNewest(
+                news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
         } catch let error as SyncError where error.code == Self.changedMeanwhile {
             return try await importNewest(attempts: attempts - 1)
         }
@@ -71,7 +73,11 @@ package struct SnapshotReceiver: Sendable {
     /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
     func importVersion(_ number: Int) async throws -> ImportReport {
         guard device.settings.role == .reader else {
-            throw SyncError(.refused, step: .apply, at: device.database.path, "this device is a \(device.settings.role.rawValue); an old version would be published as its next one", hint: "look at it with snapsync cat, or import it at a reader").asSlip
+            throw SyncError(
+                .refused, step: .apply, at: device.database.path,
+                "this device is a \(device.settings.role.rawValue); an old version would be published as its next one",
+                hint: "look at it with snapsync cat, or import it at a reader"
+            ).asSlip
         }
         let mended = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState(nil)
@@ -145,7 +151,9 @@ package struct SnapshotReceiver: Sendable {
                 needsWhole = true
             } catch let error as SyncError where chain.hasChanges && (error.code == .dataRefused || error.code == .tryAgainLater) {
                 // Whatever is wrong with a change asset, or with the rows it is laid over, the whole version heals it or says more.
-                warnings.append("the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)")
+                warnings.append(
+                    "the change assets since version \(local.applied?.number ?? 0) were of no use (\(error.place): \(error.reason)); all rows were compared with version \(newest.number)"
+                )
             }
         }
         let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
@@ -165,14 +173,18 @@ package struct SnapshotReceiver: Sendable {
 
     private func refuseOtherType(_ record: CloudRecord, _ schema: DatasetSchema) throws {
         guard record.type == schema.recordType else {
-            throw SyncError(.refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)", hint: "correct the dataset file")
+            throw SyncError(
+                .refused, step: .fetch, at: "record \(record.name)", "its type is \(record.type), the dataset file says \(schema.recordType)",
+                hint: "correct the dataset file")
         }
     }
 
     /// Applies a version whole, or, of the datasets that are here as it has them, nothing.
     ///
     /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
-    private func apply(_ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings mended: [String]) async throws -> ImportReport {
+    private func apply(
+        _ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings mended: [String]
+    ) async throws -> ImportReport {
         var incoming: [IncomingDataset] = []
         var warnings = mended
         for schema in device.settings.datasets {
@@ -182,7 +194,8 @@ package struct SnapshotReceiver: Sendable {
             }
             try refuseOtherType(record, schema)
             // What the token's version had is here already, unless the database shows something else.
-            let isHere = view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
+            let isHere =
+                view == nil && local.view == nil && !isDoubtful && !local.untracked.union(local.deletedParents).contains(schema.name)
                 && local.applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             if isHere { continue }
             incoming.append(try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone))
@@ -196,12 +209,16 @@ package struct SnapshotReceiver: Sendable {
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings mended: [String]
     ) async throws -> ImportReport {
         var warnings = mended
-        let (datasets, notices, conflicts) = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        let (datasets, notices, conflicts) = try await WorkerThreads.run {
+            try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) }
+        }
         warnings += notices
         for dataset in datasets where !dataset.unknownFields.isEmpty {
-            warnings.append("\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
+            warnings.append(
+                "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
-        return ImportReport(applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts)
+        return ImportReport(
+            applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts)
     }
 
     private func replace(
@@ -228,7 +245,8 @@ package struct SnapshotReceiver: Sendable {
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
-                throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
+                throw SyncError(
+                    .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
             }
             for schema in schemas {
                 try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
@@ -269,7 +287,8 @@ package struct SnapshotReceiver: Sendable {
             try transaction.state.setView(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.datasetStates.set(
-                    DatasetState(name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
+                    DatasetState(
+                        name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
             try device.noteSuccess(.import, in: transaction)
             if token != nil { try device.nextNonce(in: transaction) }
@@ -292,7 +311,8 @@ package struct SnapshotReceiver: Sendable {
     private func note(_ incoming: [IncomingDataset], _ local: Local, _ version: AppliedVersion, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
         // After a view or a fork, what was known of a dataset is of another version than its rows.
-        try transaction.keepFields(fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
+        try transaction.keepFields(
+            fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
         try transaction.state.setApplied(version)
     }
 }

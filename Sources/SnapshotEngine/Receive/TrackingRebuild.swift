@@ -16,7 +16,9 @@ struct TrackingRebuild: Sendable {
     /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
-        let untracked = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.summary(of: $0).isComplete } } }
+        let untracked = try SyncError.at(.read) {
+            try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.summary(of: $0).isComplete } }
+        }
         guard !untracked.isEmpty else { return }
         let state = try await SyncError.at(.fetch) {
             do {
@@ -38,7 +40,8 @@ struct TrackingRebuild: Sendable {
         guard comparison.asset.index.describes(comparison.schema) else {
             throw SyncError(
                 .refused, step: .read, at: "\(device.database.path), table \(comparison.schema.table)",
-                "its changes were not tracked, and the version that is here has other columns", hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
+                "its changes were not tracked, and the version that is here has other columns",
+                hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
         }
         let found = try comparison.untrackedChanges()
         try SyncError.at(.read) {

@@ -18,7 +18,9 @@ package struct UpstreamChanges: Sendable {
     var isExpired = false
 
     /// What the new commits say of messages.
-    var answers: MailboxAnswers { MailboxAnswers(commits: changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }, isComplete: !isExpired) }
+    var answers: MailboxAnswers {
+        MailboxAnswers(commits: changes.commits.filter { !$0.messages.isEmpty }.map { ($0.token.number, $0.messages) }, isComplete: !isExpired)
+    }
 
     /// Whether the commits go on from the very version that is here, without a gap and without a fork.
     var follows: Bool { fork == nil && (changes.commits.first.map { $0.parent == applied?.hash && $0.token.number == (applied?.number ?? 0) + 1 } ?? false) }
@@ -76,7 +78,9 @@ extension SyncContext {
                 try transaction.record(intended.version, saved, after: applied, of: settings.datasets)
                 try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
                 for schema in settings.datasets {
-                    if let sequence = intended.sequences[schema.name] { try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now()) }
+                    if let sequence = intended.sequences[schema.name] {
+                        try transaction.settle(schema, upTo: sequence, version: intended.version.number, at: now())
+                    }
                     try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
                 }
             }

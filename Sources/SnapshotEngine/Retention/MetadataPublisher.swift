@@ -59,7 +59,9 @@ package struct MetadataPublisher: Sendable {
         draft.checkpoint = changes.checkpoint
         let prepared = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: token, in: device.zone) }
         // Should this run end between the commit and the note of it, the next one knows the commit as its own.
-        try SyncError.at(.announce) { try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) } }
+        try SyncError.at(.announce) {
+            try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
+        }
         let published = try await SyncError.at(.announce) { try await device.cloud.publish(prepared) }
         try SyncError.at(.announce) {
             try device.database.write { transaction in

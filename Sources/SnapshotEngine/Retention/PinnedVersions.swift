@@ -56,7 +56,8 @@ extension VersionPin {
             return .checkpoint(state)
         }
         var ignored = ""
-        if let state = try await Self.ifThere({ try await cloud.records(in: zone, at: version, notBefore: nil) }, reason: &ignored), state.token?.hash == commit {
+        if let state = try await Self.ifThere({ try await cloud.records(in: zone, at: version, notBefore: nil) }, reason: &ignored), state.token?.hash == commit
+        {
             return .commit(state)
         }
         return .nothing(reason)
@@ -86,7 +87,10 @@ extension VersionPin {
     /// The error for a pin that keeps nothing.
     func cannotBeRead(_ reason: String) -> SyncError {
         SyncError(
-            .dataRefused, step: .verify, at: "pin of version \(version)", "the pinned version cannot be read: \(reason), and its commit was pruned or is not there",
-            hint: "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync unpin \(version) on a device that publishes")
+            .dataRefused, step: .verify, at: "pin of version \(version)",
+            "the pinned version cannot be read: \(reason), and its commit was pruned or is not there",
+            hint:
+                "if a sync tool is bringing files, wait for it; else bring \(checkpointPath) back from a copy of the directory, or let the version go: snapsync unpin \(version) on a device that publishes"
+        )
     }
 }

@@ -94,7 +94,8 @@ extension RetentionPlan {
         var removal = Removal()
         let kept = facts.commits.filter { $0.token.number > lastRemoved }
         let reached = Set((oldest + kept.flatMap(\.saved) + facts.pins.records.map(\.record)).flatMap(\.assets).map(\.path))
-        let checkpoints = Set(kept.compactMap(\.checkpoint?.number).filter { $0 >= lastRemoved } + facts.pins.pins.map(\.version) + [neededCheckpoint].compactMap(\.self))
+        let checkpoints = Set(
+            kept.compactMap(\.checkpoint?.number).filter { $0 >= lastRemoved } + facts.pins.pins.map(\.version) + [neededCheckpoint].compactMap(\.self))
         let ends = supersessions()
         for file in facts.files.sorted(by: { $0.path < $1.path }) {
             switch file.kind {
@@ -156,7 +157,9 @@ extension RetentionPlan {
     }
 
     /// The oldest version that each rule wants to keep, with the rule in words; the newest always is.
-    private static func wanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(version: Int, rule: String)] {
+    private static func wanted(_ commits: [Commit], _ policy: RetentionPolicy, _ clocks: [Instant], isOldEnough: (Int) -> Bool) -> [(
+        version: Int, rule: String
+    )] {
         guard let newest = commits.last else { return [] }
         var wanted = [(newest.token.number, "it is the newest")]
         if let young = commits.first(where: { !isOldEnough($0.token.number) }) {

@@ -41,6 +41,7 @@ package struct VersionFinder: Sendable {
         let pins = try await state(of: nil).pins
         if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }
         throw SyncError(
-            .nothingThere, step: .fetch, at: "zone \(zone)", "no version from before \(instant) is kept", hint: "snapsync history lists the versions that are kept")
+            .nothingThere, step: .fetch, at: "zone \(zone)", "no version from before \(instant) is kept",
+            hint: "snapsync history lists the versions that are kept")
     }
 }

@@ -33,7 +33,8 @@ package struct VersionPin: Sendable, Hashable {
 
     /// Reads a record; nil if it is none of a pin, or not one that this version can use.
     init?(_ record: CloudRecord) {
-        guard record.type == Self.recordType, case .integer(let number) = record.fields["version"], let version = Int(exactly: number), (1...CloudNames.largestNumber).contains(version),
+        guard record.type == Self.recordType, case .integer(let number) = record.fields["version"], let version = Int(exactly: number),
+            (1...CloudNames.largestNumber).contains(version),
             record.name == Self.recordName(version), case .string(let commit) = record.fields["commit"],
             case .string(let checkpoint) = record.fields["checkpoint"], case .date(let timestamp) = record.fields["timestamp"],
             case .date(let pinnedAt) = record.fields["pinnedAt"]

@@ -85,12 +85,16 @@ package struct ZonePruner: Sendable {
             plan = RetentionPlan(facts, policy)
         }
         var oldest: [CloudRecord] = []
-        if let number = plan.keptVersions.first { oldest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: number, notBefore: nil).records } }
+        if let number = plan.keptVersions.first {
+            oldest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: number, notBefore: nil).records }
+        }
         let removal = plan.removal(oldest: oldest)
         let pins = facts.pins
         if !dryRun, !removal.files.isEmpty {
             guard try await self.pins() == pins.pins else {
-                throw SyncError(.tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed", hint: "run it again")
+                throw SyncError(
+                    .tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed",
+                    hint: "run it again")
             }
             try await SyncError.at(.store) { try await cloud.remove(removal.files, by: device, in: zone) }
         }
@@ -100,7 +104,8 @@ package struct ZonePruner: Sendable {
         return PruneReport(
             dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.readable).count, pinnedVersions: pins.readable,
             removedVersions: plan.removedVersions, removedFiles: removal.files.map(\.path), bytesFreed: removal.files.reduce(0) { $0 + $1.byteCount },
-            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count, publishedVersion: published,
+            waitingFiles: removal.waiting.count, waitingBytes: removal.waiting.reduce(0) { $0 + $1.byteCount }, removedMessages: messages.count,
+            publishedVersion: published,
             problems: pins.unreadable.map { "\($0.error)" } + pins.withoutCheckpoint.map { "\($0.checkpointIsMissing)" }, reason: plan.reason)
     }
 
@@ -118,7 +123,8 @@ package struct ZonePruner: Sendable {
         }
         if let token, commits.last.map({ $0.token.number < token.number }) ?? true {
             throw SyncError(
-                .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed", hint: "run it again")
+                .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed",
+                hint: "run it again")
         }
         let isThere = intended.map { intended in commits.contains { $0.token == intended } || (commits.first?.token.number ?? 1) > intended.number } ?? true
         return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.number)
@@ -151,7 +157,8 @@ extension SyncEngine {
             try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.inbox.answered(before: horizon)) }
         }
         let pruner = ZonePruner(
-            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now, answered: answered
+            cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,
+            answered: answered
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
                 let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }

@@ -30,7 +30,8 @@ package enum SyncGuards {
             throw SyncError(
                 .refused, step: .apply, at: "\(database), table \(schema.table)",
                 "\(count) \(count == 1 ? "entity was" : "entities were") changed here and \(count == 1 ? "is" : "are") in no version yet; showing something else would lose \(count == 1 ? "it" : "them")",
-                hint: "look at the version with snapsync cat, or import it into another database").asSlip
+                hint: "look at the version with snapsync cat, or import it into another database"
+            ).asSlip
         }
     }
 }

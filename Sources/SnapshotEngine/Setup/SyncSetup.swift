@@ -108,11 +108,15 @@ package enum SyncSetup {
     /// - Parameter backend: the caller's backend; nil for the cloud directory that the request names.
     static func run(_ request: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
         guard backend == nil || request.sharing == nil else {
-            throw SyncError(.refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it", hint: "leave sharing nil for a backend of your own")
+            throw SyncError(
+                .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
+                hint: "leave sharing nil for a backend of your own")
         }
         let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
-        let database = try SyncError.at(.open) { try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database)) }
+        let database = try SyncError.at(.open) {
+            try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database))
+        }
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
         let device = request.device ?? defaultDeviceName()
@@ -140,7 +144,8 @@ package enum SyncSetup {
             let path = backend == nil ? URL(fileURLWithPath: request.cloud).standardizedFileURL.path : request.cloud
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
-                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows, container: identity.container)
+                device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,
+                container: identity.container)
             let madeZone = hasBegun
             var taken = 0
             let journalMode = try SyncError.at(.open) {
@@ -159,7 +164,9 @@ package enum SyncSetup {
                 return try database.journalMode()
             }
             let isEnabled = try setUpGate(request, database, madeZone ? beginning : nil)
-            let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map { TriggerReport($0, datasets: datasets) }
+            let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map {
+                TriggerReport($0, datasets: datasets)
+            }
             return SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
@@ -220,7 +227,9 @@ package enum SyncSetup {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
             guard try !transaction.settings.exists() else {
-                throw SyncError(.refused, step: .open, at: request.database, "this database is set up for syncing already", hint: "snapsync status shows how; snapsync detach takes it out again")
+                throw SyncError(
+                    .refused, step: .open, at: request.database, "this database is set up for syncing already",
+                    hint: "snapsync status shows how; snapsync detach takes it out again")
             }
             let made = request.createsTables ? try transaction.tables.createBuiltIn() : []
             for schema in datasets {
@@ -229,7 +238,9 @@ package enum SyncSetup {
                 try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
                 // Its first import would refuse them; by then the settings stand.
                 guard schema.merge == .replace, !request.replacesOwnRows, !request.adoptsOwnRows else { continue }
-                if try transaction.rows.hasRows(schema) { throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with") }
+                if try transaction.rows.hasRows(schema) {
+                    throw FirstImport.undecidedRows(of: schema, at: request.database, step: .open, hint: "run the same command with")
+                }
             }
             return made
         }
@@ -252,7 +263,9 @@ package enum SyncSetup {
         let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
         let container = request.container ?? SetupRequest.standardContainer
         let cloud =
-            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map { try DirectoryCloud.create(at: request.cloud, container: container, sharing: $0) }
+            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map {
+                try DirectoryCloud.create(at: request.cloud, container: container, sharing: $0)
+            }
             ?? DirectoryCloud.create(at: request.cloud, container: container)
         return (cloud, !wasThere)
     }
@@ -276,7 +289,9 @@ package enum SyncSetup {
     }
 
     /// Notes that this database is about to make the zone. Whether it is, or was when an earlier `init` ended too early.
-    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest) async throws -> Bool {
+    private static func begin(_ beginning: ZoneBeginning, _ zone: ZoneID, in cloud: any CloudDatabase, _ database: LocalDatabase, _ request: SetupRequest)
+        async throws -> Bool
+    {
         guard request.role.publishes else { return false }
         if try await isThere(zone, in: cloud) {
             // With a version in it, it is to be imported first, whoever made it.

@@ -32,9 +32,13 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
     /// The trigger and what an import makes of it, in words.
     public var sentence: String {
         let found = "the trigger \(name) of \(table)\(writes.isEmpty ? "" : " writes \(writes.joined(separator: ", "))")"
-        if let failure { return "\(found)\(writes.isEmpty ? "" : ",") and cannot run without the application (\(failure)); an import changes rows of \(table) with triggers off and warns" }
+        if let failure {
+            return
+                "\(found)\(writes.isEmpty ? "" : ",") and cannot run without the application (\(failure)); an import changes rows of \(table) with triggers off and warns"
+        }
         guard runs else { return "\(found); an import does not run it, as the dataset file says" }
         guard !ignored.isEmpty else { return "\(found); it runs for the rows that an import changes" }
-        return "\(found); it runs for the rows that an import changes, and what it writes into \(ignored.joined(separator: ", ")) is ignored then: synced tables are what the version says"
+        return
+            "\(found); it runs for the rows that an import changes, and what it writes into \(ignored.joined(separator: ", ")) is ignored then: synced tables are what the version says"
     }
 }

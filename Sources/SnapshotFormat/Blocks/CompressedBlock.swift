@@ -5,7 +5,8 @@ package final class CompressedMember: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): a member has one owner at a time, who hands it on as a whole.
 
     let buffer = ByteBuffer()
-    var entry = MemberEntry(offset: 0, length: 0, rawLength: 0, sha256: ContentHash(of: .init(start: nil, count: 0)), rawSHA256: ContentHash(of: .init(start: nil, count: 0)))
+    var entry = MemberEntry(
+        offset: 0, length: 0, rawLength: 0, sha256: ContentHash(of: .init(start: nil, count: 0)), rawSHA256: ContentHash(of: .init(start: nil, count: 0)))
 
     /// Makes an empty member, for a compressor to fill.
     package init() {}

@@ -57,7 +57,8 @@ package final class ChangeEncoder: EntitySink {
     package func end(_ tail: SnapshotTailBuilder) throws -> ByteBuffer {
         try tail.text().withBytes { text.append($0) }
         guard text.count <= FormatLimits.changeRawBytes else {
-            throw FormatError(.tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON", hint: "write a snapshot asset")
+            throw FormatError(
+                .tooLarge, at: plan.schema.name, "the changes are more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON", hint: "write a snapshot asset")
         }
         return text
     }

@@ -46,7 +46,11 @@ package final class ChangeSet: @unchecked Sendable {
         var deletions: [(EntityKey, Instant)] = []
         var instants: [EntityKey: Instant] = [:]
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
-        _ = try SnapshotTail.read(tail, keyKind: schema.key.kind) { deletions.append(($0, $1)) } instant: { instants[$0] = $1 }
+        _ = try SnapshotTail.read(tail, keyKind: schema.key.kind) {
+            deletions.append(($0, $1))
+        } instant: {
+            instants[$0] = $1
+        }
         self.deletions = deletions
         self.instants = instants
         let changed = Set(entityKeys)
@@ -94,7 +98,9 @@ private struct ChangeParser {
             guard plan.hasTextKey ? block.text(at: slot).count <= FormatLimits.keyBytes : true else {
                 throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
             }
-            if block.count == 0 { block.firstKeySlot = slot } else if !isAscending(block, slot) {
+            if block.count == 0 {
+                block.firstKeySlot = slot
+            } else if !isAscending(block, slot) {
                 throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
             }
             block.lastKeySlot = slot

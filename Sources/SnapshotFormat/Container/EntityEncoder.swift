@@ -35,11 +35,15 @@ final class EntityEncoder {
                 label(column, &cursor)
                 cursor.append(decimal: value)
             case (.integer(let value), .boolean):
-                guard value == 0 || value == 1 else { throw fault(values, index, "a boolean must be 0 or 1", "correct the row, or make the column an integer in the dataset file") }
+                guard value == 0 || value == 1 else {
+                    throw fault(values, index, "a boolean must be 0 or 1", "correct the row, or make the column an integer in the dataset file")
+                }
                 label(column, &cursor)
                 cursor.append(value == 1 ? "true" : "false")
             case (.real(let value), .real):
-                guard value.isFinite else { throw fault(values, index, "an infinite number has no JSON text", "correct the row: NULL where there is no number") }
+                guard value.isFinite else {
+                    throw fault(values, index, "an infinite number has no JSON text", "correct the row: NULL where there is no number")
+                }
                 label(column, &cursor)
                 cursor.append(real: value)
             case (.blob(let bytes), .blob):

@@ -75,13 +75,15 @@ final class EntityParser {
                 let close = scanner.plainEnd(position + 1)
                 guard close < end else { return nil }
                 if base[close] == UInt8(ascii: "\"") {
-                    slot.initialize(to: EntitySlot(
-                        .rawText, column: index, beginsEntity: beginsEntity, offset: position + 1, count: close - position - 1))
+                    slot.initialize(
+                        to: EntitySlot(
+                            .rawText, column: index, beginsEntity: beginsEntity, offset: position + 1, count: close - position - 1))
                     position = close + 1
                 } else {
                     guard let (offset, length, after) = try? unescape(scanner, position, block.scratch) else { return nil }
-                    slot.initialize(to: EntitySlot(
-                        .scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: length))
+                    slot.initialize(
+                        to: EntitySlot(
+                            .scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: length))
                     position = after
                 }
             case .json:
@@ -93,8 +95,9 @@ final class EntityParser {
                     return nil
                 }
                 let after = isForeign ? valueEnd : scanner.skipSpace(valueEnd)
-                slot.initialize(to: EntitySlot(
-                    .json, column: index, beginsEntity: beginsEntity, offset: position, count: after - position))
+                slot.initialize(
+                    to: EntitySlot(
+                        .json, column: index, beginsEntity: beginsEntity, offset: position, count: after - position))
                 position = after
             case .integer, .boolean, .real, .blob:
                 guard let (value, after) = try? scalar(scanner, position, index, beginsEntity, block.scratch) else { return nil }

@@ -83,7 +83,9 @@ package final class SnapshotAssembly: @unchecked Sendable {
         return try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
     }
 
-    private func append(_ entry: BlockEntry, _ bytes: UnsafeRawBufferPointer, isFirst: Bool, lastKey: EntityKey?, through write: (UnsafeRawBufferPointer) throws -> Void) throws {
+    private func append(
+        _ entry: BlockEntry, _ bytes: UnsafeRawBufferPointer, isFirst: Bool, lastKey: EntityKey?, through write: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         try requireOpen()
         guard isFirst == blocks.isEmpty else {
             throw FormatError(

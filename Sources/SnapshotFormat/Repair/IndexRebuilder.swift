@@ -27,9 +27,11 @@ package struct IndexRebuilder {
             guard let firstKey = block.firstKey else { throw FormatError(.damaged, at: "block \(number)", "it has no entity") }
             let separator = number == 0 ? 1 : 2
             let entities = UnsafeRawBufferPointer(rebasing: walk.text.bytes[separator...])
-            blocks.append(BlockEntry(
-                firstKey: firstKey, count: count,
-                member: MemberEntry(offset: entry.offset, length: entry.length, rawLength: entry.rawLength, sha256: entry.sha256, rawSHA256: ContentHash(of: entities))))
+            blocks.append(
+                BlockEntry(
+                    firstKey: firstKey, count: count,
+                    member: MemberEntry(
+                        offset: entry.offset, length: entry.length, rawLength: entry.rawLength, sha256: entry.sha256, rawSHA256: ContentHash(of: entities))))
         }
         guard members.count >= 2 else { throw FormatError(.truncated, at: schema.name, "it has no tail") }
         self.members = members

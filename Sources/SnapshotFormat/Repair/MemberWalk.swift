@@ -42,7 +42,9 @@ package final class MemberWalk {
 
     /// Inflates what begins with a member; nil if it goes on behind the end. Returns the member's length.
     private func inflate(_ compressed: ByteBuffer) throws -> Int? {
-        guard compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(compressed.base) else { throw fault(.damaged, "a member does not begin as one of version 1 does") }
+        guard compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(compressed.base) else {
+            throw fault(.damaged, "a member does not begin as one of version 1 does")
+        }
         var stream = z_stream()
         guard inflateInit2_(&stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw FormatError(.compression, at: "decompression", "zlib has no memory", hint: "free memory and try again", isRetryable: true)

@@ -34,7 +34,8 @@ struct SampleVocabulary {
     /// A word, the common ones more often.
     func word(_ random: inout SeededGenerator) -> [UInt8] { words[Int(draws[Int(random.next() >> 48)])] }
 
-    private static let syllables = "ba be ca che de do fa go la le li ma me mo na no pa per ra re ri sa si so ta te ti to va ve vi ing er on an al ent tion st th"
+    private static let syllables =
+        "ba be ca che de do fa go la le li ma me mo na no pa per ra re ri sa si so ta te ti to va ve vi ing er on an al ent tion st th"
         .split(separator: " ").map { Array($0.utf8) }
 
     private static let common = """

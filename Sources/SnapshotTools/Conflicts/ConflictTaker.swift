@@ -27,7 +27,8 @@ struct ConflictTaker {
     func take(_ entry: ConflictEntry, to place: Place) throws -> EntityKey {
         let conflict = entry.conflict
         guard let schema = settings.datasets.first(where: { $0.name == conflict.dataset }) else {
-            throw refusal(entry, "the dataset \(conflict.dataset) is not described here any longer", hint: "snapsync conflicts show \(entry.id) prints the edit")
+            throw refusal(
+                entry, "the dataset \(conflict.dataset) is not described here any longer", hint: "snapsync conflicts show \(entry.id) prints the edit")
         }
         _ = try transaction.tables.check(of: schema)
         guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
@@ -40,13 +41,17 @@ struct ConflictTaker {
         case .usual: isNew = conflict.reason == .sameKey && isAlias && isTaken
         }
         guard !isNew || isAlias else {
-            throw refusal(entry, "the keys of \(schema.name) are made by the application, not by SQLite", hint: "without --as-new the edit takes the place of the row that has its key")
+            throw refusal(
+                entry, "the keys of \(schema.name) are made by the application, not by SQLite",
+                hint: "without --as-new the edit takes the place of the row that has its key")
         }
         let key: EntityKey
         do {
             key = try insert(entity, conflict.key, schema, asNew: isNew)
         } catch let error as LocalStoreError where error.code == .badRow {
-            throw refusal(entry, error.reason, hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
+            throw refusal(
+                entry, error.reason,
+                hint: "change the row that is in the way, then run the same command again; snapsync conflicts show \(entry.id) prints the edit")
         }
         guard try !transaction.references.isDangling(key, of: schema, among: settings.datasets) else {
             throw refusal(entry, "it refers to a row that is not there", hint: "bring that row back first; snapsync conflicts lists it if it lost, too")

@@ -69,16 +69,20 @@ extension SyncEngine {
                 try database.write { transaction in
                     let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
                     guard entry.state != .taken else {
-                        throw SyncError(.refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already", hint: "look at the row; snapsync conflicts lists what is open")
+                        throw SyncError(
+                            .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
+                            hint: "look at the row; snapsync conflicts lists what is open")
                     }
                     if let view = try transaction.state.view() {
-                        throw SyncError(.refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
+                        throw SyncError(
+                            .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
                     }
                     let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
                     let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
                     _ = try transaction.conflictJournal.set(id, to: .taken)
                     return ConflictTakeReport(
-                        id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key, isDeletion: entry.conflict.loser.entity == nil)
+                        id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key,
+                        isDeletion: entry.conflict.loser.entity == nil)
                 }
             }
         }
@@ -100,7 +104,9 @@ extension SyncEngine {
 
     private func entry(_ id: Int64, in transaction: LocalTransaction) throws -> ConflictEntry {
         guard let entry = try transaction.conflictJournal.entry(id) else {
-            throw SyncError(.nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal", hint: "snapsync conflicts --all lists them")
+            throw SyncError(
+                .nothingThere, step: .read, at: "\(database.path), conflict \(id)", "there is no such entry in the conflict journal",
+                hint: "snapsync conflicts --all lists them")
         }
         return entry
     }

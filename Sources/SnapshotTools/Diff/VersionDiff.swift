@@ -28,7 +28,8 @@ struct VersionDiff: Sendable {
 
     private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: LentTake) async throws -> DiffReport {
         var counts: [DiffReport.Dataset] = []
-        let records = Dictionary((before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let records = Dictionary(
+            (before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var isKnown = dataset == nil
         for name in records.keys.sorted() {
             var left: VersionReader?, right: VersionReader?
@@ -67,14 +68,18 @@ struct VersionDiff: Sendable {
         var counts: [DiffReport.Dataset] = []
         for schema in schemas {
             var version: VersionReader?
-            if let record = state.record(schema.recordName) { version = try await VersionReader(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone) }
+            if let record = state.record(schema.recordName) {
+                version = try await VersionReader(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone)
+            }
             let found = version
             counts.append(try await WorkerThreads.run { try compare(schema, found, session, isFlipped: isFlipped, lent) })
         }
         return DiffReport(datasets: counts)
     }
 
-    private func compare(_ schema: DatasetSchema, _ version: VersionReader?, _ session: ReadSession, isFlipped: Bool, _ lent: LentTake) throws -> DiffReport.Dataset {
+    private func compare(_ schema: DatasetSchema, _ version: VersionReader?, _ session: ReadSession, isFlipped: Bool, _ lent: LentTake) throws
+        -> DiffReport.Dataset
+    {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
         let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
         let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.take)
@@ -96,7 +101,9 @@ struct VersionDiff: Sendable {
     }
 
     private func missing(_ state: ZoneState) -> SyncError {
-        SyncError(.nothingThere, step: .fetch, at: "zone \(inspector.zone)", "neither side has a dataset \(dataset ?? "")", hint: "the records are \(state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", "))")
+        SyncError(
+            .nothingThere, step: .fetch, at: "zone \(inspector.zone)", "neither side has a dataset \(dataset ?? "")",
+            hint: "the records are \(state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", "))")
     }
 
     /// A schema that both versions' entities can be given as: every column of either, none required but the key.
@@ -106,12 +113,16 @@ struct VersionDiff: Sendable {
         }
         if left == right { return right }
         guard left.key.name == right.key.name, left.key.kind == right.key.kind else {
-            throw SyncError(.refused, step: .read, at: "dataset \(right.name)", "the two versions have different keys and cannot be compared", hint: "compare versions from after the key was changed")
+            throw SyncError(
+                .refused, step: .read, at: "dataset \(right.name)", "the two versions have different keys and cannot be compared",
+                hint: "compare versions from after the key was changed")
         }
         let known = Set(right.columns.map(\.name))
         let kinds = Dictionary(right.columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
         if let column = left.columns.first(where: { kinds[$0.name] ?? $0.kind != $0.kind }) {
-            throw SyncError(.refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) has another type in one of the versions", hint: "compare versions from after that was changed")
+            throw SyncError(
+                .refused, step: .read, at: "dataset \(right.name)", "the column \(column.name) has another type in one of the versions",
+                hint: "compare versions from after that was changed")
         }
         return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
     }

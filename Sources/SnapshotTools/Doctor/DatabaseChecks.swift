@@ -6,9 +6,10 @@ import SnapshotVersions
 /// What a database's own facts mean: the file, the tables, their triggers.
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
-        [integrity(database), permission(database)] + journal(database) + database.datasets.flatMap { one in
-            table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
-        } + foreignKeys(database)
+        [integrity(database), permission(database)] + journal(database)
+            + database.datasets.flatMap { one in
+                table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
+            } + foreignKeys(database)
     }
 
     private static func foreignKeys(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
@@ -17,20 +18,28 @@ enum DatabaseChecks {
         case .success(let report):
             guard !report.rows.isEmpty else { return [.ok("foreignKeys", "every row of the synced tables refers to rows that are there")] }
             return report.damage.map {
-                .error("foreignKeys", .dataRefused, $0, means: "an import left rows without their parents", do: "run: snapsync sync --db \(database.path), then snapsync verify --local")
-            } + report.warnings.map {
-                .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
+                .error(
+                    "foreignKeys", .dataRefused, $0, means: "an import left rows without their parents",
+                    do: "run: snapsync sync --db \(database.path), then snapsync verify --local")
             }
+                + report.warnings.map {
+                    .notice("foreignKeys", $0, means: "such rows travel as they are", do: "PRAGMA foreign_key_check names all of them")
+                }
         }
     }
 
     private static func integrity(_ database: DatabaseFacts) -> DoctorReport.Finding {
         let remedy = "make a copy of the file, then: sqlite3 \(database.path) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
         switch database.damage {
-        case .failure(let error): return .error("database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through", do: error.code == .dataRefused ? remedy : error.hint)
+        case .failure(let error):
+            return .error(
+                "database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through",
+                do: error.code == .dataRefused ? remedy : error.hint)
         case .success(let lines):
             guard let first = lines.first else { return .ok("database", "SQLite finds the database sound") }
-            return .error("database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""), means: "what is read from it may be wrong, and would be published", do: remedy)
+            return .error(
+                "database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""),
+                means: "what is read from it may be wrong, and would be published", do: remedy)
         }
     }
 
@@ -42,7 +51,11 @@ enum DatabaseChecks {
     private static func journal(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         guard let mode = try? database.journalMode.get() else { return [] }
         guard mode != "wal" else { return [.ok("journal", "the journal mode is WAL")] }
-        return [.notice("journal", "the journal mode is \(mode)", means: "programs that write wait while an export reads", do: "sqlite3 \(database.path) 'PRAGMA journal_mode=WAL'")]
+        return [
+            .notice(
+                "journal", "the journal mode is \(mode)", means: "programs that write wait while an export reads",
+                do: "sqlite3 \(database.path) 'PRAGMA journal_mode=WAL'")
+        ]
     }
 
     private static func table(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
@@ -51,9 +64,12 @@ enum DatabaseChecks {
         case .success(let shape):
             guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as the dataset file describes it")] }
             let found = "the table \(one.schema.table) has columns that the dataset file does not describe: \(shape.undescribedColumns.joined(separator: ", "))"
-            let remedy = "describe them in a dataset file (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE; or keep them in a table of their own"
+            let remedy =
+                "describe them in a dataset file (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE; or keep them in a table of their own"
             // A writer never imports into rows that it has; every other device does.
-            guard database.settings.role == .writer else { return [.error("table", .refused, found, means: "an import would clear them, so none is made", do: remedy)] }
+            guard database.settings.role == .writer else {
+                return [.error("table", .refused, found, means: "an import would clear them, so none is made", do: remedy)]
+            }
             return [.notice("table", found, means: "they do not travel", do: remedy)]
         }
     }
@@ -65,7 +81,9 @@ enum DatabaseChecks {
         case .success(false):
             let loss = database.settings.role.publishes ? "they are found by comparing all rows" : "an import may replace what was changed without a note"
             return .warning(
-                "triggers", .tryAgainLater, "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table", means: "changes are not noted now; \(loss)",
+                "triggers", .tryAgainLater,
+                "the triggers that note changes of \(one.schema.name) are not as they should be; a migration may have rebuilt the table",
+                means: "changes are not noted now; \(loss)",
                 do: "run: snapsync sync --db \(database.path), which puts them in again")
         }
     }
@@ -73,9 +91,11 @@ enum DatabaseChecks {
     private static func applicationTriggers(_ one: DatabaseFacts.Dataset, _ database: DatabaseFacts) -> [DoctorReport.Finding] {
         var findings: [DoctorReport.Finding] = []
         if let reason = one.unwritable {
-            findings.append(.notice(
-                "applicationTriggers", "the table \(one.schema.table) cannot be written without the application (\(reason))", means: "restore and undo fail here",
-                do: "rebuild the table, or its index, without what only the application registers"))
+            findings.append(
+                .notice(
+                    "applicationTriggers", "the table \(one.schema.table) cannot be written without the application (\(reason))",
+                    means: "restore and undo fail here",
+                    do: "rebuild the table, or its index, without what only the application registers"))
         }
         switch one.applicationTriggers {
         case .failure(let error): findings.append(.error("applicationTriggers", error, means: "what the application's triggers do at an import is not known"))
@@ -85,10 +105,13 @@ enum DatabaseChecks {
                     findings.append(.ok("applicationTriggers", trigger.sentence))
                     continue
                 }
-                findings.append(.notice(
-                    "applicationTriggers", trigger.sentence,
-                    means: trigger.runs ? "the device that made a change has run the trigger; what it wrote into synced tables comes with the version" : "tables that are not synced and that the trigger fills do not follow an import",
-                    do: trigger.runs ? nil : "bring such tables up to date from the application after an import"))
+                findings.append(
+                    .notice(
+                        "applicationTriggers", trigger.sentence,
+                        means: trigger.runs
+                            ? "the device that made a change has run the trigger; what it wrote into synced tables comes with the version"
+                            : "tables that are not synced and that the trigger fills do not follow an import",
+                        do: trigger.runs ? nil : "bring such tables up to date from the application after an import"))
             }
         }
         return findings
@@ -111,13 +134,20 @@ enum DatabaseChecks {
                 let look = "look at them: sqlite3 \(database.path) \"SELECT key, reason FROM snapsync_set_aside\""
                 switch SetAsideReason(name: reason) {
                 case .parentMissing:
-                    return .warning("setAside", .tryAgainLater, found + "what they refer to is not there", means: "they are kept, and come back when it is", do: look)
+                    return .warning(
+                        "setAside", .tryAgainLater, found + "what they refer to is not there", means: "they are kept, and come back when it is", do: look)
                 case .valueTaken:
-                    return .warning("setAside", .tryAgainLater, found + "another entity has a value, later, that only one may have", means: "they are kept, and come back when it is free", do: look)
+                    return .warning(
+                        "setAside", .tryAgainLater, found + "another entity has a value, later, that only one may have",
+                        means: "they are kept, and come back when it is free", do: look)
                 case .parentNeeded:
-                    return .warning("setAside", .tryAgainLater, found + "deleted, needed by others, and another entity has a value by now that only one may have", means: "they are kept, and come back when it is free", do: look)
+                    return .warning(
+                        "setAside", .tryAgainLater, found + "deleted, needed by others, and another entity has a value by now that only one may have",
+                        means: "they are kept, and come back when it is free", do: look)
                 default:
-                    return .warning("setAside", .refused, found + "they were changed here so long ago that the cloud no longer knows whether they were deleted", means: "they are kept, and do not come back by themselves", do: look)
+                    return .warning(
+                        "setAside", .refused, found + "they were changed here so long ago that the cloud no longer knows whether they were deleted",
+                        means: "they are kept, and do not come back by themselves", do: look)
                 }
             }
         }

@@ -48,7 +48,8 @@ struct DatabaseFacts: Sendable {
         let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
         datasets = settings.datasets.map { schema in
             Dataset(
-                schema: schema, shape: look { try database.read { try $0.tables.check(of: schema) } }, isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
+                schema: schema, shape: look { try database.read { try $0.tables.check(of: schema) } },
+                isTracking: look { try database.read { try $0.tracking.isInstalled([schema]) } },
                 setAside: look { try database.read { Dictionary(grouping: try $0.setAside.entities(of: schema), by: \.reason.name).mapValues(\.count) } },
                 unknownFields: states.first { $0.name == schema.name }?.unknownFields ?? [],
                 applicationTriggers: survey.map { $0.triggers.filter { $0.dataset == schema.name }.map { TriggerReport($0, datasets: settings.datasets) } },

@@ -19,9 +19,11 @@ enum DirectoryChecks {
             if facts.remembersAbsence { findings.append(lookupCache) }
         }
         if directory.tool != nil || directory.isSaidReplicated {
-            let found = directory.tool.map { "\($0.name) replicates the folder (\($0.sign))" } ?? "init was told that a tool replicates the folder (--replicated)"
-            findings.append(.notice(
-                "replication", found, means: "versions come and go when the tool brings them, and only one device may publish here"))
+            let found =
+                directory.tool.map { "\($0.name) replicates the folder (\($0.sign))" } ?? "init was told that a tool replicates the folder (--replicated)"
+            findings.append(
+                .notice(
+                    "replication", found, means: "versions come and go when the tool brings them, and only one device may publish here"))
         }
         return findings
     }
@@ -35,47 +37,65 @@ enum DirectoryChecks {
         guard let facts = try? directory.fileSystem.get() else { return [] }
         let needed = 2 * (zone?.newestByteCount ?? 0)
         guard facts.freeByteCount < max(needed, 1 << 20) else { return [.ok("space", "\(ByteText.words(facts.freeByteCount)) are free")] }
-        return [.warning(
-            "space", .inputOutput, "\(ByteText.words(facts.freeByteCount)) are free, and the newest version has \(ByteText.words(needed / 2))",
-            means: "the next version may not find room; then nothing is published and nothing is lost", do: "make room, or run: snapsync prune --keep-last 10")]
+        return [
+            .warning(
+                "space", .inputOutput, "\(ByteText.words(facts.freeByteCount)) are free, and the newest version has \(ByteText.words(needed / 2))",
+                means: "the next version may not find room; then nothing is published and nothing is lost",
+                do: "make room, or run: snapsync prune --keep-last 10")
+        ]
     }
 
     private static func permission(_ directory: DirectoryFacts) -> [DoctorReport.Finding] {
         guard directory.publishes else {
             guard !directory.forbidden.isEmpty else { return [] }
             let folders = Set(directory.forbidden).sorted().joined(separator: ", ")
-            return [.warning(
-                "permission", .permissionDenied, "this user may not write in \(folders)",
-                means: "versions are imported, but the publisher is not told what is changed here, and no device sees what this one has",
-                do: "give this user the right to write there: chmod, chown, or the mount's options")]
+            return [
+                .warning(
+                    "permission", .permissionDenied, "this user may not write in \(folders)",
+                    means: "versions are imported, but the publisher is not told what is changed here, and no device sees what this one has",
+                    do: "give this user the right to write there: chmod, chown, or the mount's options")
+            ]
         }
         if let facts = try? directory.fileSystem.get(), facts.isReadOnly, directory.probe != nil || !directory.forbidden.isEmpty {
-            return [.error("permission", .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish", do: "mount it so that it can be written")]
+            return [
+                .error(
+                    "permission", .permissionDenied, "\(directory.path) is mounted read-only", means: "this device cannot publish",
+                    do: "mount it so that it can be written")
+            ]
         }
         guard !directory.forbidden.isEmpty else { return directory.probe == nil ? [] : [.ok("permission", "this device may write where it publishes")] }
-        return [.error(
-            "permission", .permissionDenied, "this user may not write in \(directory.forbidden.joined(separator: ", "))", means: "this device cannot publish",
-            do: "give this user the right to write there: chmod, chown, or the mount's options")]
+        return [
+            .error(
+                "permission", .permissionDenied, "this user may not write in \(directory.forbidden.joined(separator: ", "))",
+                means: "this device cannot publish",
+                do: "give this user the right to write there: chmod, chown, or the mount's options")
+        ]
     }
 
     private static func probe(_ directory: DirectoryFacts, now: Instant) -> [DoctorReport.Finding] {
         guard let probe = directory.probe else { return [] }
         switch probe {
-        case .failure(let error): return [.error("probe", error, means: "what the file system can do could not be tried out, and publishing will fail in the same way")]
+        case .failure(let error):
+            return [.error("probe", error, means: "what the file system can do could not be tried out, and publishing will fail in the same way")]
         case .success(let probe): return [placement(probe), durability(probe), letterCase(probe), clock(probe.clock, now: now)]
         }
     }
 
     static func placement(_ probe: DirectoryProbe) -> DoctorReport.Finding {
-        let ways = [(probe.hasNamelessFiles, "files without a name"), (probe.hasHardLinks, "hard links"), (probe.hasExclusiveRename, "renaming without replacing")]
+        let ways = [
+            (probe.hasNamelessFiles, "files without a name"), (probe.hasHardLinks, "hard links"), (probe.hasExclusiveRename, "renaming without replacing"),
+        ]
         let has = ways.filter(\.0).map(\.1).joined(separator: ", "), lacks = ways.filter { !$0.0 }.map(\.1).joined(separator: ", ")
         guard probe.canPublish else {
             return .error(
                 "placement", .inputOutput, "the file system can neither link a file nor rename it without replacing another",
-                means: "two devices could take one version's number, so nothing is published", do: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
+                means: "two devices could take one version's number, so nothing is published",
+                do: "put the cloud on another file system; docs/cloud-directory.md lists those that work")
         }
         guard !probe.hasNamelessFiles else { return .ok("placement", "the file system has \(has)") }
-        return .notice("placement", "the file system has \(has), and lacks \(lacks)", means: "versions are published safely; a killed run leaves temporary files, which a later one sweeps after a day")
+        return .notice(
+            "placement", "the file system has \(has), and lacks \(lacks)",
+            means: "versions are published safely; a killed run leaves temporary files, which a later one sweeps after a day")
     }
 
     static func durability(_ probe: DirectoryProbe) -> DoctorReport.Finding {
@@ -96,7 +116,8 @@ enum DirectoryChecks {
         switch abs(seconds) {
         case ..<60: return .ok("clock", "this device's clock and the directory's agree")
         case ..<86_400:
-            return .warning("clock", .refused, offset, means: "of two edits of one entity the wrong one may count as the later", do: "set the clock that is wrong")
+            return .warning(
+                "clock", .refused, offset, means: "of two edits of one entity the wrong one may count as the later", do: "set the clock that is wrong")
         default: return .error("clock", .refused, offset, means: "a clock that is a day off does not publish", do: "set the clock that is wrong")
         }
     }
@@ -119,20 +140,36 @@ enum DirectoryChecks {
         var findings: [DoctorReport.Finding] = []
         let aside = named(.conflictCopy), odd = named(.notPlain), left = named(.probe), other = named(.other)
         if !aside.isEmpty {
-            findings.append(.notice("conflictCopies", NameList.words(aside, "conflict copy", "conflict copies"), means: "a tool that replicates folders put them aside; no reader follows them", do: "look at them, then remove them"))
+            findings.append(
+                .notice(
+                    "conflictCopies", NameList.words(aside, "conflict copy", "conflict copies"),
+                    means: "a tool that replicates folders put them aside; no reader follows them", do: "look at them, then remove them"))
         }
         if !odd.isEmpty {
-            findings.append(.error("foreignFiles", .dataRefused, NameList.words(odd, "name that is no plain file", "names that are no plain files"), means: "somebody has put something else where a file should be; it is never opened", do: "take it away, and bring the file back from a copy"))
+            findings.append(
+                .error(
+                    "foreignFiles", .dataRefused, NameList.words(odd, "name that is no plain file", "names that are no plain files"),
+                    means: "somebody has put something else where a file should be; it is never opened", do: "take it away, and bring the file back from a copy"
+                ))
         }
         if !left.isEmpty {
-            findings.append(.notice("foreignFiles", NameList.words(left, "folder of a killed doctor", "folders of killed doctors"), means: "nothing needs them", do: "remove them"))
+            findings.append(
+                .notice(
+                    "foreignFiles", NameList.words(left, "folder of a killed doctor", "folders of killed doctors"), means: "nothing needs them",
+                    do: "remove them"))
         }
         let damaged = named(.setAside)
         if !damaged.isEmpty {
-            findings.append(.notice("setAside", NameList.words(damaged, "damaged file that repair has set aside", "damaged files that repair has set aside"), means: "readers ignore them", do: "remove them once snapsync verify --all finds nothing"))
+            findings.append(
+                .notice(
+                    "setAside", NameList.words(damaged, "damaged file that repair has set aside", "damaged files that repair has set aside"),
+                    means: "readers ignore them", do: "remove them once snapsync verify --all finds nothing"))
         }
         if !other.isEmpty {
-            findings.append(.notice("foreignFiles", NameList.words(other, "file that is not the cloud's", "files that are not the cloud's"), means: "readers ignore them", do: "take them away if nobody needs them"))
+            findings.append(
+                .notice(
+                    "foreignFiles", NameList.words(other, "file that is not the cloud's", "files that are not the cloud's"), means: "readers ignore them",
+                    do: "take them away if nobody needs them"))
         }
         return findings
     }

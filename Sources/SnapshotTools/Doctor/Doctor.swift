@@ -16,7 +16,9 @@ struct Doctor: Sendable {
     func report(_ facts: DoctorFacts, own device: String?) -> DoctorReport {
         var findings: [DoctorReport.Finding] = []
         let survey = try? facts.zone?.get()
-        if let directory = facts.directory { findings += [.ok("cloud", "\(cloud) is there, and is the cloud that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now) }
+        if let directory = facts.directory {
+            findings += [.ok("cloud", "\(cloud) is there, and is the cloud that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
+        }
         switch facts.zone {
         case .success(let survey): findings += ZoneChecks.findings(survey, own: device, at: facts.place, now: facts.now)
         case .failure(let error): findings.append(.error(facts.directory == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))

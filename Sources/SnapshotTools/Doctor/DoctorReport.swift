@@ -74,7 +74,9 @@ extension DoctorReport.Finding {
     /// An error that a look ended with.
     static func error(_ id: String, _ error: SyncError, means meaning: String) -> Self {
         let passes = error.code == .tryAgainLater
-        return Self(id: id, severity: passes ? .warning : .error, found: "\(error.place): \(error.reason)", meaning: meaning, remedy: remedy(error.hint), code: error.code.name)
+        return Self(
+            id: id, severity: passes ? .warning : .error, found: "\(error.place): \(error.reason)", meaning: meaning, remedy: remedy(error.hint),
+            code: error.code.name)
     }
 
     /// What an error advises, for who has come to the doctor already.

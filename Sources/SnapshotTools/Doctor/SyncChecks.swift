@@ -5,32 +5,45 @@ import StrictText
 /// What a database's syncing is like: the gate, what waits, what failed, what is overdue.
 enum SyncChecks {
     static func findings(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
-        gate(status.gate) + [version(status, at: place)] + changes(status, at: place) + messages(status, at: place) + [schedule(status, at: place), lastRun(status, at: place)] + copies(status, at: place)
+        gate(status.gate) + [version(status, at: place)] + changes(status, at: place) + messages(status, at: place) + [
+            schedule(status, at: place), lastRun(status, at: place),
+        ] + copies(status, at: place)
     }
 
     static func gate(_ gate: GateReport) -> [DoctorReport.Finding] {
         guard gate.isOpen else {
-            return [.warning(
-                "gate", .refused, "this database is not synced: \(gate.reason ?? "sync is off")", means: "the cloud was not looked at; changes go on being noted, and nothing is lost", do: gate.hint)]
+            return [
+                .warning(
+                    "gate", .refused, "this database is not synced: \(gate.reason ?? "sync is off")",
+                    means: "the cloud was not looked at; changes go on being noted, and nothing is lost", do: gate.hint)
+            ]
         }
         let until = gate.entitledUntil.map { ", and the user may until \($0)" } ?? ""
         guard let problem = gate.entitlementProblem else { return [.ok("gate", "this database is synced: the user wants it\(until)")] }
-        return [.notice(
-            "gate", "this database is synced by the last answer, for whether the user may cannot be asked for: \(problem)", means: "the answer holds until its end", do: "see that the entitlement's file can be read")]
+        return [
+            .notice(
+                "gate", "this database is synced by the last answer, for whether the user may cannot be asked for: \(problem)",
+                means: "the answer holds until its end", do: "see that the entitlement's file can be read")
+        ]
     }
 
     private static func version(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        if let view = status.view { return .notice("version", "the database shows \(view)", means: "sync leaves it as it is", do: "run: snapsync import \(place)") }
+        if let view = status.view {
+            return .notice("version", "the database shows \(view)", means: "sync leaves it as it is", do: "run: snapsync import \(place)")
+        }
         guard let version = status.version else {
             guard let newest = status.newestVersion, newest > 0 else {
                 return .notice("version", "no version is here yet", means: "the database was set up and never synced", do: "run: snapsync sync \(place)")
             }
             return .notice(
                 "version", "no version is here yet, and the cloud has version \(newest)",
-                means: "nothing is published from here before the first import; where a row is here and in the cloud, the cloud's counts and the one from here is kept", do: "run: snapsync import \(place)")
+                means:
+                    "nothing is published from here before the first import; where a row is here and in the cloud, the cloud's counts and the one from here is kept",
+                do: "run: snapsync import \(place)")
         }
         guard let behind = status.behind, behind > 0 else { return .ok("version", "version \(version) is here") }
-        return .notice("version", "version \(version) is here, \(behind) behind the newest", means: "the next sync brings what is new", do: "run: snapsync sync \(place)")
+        return .notice(
+            "version", "version \(version) is here, \(behind) behind the newest", means: "the next sync brings what is new", do: "run: snapsync sync \(place)")
     }
 
     private static func changes(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
@@ -38,11 +51,14 @@ enum SyncChecks {
             // Before the first version nothing can be known of changes since.
             guard status.version != nil, status.view == nil else { return nil }
             guard dataset.isTracked else {
-                return .notice("changes", "\(dataset.name): not every change since the last version is noted", means: "the next sync compares all rows", do: "run: snapsync sync \(place)")
+                return .notice(
+                    "changes", "\(dataset.name): not every change since the last version is noted", means: "the next sync compares all rows",
+                    do: "run: snapsync sync \(place)")
             }
             guard dataset.changes > 0 else { return .ok("changes", "\(dataset.name): nothing was changed since the last sync") }
             return .notice(
-                "changes", "\(dataset.name): \(dataset.changes) \(dataset.changes == 1 ? "entity was" : "entities were") changed since the last version", means: "the next sync \(status.role == "reader" ? "tells the publisher" : "publishes them")",
+                "changes", "\(dataset.name): \(dataset.changes) \(dataset.changes == 1 ? "entity was" : "entities were") changed since the last version",
+                means: "the next sync \(status.role == "reader" ? "tells the publisher" : "publishes them")",
                 do: "run: snapsync sync \(place)")
         }
     }
@@ -52,18 +68,27 @@ enum SyncChecks {
         let waiting = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.waiting, "to be applied here")].filter { $0.0 > 0 }
         var findings: [DoctorReport.Finding] = []
         if !waiting.isEmpty {
-            findings.append(.notice(
-                "messages", "messages: " + waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "), means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
+            findings.append(
+                .notice(
+                    "messages", "messages: " + waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "),
+                    means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
         }
         if counts.missing > 0 {
             let one = counts.missing == 1
-            findings.append(.warning(
-                "messages", .tryAgainLater, "\(counts.missing) message\(one ? "" : "s") that this device sent and no version has answered \(one ? "is" : "are") not in the mailbox as \(one ? "it was" : "they were") sent",
-                means: "the publisher may never see \(one ? "it" : "them"); the next sync here puts \(one ? "it" : "them") back",
-                do: "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"))
+            findings.append(
+                .warning(
+                    "messages", .tryAgainLater,
+                    "\(counts.missing) message\(one ? "" : "s") that this device sent and no version has answered \(one ? "is" : "are") not in the mailbox as \(one ? "it was" : "they were") sent",
+                    means: "the publisher may never see \(one ? "it" : "them"); the next sync here puts \(one ? "it" : "them") back",
+                    do:
+                        "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"
+                ))
         }
         if counts.refused > 0 {
-            findings.append(.notice("messages", "\(counts.refused) \(counts.refused == 1 ? "message was" : "messages were") refused by the publisher", means: "what they tell stays on this device alone", do: "see why: snapsync messages \(place)"))
+            findings.append(
+                .notice(
+                    "messages", "\(counts.refused) \(counts.refused == 1 ? "message was" : "messages were") refused by the publisher",
+                    means: "what they tell stays on this device alone", do: "see why: snapsync messages \(place)"))
         }
         return findings.isEmpty ? [.ok("messages", "no message is under way")] : findings
     }
@@ -82,17 +107,24 @@ enum SyncChecks {
     }
 
     private static func lastRun(_ status: StatusReport, at place: String) -> DoctorReport.Finding {
-        guard let failure = status.lastError else { return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed") }
+        guard let failure = status.lastError else {
+            return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed")
+        }
         return .warning(
-            "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)", means: "nothing was changed by it; if the reason is still there, it is among these findings",
+            "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)",
+            means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 
     private static func copies(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         guard !status.copies.isEmpty else { return [.ok("copies", "no copy of earlier data lies beside the database")] }
         let size = ByteText.words(status.copies.reduce(0) { $0 + $1.size })
-        return [.notice(
-            "copies", "\(status.copies.count) \(status.copies.count == 1 ? "copy" : "copies") of earlier data in \(status.database).snapsync-kept (\(size))", means: "what was replaced on purpose is kept there",
-            do: "snapsync prune --local --keep-last N \(place) keeps the last N")]
+        return [
+            .notice(
+                "copies",
+                "\(status.copies.count) \(status.copies.count == 1 ? "copy" : "copies") of earlier data in \(status.database).snapsync-kept (\(size))",
+                means: "what was replaced on purpose is kept there",
+                do: "snapsync prune --local --keep-last N \(place) keeps the last N")
+        ]
     }
 }

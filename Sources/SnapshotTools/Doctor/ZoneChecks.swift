@@ -11,39 +11,55 @@ enum ZoneChecks {
         var findings: [DoctorReport.Finding] = [
             .ok("zone", "the zone \(zone.info.id.name) is there, and \(many ? "every peer publishes in it" : "\(zone.info.creator) publishes in it")")
         ]
-        findings += commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place) + leftovers(zone, at: place)
+        findings +=
+            commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place)
+            + leftovers(zone, at: place)
         return findings + devices(zone, own: device, now: now)
     }
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
         if let mixed = zone.mixed { return [Self.mixed(mixed, at: place)] }
-        if case .failure(let error) = zone.state { return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")] }
+        if case .failure(let error) = zone.state {
+            return [.error("commits", error, means: "the newest version cannot be known, so nothing is imported or published")]
+        }
         if case .failure(let error) = zone.commits { return [.error("commits", error, means: "the newest version can be read, older ones cannot")] }
         guard let newest = zone.newest else {
-            return [.notice("commits", "nothing has been published yet", means: "a reader has nothing to import", do: "run snapsync sync on a device that publishes")]
+            return [
+                .notice(
+                    "commits", "nothing has been published yet", means: "a reader has nothing to import", do: "run snapsync sync on a device that publishes")
+            ]
         }
         var findings: [DoctorReport.Finding] = [.ok("commits", "version \(newest) is the newest, and the commits up to it follow one another")]
         if let rollback = zone.rollback {
             let accept = "if version \(newest) is what you want: snapsync import --accept-rollback \(newest) \(place)"
-            findings.append(.error(
-                "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)",
-                means: zone.undecided == nil
-                    ? "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it" : "this database takes nothing from the directory as it is",
-                do: zone.undecided.map { "\($0); \(accept)" } ?? "bring the newer copy back; \(accept)"))
+            findings.append(
+                .error(
+                    "rollback", .dataRefused, "\(rollback.place): \(rollback.reason)",
+                    means: zone.undecided == nil
+                        ? "an older copy of the directory was put back, or another one stands in its place; this database takes nothing from it"
+                        : "this database takes nothing from the directory as it is",
+                    do: zone.undecided.map { "\($0); \(accept)" } ?? "bring the newer copy back; \(accept)"))
         }
         return findings
     }
 
     private static func mixed(_ fork: MixedFork, at place: String) -> DoctorReport.Finding {
-        let found = "commit \(fork.number) does not follow the one before it: two devices published the same numbers, and a tool that replicates folders mixed their commits"
+        let found =
+            "commit \(fork.number) does not follow the one before it: two devices published the same numbers, and a tool that replicates folders mixed their commits"
         let means = "no device imports them but one whose version they continue, and its sync finds nothing to do"
         if let refusal = fork.refusal {
-            return .error("commits", .dataRefused, "\(found); \(refusal)", means: means, do: "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, then run: snapsync repair \(place)")
+            return .error(
+                "commits", .dataRefused, "\(found); \(refusal)", means: means,
+                do:
+                    "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, then run: snapsync repair \(place)"
+            )
         }
         let copies = fork.moves.map { "commits/\($0.copy.fileName)" }
         return .error(
             "commits", .dataRefused, "\(found); the newest one stands on \(copies.joined(separator: ", "))", means: means,
-            do: "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(copies.count == 1 ? "that copy its plain name" : "those copies their plain names"); then run snapsync sync on every device")
+            do:
+                "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(copies.count == 1 ? "that copy its plain name" : "those copies their plain names"); then run snapsync sync on every device"
+        )
     }
 
     private static func gaps(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
@@ -51,11 +67,17 @@ enum ZoneChecks {
         guard !gaps.isEmpty else { return [.ok("gaps", "no commit is missing between others")] }
         let names = NameList.words(gaps.map(String.init), "commit is missing", "commits are missing")
         if case .success = zone.state, case .success = zone.commits {
-            return [.notice("gaps", names, means: "they were pruned, and older ones are still there; no kept version needs them", do: "run: snapsync prune --keep-last 10")]
+            return [
+                .notice(
+                    "gaps", names, means: "they were pruned, and older ones are still there; no kept version needs them",
+                    do: "run: snapsync prune --keep-last 10")
+            ]
         }
-        return [.error(
-            "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
-            do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")]
+        return [
+            .error(
+                "gaps", .dataRefused, names, means: "later versions stand on them, so nothing is imported or published",
+                do: "if a sync tool is bringing files, wait for it; else run: snapsync repair \(place), or bring them back from a copy of the directory")
+        ]
     }
 
     private static func forks(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
@@ -68,7 +90,9 @@ enum ZoneChecks {
             return told.map { fork in
                 fork.isHealed
                     ? .notice("forks", fork.sentence, means: "nothing of it is lost")
-                    : .error("forks", .dataRefused, fork.sentence, means: "what \(fork.device) published then is not in the zone yet", do: "run snapsync sync on \(fork.device)")
+                    : .error(
+                        "forks", .dataRefused, fork.sentence, means: "what \(fork.device) published then is not in the zone yet",
+                        do: "run snapsync sync on \(fork.device)")
             }
         }
     }
@@ -83,25 +107,38 @@ enum ZoneChecks {
                     missing.append(path)
                     continue
                 }
-                if file.byteCount < size, ArrivingFile.isYoung(file.modified, now: now) { arriving.append(path) } else if file.byteCount != size { wrong.append(path) }
+                if file.byteCount < size, ArrivingFile.isYoung(file.modified, now: now) {
+                    arriving.append(path)
+                } else if file.byteCount != size {
+                    wrong.append(path)
+                }
             }
         }
         let mend = "run: snapsync repair \(place); what that cannot mend, snapsync export --full on the device that publishes makes anew"
         var findings: [DoctorReport.Finding] = []
         if !missing.isEmpty {
-            findings.append(.warning(
-                "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"), means: "readers wait for them and keep what they have",
-                do: "if a sync tool is bringing files, wait for it; else \(mend)"))
+            findings.append(
+                .warning(
+                    "assets", .tryAgainLater, NameList.words(missing, "file of version \(newest) is not there", "files of version \(newest) are not there"),
+                    means: "readers wait for them and keep what they have",
+                    do: "if a sync tool is bringing files, wait for it; else \(mend)"))
         }
         if !arriving.isEmpty {
-            findings.append(.warning(
-                "assets", .tryAgainLater, NameList.words(arriving, "file of version \(newest) is still arriving", "files of version \(newest) are still arriving"), means: "readers wait for them and keep what they have",
-                do: "wait for the sync tool; \(ArrivingFile.limitSeconds / 60) minutes after its last write such a file counts as damaged"))
+            findings.append(
+                .warning(
+                    "assets", .tryAgainLater,
+                    NameList.words(arriving, "file of version \(newest) is still arriving", "files of version \(newest) are still arriving"),
+                    means: "readers wait for them and keep what they have",
+                    do: "wait for the sync tool; \(ArrivingFile.limitSeconds / 60) minutes after its last write such a file counts as damaged"))
         }
         if !wrong.isEmpty {
-            findings.append(.error(
-                "assets", .dataRefused, NameList.words(wrong, "file of version \(newest) has another size than its commit says", "files of version \(newest) have other sizes than their commit says"),
-                means: "they are damaged, and nobody imports them", do: mend))
+            findings.append(
+                .error(
+                    "assets", .dataRefused,
+                    NameList.words(
+                        wrong, "file of version \(newest) has another size than its commit says",
+                        "files of version \(newest) have other sizes than their commit says"),
+                    means: "they are damaged, and nobody imports them", do: mend))
         }
         return findings.isEmpty ? [.ok("assets", "all files of version \(newest) are there, in their sizes")] : findings
     }
@@ -113,20 +150,26 @@ enum ZoneChecks {
         }
         guard !pins.pins.isEmpty else { return [.ok("pins", "no version is pinned")] }
         var findings = pins.unreadable.map { one in
-            DoctorReport.Finding.error("pins", one.error.code, "\(one.error.place): \(one.error.reason)", means: "the pin keeps nothing; every other version can be read", do: one.error.hint)
+            DoctorReport.Finding.error(
+                "pins", one.error.code, "\(one.error.place): \(one.error.reason)", means: "the pin keeps nothing; every other version can be read",
+                do: one.error.hint)
         }
         findings += pins.withoutCheckpoint.map { pin in
             .warning(
-                "pins", .dataRefused, "\(pin.checkpointIsMissing.place): \(pin.checkpointIsMissing.reason)", means: "the version can be read now, and not once its commit is pruned",
+                "pins", .dataRefused, "\(pin.checkpointIsMissing.place): \(pin.checkpointIsMissing.reason)",
+                means: "the version can be read now, and not once its commit is pruned",
                 do: "run: snapsync repair \(place)")
         }
         if let files = try? zone.files.get() {
             let there = Set(files.map(\.path))
-            let missing = Dictionary(grouping: pins.records.filter { one in one.record.assets.contains { !there.contains($0.path) } }, by: \.version).keys.sorted()
+            let missing = Dictionary(grouping: pins.records.filter { one in one.record.assets.contains { !there.contains($0.path) } }, by: \.version).keys
+                .sorted()
             if !missing.isEmpty {
-                findings.append(.error(
-                    "pins", .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", "pinned versions lack files"), means: "they can no longer be read whole",
-                    do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync unpin N on a device that publishes"))
+                findings.append(
+                    .error(
+                        "pins", .dataRefused, NameList.words(missing.map(String.init), "pinned version lacks a file", "pinned versions lack files"),
+                        means: "they can no longer be read whole",
+                        do: "run: snapsync repair \(place); what that cannot mend, let go: snapsync unpin N on a device that publishes"))
             }
         }
         return findings.isEmpty ? [.ok("pins", "the pinned versions can be read: \(pins.pins.map { String($0.version) }.joined(separator: ", "))")] : findings
@@ -140,11 +183,16 @@ enum ZoneChecks {
             guard !files.isEmpty else { return .ok(id, none) }
             let size = ByteText.words(files.reduce(0) { $0 + $1.byteCount })
             return .notice(
-                id, "\(NameList.words(files.map(\.path), one, many)) (\(size))", means: meaning, do: "snapsync prune --keep-last N removes those that are a day old; run it on a device that publishes")
+                id, "\(NameList.words(files.map(\.path), one, many)) (\(size))", means: meaning,
+                do: "snapsync prune --keep-last N removes those that are a day old; run it on a device that publishes")
         }
         return [
-            finding("orphans", orphans, "file that no commit names", "files that no commit names", none: "every asset is one that a commit names", "a run that was killed has left them, or one is working just now; nobody reads them"),
-            finding("temporaries", temporaries, "temporary file", "temporary files", none: "no temporary file is there", "a run that was killed has left them, or one is working just now"),
+            finding(
+                "orphans", orphans, "file that no commit names", "files that no commit names", none: "every asset is one that a commit names",
+                "a run that was killed has left them, or one is working just now; nobody reads them"),
+            finding(
+                "temporaries", temporaries, "temporary file", "temporary files", none: "no temporary file is there",
+                "a run that was killed has left them, or one is working just now"),
         ]
     }
 
@@ -155,12 +203,23 @@ enum ZoneChecks {
         }
         let others = reports.filter { $0.device != device }.map { StatusReport.OtherDevice($0, zone.versions, now: now) }
         let late = others.filter { $0.behind > 0 }
-        guard !late.isEmpty else { return [.ok("devices", others.isEmpty ? "no other device has reported" : "the other devices have the newest version: \(others.map(\.device).joined(separator: ", "))")] }
+        guard !late.isEmpty else {
+            return [
+                .ok(
+                    "devices",
+                    others.isEmpty
+                        ? "no other device has reported" : "the other devices have the newest version: \(others.map(\.device).joined(separator: ", "))")
+            ]
+        }
         return late.map { device in
             let versions = "\(device.device) (\(device.role)) is \(device.behind) version\(device.behind == 1 ? "" : "s") behind"
-            guard device.reportAge > silence else { return .notice("devices", versions, means: "it has reported \(AgeText.words(seconds: device.reportAge)) ago, and its next sync brings it up to date") }
+            guard device.reportAge > silence else {
+                return .notice(
+                    "devices", versions, means: "it has reported \(AgeText.words(seconds: device.reportAge)) ago, and its next sync brings it up to date")
+            }
             return .warning(
-                "devices", .tryAgainLater, "\(versions) and has been silent for \(AgeText.words(seconds: device.reportAge))", means: "it does not sync any longer; its own changes are not here either",
+                "devices", .tryAgainLater, "\(versions) and has been silent for \(AgeText.words(seconds: device.reportAge))",
+                means: "it does not sync any longer; its own changes are not here either",
                 do: "see that snapsync sync runs on it, or remove its folder devices/\(device.device) if it is gone for good")
         }
     }

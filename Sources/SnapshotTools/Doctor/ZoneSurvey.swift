@@ -54,7 +54,11 @@ struct ZoneSurvey: Sendable {
         } catch let error as CloudError where error.code == .rolledBack {
             do {
                 // A version that lost its number to another is no rollback: the next sync heals it.
-                if let news = try await device?.fetchUpstreamChanges(noting: false), news.fork != nil { healable = news } else { rollback = SyncError(error, step: .fetch) }
+                if let news = try await device?.fetchUpstreamChanges(noting: false), news.fork != nil {
+                    healable = news
+                } else {
+                    rollback = SyncError(error, step: .fetch)
+                }
             } catch let found as SyncError {
                 (rollback, undecided) = (found, found.reason == error.reason ? nil : found.hint)
             }

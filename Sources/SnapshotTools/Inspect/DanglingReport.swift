@@ -29,15 +29,22 @@ struct DanglingReport: Sendable {
 
     init(_ found: [DanglingRows], in database: String) {
         rows = found.flatMap { one in
-            one.rows.map { VerifyReport.Dangling(table: one.table, key: $0.key, parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside) }
+            one.rows.map {
+                VerifyReport.Dangling(table: one.table, key: $0.key, parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside)
+            }
         }
         for one in found {
-            let named = one.rows.prefix(Self.limit).map { "row \($0.key) refers to \($0.parentKey)" }.joined(separator: ", ") + (one.count > one.rows.count ? ", …" : "")
-            let found = "\(database), table \(one.table): \(one.count) \(one.count == 1 ? "row refers to a row" : "rows refer to rows") of \(one.parentTable) that \(one.count == 1 ? "is" : "are") not there (\(named))"
+            let named =
+                one.rows.prefix(Self.limit).map { "row \($0.key) refers to \($0.parentKey)" }.joined(separator: ", ")
+                + (one.count > one.rows.count ? ", …" : "")
+            let found =
+                "\(database), table \(one.table): \(one.count) \(one.count == 1 ? "row refers to a row" : "rows refer to rows") of \(one.parentTable) that \(one.count == 1 ? "is" : "are") not there (\(named))"
             if one.rows.first?.isSetAside == true {
                 damage.append("\(found); this device set the parent aside and must not have left the row; run snapsync sync, then verify again")
             } else {
-                warnings.append("\(found); an application left \(one.count == 1 ? "it" : "them") so; insert the parent, or change or delete the \(one.count == 1 ? "row" : "rows")")
+                warnings.append(
+                    "\(found); an application left \(one.count == 1 ? "it" : "them") so; insert the parent, or change or delete the \(one.count == 1 ? "row" : "rows")"
+                )
             }
         }
     }

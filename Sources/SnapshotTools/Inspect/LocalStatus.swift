@@ -44,8 +44,12 @@ struct LocalStatus: Sendable {
             }
             return (
                 settings, try transaction.settings.operatorSettings(), try transaction.state.applied(), try transaction.state.view(),
-                (try transaction.state.lastSuccess(), try transaction.state.unsentSince(), try transaction.state.lastRun(.export), try transaction.state.lastRun(.import)),
-                try transaction.state.lastIdleRun(of: settings.role), try transaction.state.lastFailure(), try transaction.datasetStates.all(), changes, try transaction.state.undoPoint(),
+                (
+                    try transaction.state.lastSuccess(), try transaction.state.unsentSince(), try transaction.state.lastRun(.export),
+                    try transaction.state.lastRun(.import)
+                ),
+                try transaction.state.lastIdleRun(of: settings.role), try transaction.state.lastFailure(), try transaction.datasetStates.all(), changes,
+                try transaction.state.undoPoint(),
                 try transaction.state.lastRetention(), try transaction.conflictJournal.openCount()
             )
         }

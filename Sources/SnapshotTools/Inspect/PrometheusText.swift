@@ -47,26 +47,38 @@ extension PrometheusText {
         self.init(database: path)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
         let settings = local.settings
-        add("info", "The database's part in its zone; always 1.", [([("zone", settings.zone), ("role", settings.role.rawValue), ("device", settings.device)], 1)])
+        add(
+            "info", "The database's part in its zone; always 1.",
+            [([("zone", settings.zone), ("role", settings.role.rawValue), ("device", settings.device)], 1)])
         add("cloud_up", "Whether the cloud could be read just now.", zone == nil ? 0 : 1)
         add("last_success_timestamp_seconds", "When the last run ended well.", local.lastSuccess.map(seconds))
-        add("last_error_timestamp_seconds", "When the last run failed; not there if it ended well.", local.lastFailure.map { [([("code", $0.code)], seconds($0.at))] } ?? [])
+        add(
+            "last_error_timestamp_seconds", "When the last run failed; not there if it ended well.",
+            local.lastFailure.map { [([("code", $0.code)], seconds($0.at))] } ?? [])
         add("interval_seconds", "How often a scheduler runs a sync.", local.operators.interval.map(Double.init))
-        add("last_run_duration_seconds", "How long the last run that ended well took.", [("export", local.lastExport), ("import", local.lastImport)].compactMap { name, run in
-            run.map { ([("direction", name)], Double($0.microseconds) / 1_000_000) }
-        })
+        add(
+            "last_run_duration_seconds", "How long the last run that ended well took.",
+            [("export", local.lastExport), ("import", local.lastImport)].compactMap { name, run in
+                run.map { ([("direction", name)], Double($0.microseconds) / 1_000_000) }
+            })
         add("version", "The version that was applied or published last here.", Double(local.applied?.number ?? 0))
-        add("pending_changes", "Entities that were changed here since.", zip(settings.datasets, local.changes).map { ([("dataset", $0.name)], Double($1.count)) })
+        add(
+            "pending_changes", "Entities that were changed here since.",
+            zip(settings.datasets, local.changes).map { ([("dataset", $0.name)], Double($1.count)) })
         add("entities", "Entities of the version here.", local.states.map { ([("dataset", $0.name)], Double($0.recordCount)) })
         add("open_conflicts", "Edits that lost to others, and that nobody has taken back or cleared.", Double(local.conflicts))
         add("asset_limit_bytes", "How large an asset may be.", Double(local.operators.assetLimit))
         guard let zone else { return }
         add("newest_version", "The zone's newest version.", Double(zone.newest?.number ?? 0))
-        add("asset_bytes", "The size of the newest snapshot asset.", settings.datasets.compactMap { schema in
-            zone.assetSize(of: schema.recordName).map { ([("dataset", schema.name)], Double($0)) }
-        })
+        add(
+            "asset_bytes", "The size of the newest snapshot asset.",
+            settings.datasets.compactMap { schema in
+                zone.assetSize(of: schema.recordName).map { ([("dataset", schema.name)], Double($0)) }
+            })
         let devices = zone.reports.map { StatusReport.OtherDevice($0, zone.versions, now: local.now) }
-        add("device_lag_versions", "How many versions with data came after the one that a device has reported.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
+        add(
+            "device_lag_versions", "How many versions with data came after the one that a device has reported.",
+            devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.behind)) })
         add("device_report_age_seconds", "How old a device's report is.", devices.map { ([("device", $0.device), ("role", $0.role)], Double($0.reportAge)) })
     }
 }

@@ -16,7 +16,9 @@ enum RetainedRecords {
         let pins = try await PinnedVersions(newest.pins, in: cloud, zone)
         var inherited = pins.records
         if let oldest = commits.first?.token.number { inherited += try await state(oldest).records.map { ($0, oldest) } }
-        for (record, version) in inherited.sorted(by: { $0.version < $1.version }) where !records.contains(where: { $0.0 == record }) { records.append((record, version)) }
+        for (record, version) in inherited.sorted(by: { $0.version < $1.version }) where !records.contains(where: { $0.0 == record }) {
+            records.append((record, version))
+        }
         records += newest.records.filter { record in !records.contains { $0.0 == record } }.map { ($0, newest.token?.number ?? 0) }
         return (records, commits.count, pins)
     }

@@ -82,7 +82,9 @@ public struct SnapshotInspector: Sendable {
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]
         guard let record = names.lazy.compactMap({ state.record($0) }).first else {
             let known = state.records.filter { !$0.isOfVersions }.map(\.name).joined(separator: ", ")
-            throw SyncError(.nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)", hint: known.isEmpty ? nil : "it has the records \(known)")
+            throw SyncError(
+                .nothingThere, step: .fetch, at: "version \(state.token?.number ?? 0) of zone \(zone)", "it has no dataset \(dataset)",
+                hint: known.isEmpty ? nil : "it has the records \(known)")
         }
         return record
     }
@@ -192,7 +194,8 @@ extension SnapshotInspector {
             let versions = try await DataVersions(after: reports.map { $0.token?.number ?? 0 }, upTo: state.token, in: cloud, zone)
             return ZoneStatusReport(
                 cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
-                newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description, records: state.records.compactMap(HistoryReport.Version.Dataset.init),
+                newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description,
+                records: state.records.compactMap(HistoryReport.Version.Dataset.init),
                 devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) })
         }
     }

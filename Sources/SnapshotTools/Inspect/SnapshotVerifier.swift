@@ -99,7 +99,8 @@ struct SnapshotVerifier: Sendable {
                 let asset = try await inspector.open(record)
                 try await WorkerThreads.run { try check(asset) }
                 return VerifyReport.Asset(
-                    name: asset.place, file: fields.dataFile.path, recordCount: asset.index.recordCount, size: asset.index.size, blocks: asset.index.blocks.count)
+                    name: asset.place, file: fields.dataFile.path, recordCount: asset.index.recordCount, size: asset.index.size,
+                    blocks: asset.index.blocks.count)
             }
         } else if findings.isSound(fields.dataFile.path) {
             // The file is; whether this record fits it is another matter.
@@ -115,7 +116,9 @@ struct SnapshotVerifier: Sendable {
             try await findings.attempt(file.path, record, version) {
                 let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
                 guard let schema else {
-                    throw SyncError(.dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset", hint: SnapshotAsset.hint)
+                    throw SyncError(
+                        .dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset",
+                        hint: SnapshotAsset.hint)
                 }
                 let count = try await WorkerThreads.run { try change.read(schema).entityKeys.count }
                 return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
@@ -125,7 +128,9 @@ struct SnapshotVerifier: Sendable {
 
     /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
     private func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
-        if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
+        if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(),
+            let index = try? SnapshotIndex.decode(data)
+        {
             return try? index.schema(table: index.dataset)
         }
         return inspector.device?.settings.datasets.first { $0.recordName == record.name }
@@ -169,7 +174,9 @@ struct SnapshotVerifier: Sendable {
         guard let device = inspector.device else { return nil }
         return try await WorkerThreads.run {
             try SyncError.at(.verify) {
-                try device.database.read { DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path) }
+                try device.database.read {
+                    DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
+                }
             }
         }
     }
@@ -179,7 +186,9 @@ struct SnapshotVerifier: Sendable {
         guard let device = inspector.device else {
             throw SyncError(.refused, step: .verify, at: "verify", "--local needs a database", hint: "give it with --db")
         }
-        guard let applied = inspector.applied else { return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"] }
+        guard let applied = inspector.applied else {
+            return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"]
+        }
         guard try await device.fetchUpstreamChanges(noting: false).fork == nil else {
             return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
         }
@@ -189,7 +198,9 @@ struct SnapshotVerifier: Sendable {
             guard let record = state.record(schema.recordName) else { continue }
             let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
             let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
-            let difference = try await WorkerThreads.run { try LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes).firstDifference() }
+            let difference = try await WorkerThreads.run {
+                try LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes).firstDifference()
+            }
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.

@@ -115,7 +115,9 @@ extension StatusReport {
     /// - Throws: ``SyncError`` with `.tryAgainLater` if it is too old or there was none, `.refused` if nobody has said what is too old.
     public func verifyFresh(within maximumAge: Duration? = nil) throws {
         guard let limit = maximumAge.map({ Int($0.components.seconds) }) ?? interval.map({ $0 * 3 }) else {
-            throw SyncError(.refused, at: database, "nobody has said how old the last success may be", hint: "say --max-age 45m, or set an interval up with snapsync schedule")
+            throw SyncError(
+                .refused, at: database, "nobody has said how old the last success may be",
+                hint: "say --max-age 45m, or set an interval up with snapsync schedule")
         }
         let rule = maximumAge == nil ? "three intervals of \(AgeText.words(seconds: interval ?? 0))" : "\(AgeText.words(seconds: limit))"
         let hint = lastError.map { "the last error was: \($0.place): \($0.reason)" } ?? "see that snapsync sync runs: cron, systemd or snapsync watch"
@@ -163,7 +165,9 @@ extension StatusReport {
         lastImport = local.lastImport.map(Run.init)
         interval = local.operators.interval
         assetLimit = local.operators.assetLimit
-        retention = local.operators.retention.map { RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: local.lastRetention?.description) }
+        retention = local.operators.retention.map {
+            RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: local.lastRetention?.description)
+        }
         datasets = zip(local.settings.datasets, local.changes).map { schema, changes in
             let state = local.states.first { $0.name == schema.name }
             return Dataset(

@@ -13,6 +13,7 @@ extension SyncEngine {
     public func inspector() async throws -> SnapshotInspector {
         try await gate.enter()
         let device = try device()
-        return SnapshotInspector(cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.state.applied() } }, device: device)
+        return SnapshotInspector(
+            cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.state.applied() } }, device: device)
     }
 }

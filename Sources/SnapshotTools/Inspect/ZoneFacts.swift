@@ -19,7 +19,8 @@ struct ZoneFacts: Sendable {
         (state, reports) = try await SyncError.at(.fetch) {
             (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
         }
-        versions = try await DataVersions(after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)
+        versions = try await DataVersions(
+            after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)
     }
 
     /// The size of a record's newest snapshot asset, in bytes; nil if there is none.

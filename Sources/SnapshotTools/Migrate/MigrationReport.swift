@@ -43,7 +43,8 @@ public struct MigrationReport: Sendable, Encodable {
         let named = bad.prefix(3).map { "\($0.file): \($0.reason)" }.joined(separator: "; ")
         let more = bad.count > 3 ? "; and \(bad.count - 3) more" : ""
         return SyncError(
-            .dataRefused, step: .decode, at: directory, "\(bad.count) \(bad.count == 1 ? "file" : "files") cannot be brought over: \(named)\(more); nothing was changed",
+            .dataRefused, step: .decode, at: directory,
+            "\(bad.count) \(bad.count == 1 ? "file" : "files") cannot be brought over: \(named)\(more); nothing was changed",
             hint: "--dry-run lists all of them; mend them, or leave them out with --skip-bad")
     }
 }

@@ -34,7 +34,9 @@ struct RecordFolder: Sendable {
 
     private func names(in folder: String) throws -> [String] {
         do {
-            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasPrefix(".") }.sorted {
+                $0.utf8.lexicographicallyPrecedes($1.utf8)
+            }
         } catch {
             let isThere = FileManager.default.fileExists(atPath: folder)
             throw SyncError(

@@ -16,7 +16,8 @@ extension PlannedDataset {
         try transaction.rows.giveRows(of: schema, to: here)
         try version.read(Array(version.runs.indices)) { try $0.give(to: there) }
         let changes = Dictionary(
-            try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+            try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) },
+            uniquingKeysWith: { first, _ in first })
         let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
         let keys = Set(here.states.keys).union(there.states.keys).sorted()
 
@@ -25,7 +26,9 @@ extension PlannedDataset {
         for key in keys {
             let local = here.states[key], remote = there.states[key]
             let winner = try changes[key].flatMap { try merge.wins($0, over: remote) ? $0 : nil }
-            if changes[key] != nil, local?.hash != remote?.hash, try remote != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil { tally.conflicts += 1 }
+            if changes[key] != nil, local?.hash != remote?.hash, try remote != nil || transaction.tombstonesAndInstants.tombstone(of: key, in: schema) != nil {
+                tally.conflicts += 1
+            }
             guard let state = winner == nil ? remote : local else { continue }
             let instant = try winner?.instant ?? transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? state.timestamp ?? .distantPast
             left.append(SinglePolicy.Candidate(key: key, instant: instant, state: state))
@@ -46,7 +49,8 @@ extension PlannedDataset {
     private static func reason(_ loser: SinglePolicy.Candidate?, against last: SinglePolicy.Candidate) -> String {
         guard let loser else { return "it was deleted on the other side" }
         let advantage =
-            last.instant != loser.instant ? "is later" : last.state.filledCount != loser.state.filledCount ? "is as late and has more filled in" : "is as late and has the greater hash"
+            last.instant != loser.instant
+            ? "is later" : last.state.filledCount != loser.state.filledCount ? "is as late and has more filled in" : "is as late and has the greater hash"
         return "only one may be left, and \(last.key) \(advantage)"
     }
 }

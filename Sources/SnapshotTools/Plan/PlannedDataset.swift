@@ -48,7 +48,10 @@ struct PlannedDataset {
         let first = FirstKeys(schema: schema, limit: limit)
         try transaction.rows.ranges(of: schema).read(KeyRange(number: 0, first: nil, next: nil), into: first)
         let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
-        let items = publishes ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: $0.plainText, wins: "local", reason: "the cloud has no such dataset yet") } : []
+        let items =
+            publishes
+            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: $0.plainText, wins: "local", reason: "the cloud has no such dataset yet") }
+            : []
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
     }
 
@@ -88,7 +91,9 @@ struct PlannedDataset {
                 add(key, hadHere: local != nil, hadThere: there != nil, localWins: wins, try reason(change, there, isHere: isHere), &tally)
             } else {
                 let isOurs = isHere && publishes
-                add(key, hadHere: local != nil, hadThere: there != nil, localWins: isOurs, isOurs ? "changed without a note of it" : "as the newest version has it", &tally)
+                add(
+                    key, hadHere: local != nil, hadThere: there != nil, localWins: isOurs,
+                    isOurs ? "changed without a note of it" : "as the newest version has it", &tally)
             }
         }
     }
@@ -113,7 +118,9 @@ struct PlannedDataset {
         if isHere { return "\(what) since" }
         guard let there else {
             guard let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) else { return "\(what), and unknown to the cloud" }
-            return change.instant > deleted ? "\(what) at \(change.instant), after its deletion at \(deleted)" : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
+            return change.instant > deleted
+                ? "\(what) at \(change.instant), after its deletion at \(deleted)"
+                : "deleted in the cloud at \(deleted), not before the change here at \(change.instant)"
         }
         let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? there.timestamp ?? .distantPast
         guard change.instant == instant else {

@@ -50,15 +50,21 @@ extension SyncEngine {
         let device = try device()
         let settings = device.settings
         guard plan.cloudUUID == settings.cloudUUID, plan.zone == settings.zone, plan.device == settings.device, plan.role == settings.role.rawValue else {
-            throw SyncError(.refused, step: .open, at: path, "the plan was made for another database, cloud or role", hint: "make a plan of this one: snapsync plan --out FILE")
+            throw SyncError(
+                .refused, step: .open, at: path, "the plan was made for another database, cloud or role",
+                hint: "make a plan of this one: snapsync plan --out FILE")
         }
         let (applied, sequence) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.changeLog.lastSequence()) } }
         guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {
-            throw SyncError(.refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done", hint: "make a new plan and look at it")
+            throw SyncError(
+                .refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done",
+                hint: "make a new plan and look at it")
         }
         let newest = try await device.fetchUpstreamChanges(noting: false).changes.token
         guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
-            throw SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done", hint: "make a new plan and look at it")
+            throw SyncError(
+                .refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done",
+                hint: "make a new plan and look at it")
         }
     }
 }

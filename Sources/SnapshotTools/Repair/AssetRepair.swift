@@ -57,19 +57,27 @@ struct AssetRepair {
         guard let named = asset.asset.index else { return nil }
         let path = asset.path.indexPath
         let (found, file, copies) = try await SyncError.at(.fetch) {
-            (try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone), try await directory.copies(beside: asset.path, in: zone))
+            (
+                try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone),
+                try await directory.copies(beside: asset.path, in: zone)
+            )
         }
-        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes), Self.hash(bytes) == named.sha256, let index = try? SnapshotIndex.decode(Data(bytes)) {
+        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes), Self.hash(bytes) == named.sha256,
+            let index = try? SnapshotIndex.decode(Data(bytes))
+        {
             sound.insert(path)
             return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
         }
         guard let (bytes, source) = try index(of: asset, named, found, file, copies, others), let index = try? SnapshotIndex.decode(Data(bytes)) else {
-            lose(path, "index", isMissing: found == nil, asset, blocks: [], "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
+            lose(
+                path, "index", isMissing: found == nil, asset, blocks: [],
+                "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
             return nil
         }
         if let done = try await replace(path, bytes, sha256: named.sha256) {
             sound.insert(path)
-            account.mended.append(RepairReport.Mended(file: path, kind: "index", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+            account.mended.append(
+                RepairReport.Mended(file: path, kind: "index", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
         }
         return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
     }
@@ -83,18 +91,25 @@ struct AssetRepair {
         if let file, try file.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256), let hash = SnapshotFormat.ContentHash(hex: named.sha256) {
             let alike = others.filter { AssetPath($0.asset.path)?.record == asset.path.record }.map(\.index)
             let described = repair.device?.settings.datasets.filter { $0.recordName == asset.path.record } ?? []
-            let schemas = described + alike.compactMap { try? $0.schema(table: $0.dataset) } + DatasetSchema.builtIn.filter { $0.recordName == asset.path.record }
+            let schemas =
+                described + alike.compactMap { try? $0.schema(table: $0.dataset) } + DatasetSchema.builtIn.filter { $0.recordName == asset.path.record }
             var tried: Set<DatasetSchema> = []
             for schema in schemas where tried.insert(schema).inserted {
                 let rebuilder = try? IndexRebuilder(byteCount: file.byteCount, schema: schema) { offset, buffer in
-                    guard let bytes = try file.bytes(at: offset, count: buffer.count) else { throw FormatError(.truncated, at: file.path, "the file shrank while it was read") }
+                    guard let bytes = try file.bytes(at: offset, count: buffer.count) else {
+                        throw FormatError(.truncated, at: file.path, "the file shrank while it was read")
+                    }
                     buffer.copyBytes(from: bytes)
                 }
-                if let data = try rebuilder?.index(sha256: hash, guesses: alike.map(\.blockEntities) + [BlockSizing.emptyChoice]) { return (Array(data), "the asset itself") }
+                if let data = try rebuilder?.index(sha256: hash, guesses: alike.map(\.blockEntities) + [BlockSizing.emptyChoice]) {
+                    return (Array(data), "the asset itself")
+                }
             }
         }
         for one in [found].compactMap(\.self) + copies {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: named.sha256) { return (mended, "\(one.path): one bit was flipped") }
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: named.sha256) {
+                return (mended, "\(one.path): one bit was flipped")
+            }
         }
         return nil
     }
@@ -109,15 +124,22 @@ struct AssetRepair {
             return
         }
         let own = assets.ownRecord(of: asset)
-        let mender = SnapshotMender(snapshot, library: library, sources: try await sources(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
+        let mender = SnapshotMender(
+            snapshot, library: library, sources: try await sources(for: asset), syncTimestamp: own?.fields.syncTimestamp ?? asset.fields.syncTimestamp)
         let done = try await SyncError.at(.store) {
-            try await directory.replaceFile(path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun) { try mender.run($0) }
+            try await directory.replaceFile(path, byteCount: asset.asset.byteCount, sha256: asset.asset.sha256, in: zone, dryRun: repair.dryRun) {
+                try mender.run($0)
+            }
         }
-        let blocks = { (members: [Int]) in members.filter { (1...max(1, snapshot.index.blocks.count)).contains($0) && $0 <= snapshot.index.blocks.count }.map { $0 - 1 } }
+        let blocks = { (members: [Int]) in
+            members.filter { (1...max(1, snapshot.index.blocks.count)).contains($0) && $0 <= snapshot.index.blocks.count }.map { $0 - 1 }
+        }
         if let done {
             sound.insert(path)
-            account.mended.append(RepairReport.Mended(
-                file: path, kind: "snapshot", wasMissing: snapshot.file == nil, blocks: blocks(mender.damaged), sources: mender.used.isEmpty ? ["itself: bytes behind its end were left out"] : mender.used, setAside: done.setAside))
+            account.mended.append(
+                RepairReport.Mended(
+                    file: path, kind: "snapshot", wasMissing: snapshot.file == nil, blocks: blocks(mender.damaged),
+                    sources: mender.used.isEmpty ? ["itself: bytes behind its end were left out"] : mender.used, setAside: done.setAside))
         } else {
             let numbers = blocks(mender.lost)
             lose(path, "snapshot", isMissing: snapshot.file == nil, asset, blocks: numbers, reason(numbers, mender.lost, of: snapshot))
@@ -127,7 +149,9 @@ struct AssetRepair {
     private func reason(_ blocks: [Int], _ members: [Int], of snapshot: StoredSnapshot) -> String {
         let others = members.filter { $0 == 0 || $0 > snapshot.index.blocks.count }.map(snapshot.name)
         guard snapshot.file != nil else {
-            return (["the file is missing"] + others.map { "\($0) is nowhere else" } + (blocks.isEmpty ? [] : ["\(blocks.count) of its \(snapshot.index.blocks.count) blocks are nowhere else"])).joined(separator: ", ")
+            return
+                (["the file is missing"] + others.map { "\($0) is nowhere else" }
+                + (blocks.isEmpty ? [] : ["\(blocks.count) of its \(snapshot.index.blocks.count) blocks are nowhere else"])).joined(separator: ", ")
         }
         let parts = (blocks.isEmpty ? [] : [BlockWords.list(blocks)]) + others
         return "\(parts.joined(separator: " and ")) \(blocks.count + others.count > 1 ? "are" : "is") damaged here and nowhere else"
@@ -141,7 +165,9 @@ struct AssetRepair {
         }
         if let own = assets.ownRecord(of: asset), let change = own.fields.changeFile, let before = assets.fields(before: asset),
             let earlier = try? await EarlierVersion(before, change, own.fields, of: own.record, in: cloud, zone: zone)
-        { sources.append(earlier) }
+        {
+            sources.append(earlier)
+        }
         return sources
     }
 
@@ -149,17 +175,22 @@ struct AssetRepair {
 
     private mutating func mendChanges(_ asset: KeptAssets.Asset, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
-        let (found, copies) = try await SyncError.at(.fetch) { (try await directory.findFile(path, in: zone), try await directory.copies(beside: asset.path, in: zone)) }
+        let (found, copies) = try await SyncError.at(.fetch) {
+            (try await directory.findFile(path, in: zone), try await directory.copies(beside: asset.path, in: zone))
+        }
         if let found, try found.isWhole(byteCount: asset.asset.byteCount, sha256: asset.asset.sha256) {
             sound.insert(path)
             return
         }
         if let (bytes, source) = try await changes(asset, found, copies), let done = try await replace(path, bytes, sha256: asset.asset.sha256) {
             sound.insert(path)
-            account.mended.append(RepairReport.Mended(file: path, kind: "changes", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
+            account.mended.append(
+                RepairReport.Mended(file: path, kind: "changes", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
             return
         }
-        lose(path, "changes", isMissing: found == nil, asset, blocks: [], "what the version changed is \(found == nil ? "missing" : "damaged"), and nowhere else")
+        lose(
+            path, "changes", isMissing: found == nil, asset, blocks: [], "what the version changed is \(found == nil ? "missing" : "damaged"), and nowhere else"
+        )
     }
 
     private func changes(_ asset: KeptAssets.Asset, _ found: FoundFile?, _ copies: [FoundFile]) async throws -> (bytes: [UInt8], source: String)? {
@@ -175,7 +206,9 @@ struct AssetRepair {
             if let bytes = try? await WorkerThreads.run({ try mender.bytes(sha256: asset.asset.sha256) }) { return (bytes, "the versions before and after it") }
         }
         for one in [found].compactMap(\.self) + copies {
-            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: asset.asset.sha256) { return (mended, "\(one.path): one bit was flipped") }
+            if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: asset.asset.sha256) {
+                return (mended, "\(one.path): one bit was flipped")
+            }
         }
         return nil
     }
@@ -193,9 +226,15 @@ struct AssetRepair {
 
     private mutating func lose(_ path: String, _ kind: String, isMissing: Bool, _ asset: KeptAssets.Asset, blocks: [Int], _ reason: String) {
         let isNeeded = assets.isInNewest(asset.asset.path)
-        let elsewhere = repair.device == nil ? "try snapsync repair --db FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
-        let hint = elsewhere + (isNeeded ? "on the writer: snapsync export --full, which writes a whole new version" : "leave it: only older versions need it, and the newest is whole")
-        lost.append(RepairReport.Lost(file: path, kind: kind, isMissing: isMissing, versions: Array(Set(asset.versions)).sorted(), blocks: blocks, reason: reason, hint: hint))
+        let elsewhere =
+            repair.device == nil ? "try snapsync repair --db FILE on a device, whose rows may have it; else " : "try snapsync repair on other devices; else "
+        let hint =
+            elsewhere
+            + (isNeeded
+                ? "on the writer: snapsync export --full, which writes a whole new version" : "leave it: only older versions need it, and the newest is whole")
+        lost.append(
+            RepairReport.Lost(
+                file: path, kind: kind, isMissing: isMissing, versions: Array(Set(asset.versions)).sorted(), blocks: blocks, reason: reason, hint: hint))
     }
 
     private static func hash(_ bytes: [UInt8]) -> String { CloudStore.ContentHash.of(bytes) }

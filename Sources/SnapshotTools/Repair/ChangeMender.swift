@@ -17,7 +17,9 @@ struct ChangeMender {
 
     /// The asset's bytes; nil if the difference is not what was written.
     func bytes(sha256: String) throws -> [UInt8]? {
-        guard before.recordCount <= Self.entityLimit, after.recordCount <= Self.entityLimit, let hash = SnapshotFormat.ContentHash(hex: sha256) else { return nil }
+        guard before.recordCount <= Self.entityLimit, after.recordCount <= Self.entityLimit, let hash = SnapshotFormat.ContentHash(hex: sha256) else {
+            return nil
+        }
         let old = try Contents(before, as: after.schema), new = try Contents(after, as: after.schema)
         let changed = Set(new.states.filter { key, state in old.states[key]?.hash != state.hash || old.instants[key] != new.instants[key] }.keys)
         let deleted = new.deletions.filter { old.deletions[$0.key] != $0.value || old.states[$0.key] != nil }
@@ -41,7 +43,11 @@ struct ChangeMender {
             try version.read(Array(version.runs.indices)) { try $0.give(to: sink) }
             states = sink.states
             var deletions: [EntityKey: Instant] = [:], instants: [EntityKey: Instant] = [:]
-            try version.readTail { deletions[$0] = $1 } instant: { instants[$0] = $1 }
+            try version.readTail {
+                deletions[$0] = $1
+            } instant: {
+                instants[$0] = $1
+            }
             (self.deletions, self.instants) = (deletions, instants)
         }
     }

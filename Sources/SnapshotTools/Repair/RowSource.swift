@@ -69,7 +69,9 @@ final class EarlierVersion: EntitySource {
     /// - Parameters:
     ///   - fields: the record of the version before.
     ///   - change: what the damaged version changed.
-    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID)
+        async throws
+    {
         let whole = DatasetRecord(
             dataFile: fields.dataFile, changeFiles: fields.changeFiles + [change], syncTimestamp: damaged.syncTimestamp, recordCount: damaged.recordCount)
         version = try await VersionReader(CloudRecord(type: record.type, name: record.name, fields: whole.cloudFields), in: cloud, zone: zone)
@@ -98,7 +100,11 @@ final class EarlierVersion: EntitySource {
 
     func tail() throws -> [UInt8] {
         var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
-        try version.readTail { deletions.append(($0, $1)) } instant: { instants.append(($0, $1)) }
+        try version.readTail {
+            deletions.append(($0, $1))
+        } instant: {
+            instants.append(($0, $1))
+        }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
         for (key, instant) in instants.sorted(by: { $0.0 < $1.0 }) { tail.addInstant(instant, of: key) }

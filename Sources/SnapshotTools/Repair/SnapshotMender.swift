@@ -61,7 +61,9 @@ final class SnapshotMender: @unchecked Sendable {
             let text = Array(SnapshotHeader(syncTimestamp: syncTimestamp, dataset: snapshot.index.dataset).text.utf8)
             if let bytes = try text.withUnsafeBytes({ try rebuilder.text($0, as: member) }) { return (bytes, "the commit") }
         case snapshot.index.blocks.count + 1:
-            if let bytes = try Array(SnapshotTail.emptyText.utf8).withUnsafeBytes({ try rebuilder.text($0, as: member) }) { return (bytes, "the format: it is empty") }
+            if let bytes = try Array(SnapshotTail.emptyText.utf8).withUnsafeBytes({ try rebuilder.text($0, as: member) }) {
+                return (bytes, "the format: it is empty")
+            }
             for source in sources {
                 if let bytes = try source.tail().withUnsafeBytes({ try rebuilder.text($0, as: member) }) { return (bytes, source.name) }
             }
@@ -75,7 +77,9 @@ final class SnapshotMender: @unchecked Sendable {
         }
         for file in [snapshot.file].compactMap({ $0 }) + snapshot.copies {
             guard member.length <= OneBitFlip.byteLimit, let bytes = try file.bytes(at: member.offset, count: member.length) else { continue }
-            if let mended = OneBitFlip.mend(bytes, { $0.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 }) { return (mended, "\(file.path): one bit was flipped") }
+            if let mended = OneBitFlip.mend(bytes, { $0.withUnsafeBytes { SnapshotFormat.ContentHash(of: $0) } == member.sha256 }) {
+                return (mended, "\(file.path): one bit was flipped")
+            }
         }
         return nil
     }

@@ -59,7 +59,9 @@ struct MemberLibrary: Sendable {
     func bytes(of member: MemberEntry, notIn path: String) throws -> (bytes: [UInt8], path: String)? {
         for place in byBytes[member.sha256] ?? [] where snapshots[place.snapshot].asset.path != path {
             let snapshot = snapshots[place.snapshot]
-            if let file = snapshot.file, let bytes = try StoredSnapshot.bytes(of: snapshot.members[place.position], in: file) { return (bytes, snapshot.asset.path) }
+            if let file = snapshot.file, let bytes = try StoredSnapshot.bytes(of: snapshot.members[place.position], in: file) {
+                return (bytes, snapshot.asset.path)
+            }
         }
         return nil
     }
@@ -68,7 +70,9 @@ struct MemberLibrary: Sendable {
     func block(_ member: MemberEntry, notIn path: String) throws -> (json: [UInt8], path: String)? {
         for place in byText[member.rawSHA256] ?? [] where snapshots[place.snapshot].asset.path != path {
             let snapshot = snapshots[place.snapshot], found = snapshot.members[place.position]
-            guard (1...snapshot.index.blocks.count).contains(place.position), let file = snapshot.file, let bytes = try StoredSnapshot.bytes(of: found, in: file) else { continue }
+            guard (1...snapshot.index.blocks.count).contains(place.position), let file = snapshot.file,
+                let bytes = try StoredSnapshot.bytes(of: found, in: file)
+            else { continue }
             let text = ByteBuffer()
             try bytes.withUnsafeBytes { try MemberReader().inflate($0, entry: found, name: "block", into: text) }
             return (text.withBytes { Array($0.dropFirst(place.position == 1 ? 1 : 2)) }, snapshot.asset.path)

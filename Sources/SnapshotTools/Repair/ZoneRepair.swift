@@ -64,7 +64,9 @@ struct ZoneRepair: Sendable {
         RepairReport.Lost(
             file: file(fork.number), kind: RepairReport.forkKind, isMissing: false, versions: [fork.number], blocks: [],
             reason: "it does not follow the commit before it, for two devices' commits are mixed, and it is not certain which of them stand: \(refusal)",
-            hint: "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, or put the commits that follow it aside by hand: docs/sync.md, \"A long fork\"")
+            hint:
+                "if a sync tool is bringing files, wait for it; else bring that commit back from the other device's copy of the directory, or put the commits that follow it aside by hand: docs/sync.md, \"A long fork\""
+        )
     }
 
     private static func file(_ number: Int) -> String { "\(CloudNames.commits)/\(CloudNames.digits(number)).json" }
@@ -74,15 +76,20 @@ struct ZoneRepair: Sendable {
             account.checked += 1
             let kind = document.kind.rawValue
             if let done = try await SyncError.at(.store, { try await directory.replace(document, in: zone, dryRun: dryRun) }) {
-                account.mended.append(RepairReport.Mended(
-                    file: document.path, kind: kind, wasMissing: document.isMissing, blocks: [], sources: [document.source].compactMap(\.self), setAside: done.setAside))
+                account.mended.append(
+                    RepairReport.Mended(
+                        file: document.path, kind: kind, wasMissing: document.isMissing, blocks: [], sources: [document.source].compactMap(\.self),
+                        setAside: done.setAside))
             } else {
-                account.lost.append(RepairReport.Lost(
-                    file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [], reason: "\(document.reason), and its bytes are nowhere else",
-                    hint: document.kind == .commit
-                        ? "bring the file back from a copy of the directory; without it the history cannot be read beyond it"
-                        : "bring the file back from a copy of the directory, or the commits that it follows from"
-                            + (pinned.contains { $0.version == document.number } ? "; else let the pinned version go: snapsync unpin \(document.number) on a device that publishes" : "")))
+                account.lost.append(
+                    RepairReport.Lost(
+                        file: document.path, kind: kind, isMissing: document.isMissing, versions: [document.number], blocks: [],
+                        reason: "\(document.reason), and its bytes are nowhere else",
+                        hint: document.kind == .commit
+                            ? "bring the file back from a copy of the directory; without it the history cannot be read beyond it"
+                            : "bring the file back from a copy of the directory, or the commits that it follows from"
+                                + (pinned.contains { $0.version == document.number }
+                                    ? "; else let the pinned version go: snapsync unpin \(document.number) on a device that publishes" : "")))
             }
         }
     }
@@ -91,9 +98,11 @@ struct ZoneRepair: Sendable {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
         let kept = try await RetainedRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
         for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {
-            account.lost.append(RepairReport.Lost(
-                file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [], reason: one.error.reason,
-                hint: "let the pinned version go: snapsync unpin \(one.pin.version) on a device that publishes"))
+            account.lost.append(
+                RepairReport.Lost(
+                    file: one.pin.checkpointPath, kind: DamagedDocument.Kind.checkpoint.rawValue, isMissing: false, versions: [one.pin.version], blocks: [],
+                    reason: one.error.reason,
+                    hint: "let the pinned version go: snapsync unpin \(one.pin.version) on a device that publishes"))
         }
         let records = kept.records.filter { !$0.0.isOfVersions }
         let assets = KeptAssets(records)
@@ -152,7 +161,9 @@ struct KeptAssets {
 
     /// Whether the newest version needs a file.
     func isInNewest(_ path: String) -> Bool {
-        Dictionary(records.map { ($0.record.name, $0.fields) }, uniquingKeysWith: { $1 }).values.contains { ([$0.dataFile] + $0.changeFiles).contains { $0.path == path } }
+        Dictionary(records.map { ($0.record.name, $0.fields) }, uniquingKeysWith: { $1 }).values.contains {
+            ([$0.dataFile] + $0.changeFiles).contains { $0.path == path }
+        }
     }
 
     private static func add(_ asset: CloudAsset, _ record: CloudRecord, _ fields: DatasetRecord, _ version: Int, to list: inout [String: Asset]) {

@@ -17,7 +17,9 @@ struct CloudReplacer: Sendable {
         let applied = try SyncError.at(.read) { try device.database.read { try $0.state.applied() } }
         let head = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
         guard let token = head.token else {
-            throw SyncError(.nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace", hint: "run snapsync export")
+            throw SyncError(
+                .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet, so there is nothing to replace",
+                hint: "run snapsync export")
         }
         var restorers: [DatasetRestorer] = []
         for schema in device.settings.datasets {
@@ -35,7 +37,9 @@ struct CloudReplacer: Sendable {
             try SyncError.at(.apply) {
                 try device.database.write { transaction in
                     guard try transaction.state.applied() == applied else {
-                        throw SyncError(.tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
+                        throw SyncError(
+                            .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile",
+                            hint: "run the same command again")
                     }
                     var counts: [RestoreReport.Dataset] = []
                     // All rows are looked at before the first note changes, for other connections see only what is committed.

@@ -86,7 +86,8 @@ struct DatasetRestorer: Sendable {
     private func refuseUnknown(_ run: VersionReader.Entities) throws {
         guard run.unknownFields.isEmpty else {
             throw SyncError(
-                .refused, step: .decode, at: version.place, "its entities have fields that this device does not know (\(run.unknownFields.sorted().joined(separator: ", ")))",
+                .refused, step: .decode, at: version.place,
+                "its entities have fields that this device does not know (\(run.unknownFields.sorted().joined(separator: ", ")))",
                 hint: "update the dataset file or snapsync on this device; nothing was changed")
         }
     }

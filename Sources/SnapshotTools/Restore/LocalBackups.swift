@@ -83,7 +83,8 @@ struct LocalBackups: Sendable {
     /// - Throws: ``SyncError`` with `.nothingThere` if it was removed.
     func state(of number: Int) async throws -> (cloud: any CloudDatabase, state: ZoneState) {
         guard let cloud = try open() else {
-            throw SyncError(.nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
+            throw SyncError(
+                .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
         return (cloud, try await SyncError.at(.fetch) { try await cloud.records(in: device.zone, at: number, notBefore: nil) })
     }
@@ -127,7 +128,8 @@ struct LocalBackups: Sendable {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
-        let lent = LentWriter(try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+        let lent = LentWriter(
+            try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         do {
             guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.writer) }) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")

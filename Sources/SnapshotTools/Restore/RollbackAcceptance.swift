@@ -34,7 +34,9 @@ struct RollbackAcceptance: Sendable {
         guard newest.number == number else {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "its newest version is \(newest.number), not \(number); nothing was changed",
-                hint: "look at it with: snapsync history --cloud \(device.settings.cloud); if it is the one that is meant, say --accept-rollback \(newest.number)").asSlip
+                hint:
+                    "look at it with: snapsync history --cloud \(device.settings.cloud); if it is the one that is meant, say --accept-rollback \(newest.number)"
+            ).asSlip
         }
         let common = try await lastInCommon()
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
@@ -65,9 +67,14 @@ struct RollbackAcceptance: Sendable {
     /// Sees that the zone no longer has the version that is here, and that this is no fork, which a sync heals.
     private func verifyRolledBack() async throws -> AppliedVersion {
         func refuse(_ reason: String) -> SyncError {
-            SyncError(.refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept", hint: "run: snapsync sync --db \(device.database.path)").asSlip
+            SyncError(
+                .refused, step: .fetch, at: "zone \(device.zone)", "\(reason), so there is nothing to accept",
+                hint: "run: snapsync sync --db \(device.database.path)"
+            ).asSlip
         }
-        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else { throw refuse("no version of it is here yet") }
+        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else {
+            throw refuse("no version of it is here yet")
+        }
         do {
             _ = try await device.cloud.changes(since: applied.token, in: device.zone)
         } catch let error as CloudError where error.code == .rolledBack {

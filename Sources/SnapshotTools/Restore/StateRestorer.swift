@@ -68,7 +68,9 @@ struct StateRestorer: Sendable {
                         let differences = try found.map { try $0.differences(transaction) }
                         var report = RestoreReport(
                             restored: source.name, version: source.version,
-                            datasets: zip(found, differences).map { .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count) },
+                            datasets: zip(found, differences).map {
+                                .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count)
+                            },
                             keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
                         guard report.hasChanged else { return report }
                         let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)

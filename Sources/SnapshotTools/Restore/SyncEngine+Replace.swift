@@ -33,7 +33,9 @@ extension SyncEngine {
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
-            let exported = try await SnapshotPublisher(device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all).run()
+            let exported = try await SnapshotPublisher(
+                device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
+            ).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
         }
     }

@@ -42,7 +42,9 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             guard let point = try SyncError.at(.read, { try database.read { try $0.state.undoPoint() } }) else {
-                throw SyncError(.nothingThere, step: .apply, at: device.database.path, "there is nothing to undo", hint: "undo brings back what the last restore or replace has replaced")
+                throw SyncError(
+                    .nothingThere, step: .apply, at: device.database.path, "there is nothing to undo",
+                    hint: "undo brings back what the last restore or replace has replaced")
             }
             let name = "the state before the \(point.act)"
             let source: StateRestorer.Source

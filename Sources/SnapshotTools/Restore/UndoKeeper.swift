@@ -20,7 +20,9 @@ struct UndoKeeper: Sendable {
         /// Sees that the data are still those that were kept.
         func verify(_ transaction: LocalTransaction) throws {
             guard try transaction.state.applied() == applied, try transaction.changeLog.lastSequence() == sequence else {
-                throw SyncError(.tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept", hint: "run the same command again")
+                throw SyncError(
+                    .tryAgainLater, step: .apply, at: "the database", "a program changed the data while they were being kept",
+                    hint: "run the same command again")
             }
         }
 

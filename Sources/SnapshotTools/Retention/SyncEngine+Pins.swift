@@ -47,7 +47,8 @@ extension SyncEngine {
                 guard let pin = state.pins.first(where: { $0.version == version }) else {
                     let pinned = state.pins.map { String($0.version) }.joined(separator: ", ")
                     throw SyncError(
-                        .nothingThere, step: .announce, at: "version \(version)", "it is not pinned", hint: pinned.isEmpty ? "no version is" : "pinned are \(pinned)")
+                        .nothingThere, step: .announce, at: "version \(version)", "it is not pinned",
+                        hint: pinned.isEmpty ? "no version is" : "pinned are \(pinned)")
                 }
                 return MetadataPublisher.Changes(deleting: [pin.record.name])
             }

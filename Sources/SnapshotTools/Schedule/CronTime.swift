@@ -32,8 +32,11 @@ struct CronTime: Hashable, Sendable {
     private static func refusal(_ seconds: Int) -> SyncError {
         let near = [possible.last { $0 < seconds }, possible.first { $0 > seconds }].compactMap { $0 }.map(text)
         return SyncError(
-            .refused, at: "every \(AgeText.words(seconds: seconds))", "cron cannot keep that interval evenly: it counts minutes within the hour and hours within the day",
-            hint: "the nearest \(near.count == 1 ? "that it can is" : "that it can are") \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none")
+            .refused, at: "every \(AgeText.words(seconds: seconds))",
+            "cron cannot keep that interval evenly: it counts minutes within the hour and hours within the day",
+            hint:
+                "the nearest \(near.count == 1 ? "that it can is" : "that it can are") \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none"
+        )
     }
 
     private static func text(_ seconds: Int) -> String { seconds < 3600 ? "\(seconds / 60)m" : "\(seconds / 3600)h" }

@@ -16,7 +16,9 @@ struct SchedulePlan: Sendable {
     /// - Throws: ``SyncError`` with `.refused`.
     func report(for scheduler: Scheduler) throws -> ScheduleReport {
         for path in [program, database] where path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
-            throw SyncError(.refused, at: path, "a path with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")", hint: "call it by another path, a symbolic link for instance")
+            throw SyncError(
+                .refused, at: path, "a path with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
+                hint: "call it by another path, a symbolic link for instance")
         }
         switch scheduler {
         case .cron: return ScheduleReport(interval: seconds, crontab: try crontab(), units: nil)

@@ -24,11 +24,15 @@ struct DemoCommand: AsyncParsableCommand {
             do {
                 try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
             } catch {
-                throw SyncError(.refused, step: .open, at: folder.path, "the directory cannot be made", hint: "name one that does not exist yet, in a folder that can be written")
+                throw SyncError(
+                    .refused, step: .open, at: folder.path, "the directory cannot be made",
+                    hint: "name one that does not exist yet, in a folder that can be written")
             }
             defer { if directory == nil { try? FileManager.default.removeItem(at: folder) } }
             try DemoSession(folder: folder).run()
-            try StandardStream.output.write(directory == nil ? "\nThe directory is removed now; keep one with: snapsync demo --directory DIR\n" : "\nEverything is still in \(folder.path)\n")
+            try StandardStream.output.write(
+                directory == nil
+                    ? "\nThe directory is removed now; keep one with: snapsync demo --directory DIR\n" : "\nEverything is still in \(folder.path)\n")
         }
     }
 }

@@ -31,6 +31,8 @@ extension DetachReport {
     fileprivate var lines: [String] {
         ["\(database) is no longer part of zone \(zone); its tables and the cloud are as they were"]
             + (keptChanges > 0
-                ? ["  \(Format.count(keptChanges)) edit\(keptChanges == 1 ? " that no version has waits" : "s that no version has wait") for the next init of this database with zone \(zone)"] : [])
+                ? [
+                    "  \(Format.count(keptChanges)) edit\(keptChanges == 1 ? " that no version has waits" : "s that no version has wait") for the next init of this database with zone \(zone)"
+                ] : [])
     }
 }

@@ -25,7 +25,11 @@ struct DoctorCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report: DoctorReport
-            if let cloud = look.cloudAlone { report = await SnapshotInspector.doctor(cloud: cloud, zone: look.zone) } else { report = try await look.database.engine().doctor() }
+            if let cloud = look.cloudAlone {
+                report = await SnapshotInspector.doctor(cloud: cloud, zone: look.zone)
+            } else {
+                report = try await look.database.engine().doctor()
+            }
             try output.printer.print(report, lines(report))
             if let code = report.worstCode { throw ExitCode(code.exitStatus) }
         }
@@ -42,6 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func line(_ finding: DoctorReport.Finding) -> String {
-        "\(finding.severity.rawValue): \(finding.id): \(finding.found)" + (finding.meaning.map { "; \($0)" } ?? "") + (finding.remedy.map { "; hint: \($0)" } ?? "")
+        "\(finding.severity.rawValue): \(finding.id): \(finding.found)" + (finding.meaning.map { "; \($0)" } ?? "")
+            + (finding.remedy.map { "; hint: \($0)" } ?? "")
     }
 }

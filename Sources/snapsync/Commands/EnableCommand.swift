@@ -42,6 +42,7 @@ extension PreferenceReport {
     /// What is so now.
     func lines(of path: String) -> [String] {
         let state = isEnabled ? "sync is on" : "sync is off; changes go on being noted, and nothing is read from or sent to the cloud"
-        return ["\(path): \(state)" + (wasEnabled == isEnabled ? ", as it was" : "")] + (isEnabled ? gate.lines : []).map { "  \($0)" } + warnings.map { "  warning: \($0)" }
+        return ["\(path): \(state)" + (wasEnabled == isEnabled ? ", as it was" : "")] + (isEnabled ? gate.lines : []).map { "  \($0)" }
+            + warnings.map { "  warning: \($0)" }
     }
 }

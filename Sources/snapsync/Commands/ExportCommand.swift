@@ -61,11 +61,13 @@ extension ExportReport {
             + written.map { one in
                 if one.kind == .changes, let changes = one.changes {
                     let deleted = changes.deleted > 0 ? ", \(changes.deleted) deleted" : ""
-                    return "  \(one.name): \(changes.changed) of \(Format.entities(one.recordCount)) changed\(deleted), \(Format.bytes(changes.size)) in \(changes.file)"
+                    return
+                        "  \(one.name): \(changes.changed) of \(Format.entities(one.recordCount)) changed\(deleted), \(Format.bytes(changes.size)) in \(changes.file)"
                 }
                 let (blocks, reusedBlocks) = (one.blocks ?? 0, one.blocksReused ?? 0)
                 let reused = reusedBlocks > 0 ? ", \(reusedBlocks) of \(blocks) blocks as they were" : ""
-                return "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
+                return
+                    "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }
             + unchanged.map { "  \($0): unchanged" } + answers + removed + notes
     }

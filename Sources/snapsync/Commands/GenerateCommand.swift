@@ -41,7 +41,9 @@ struct GenerateCommand: AsyncParsableCommand {
                 return try output.printer.print(report, ["\(path): marked \(Format.count(report.marked, "notification")) as read"])
             }
             let report = try await SampleFiller.fill(database: path, notifications: notifications, buckets: buckets, seed: seed)
-            try output.printer.print(report, ["\(path): added \(Format.count(report.notifications, "notification")) in \(Format.count(report.buckets, "bucket")) (seed \(report.seed))"])
+            try output.printer.print(
+                report,
+                ["\(path): added \(Format.count(report.notifications, "notification")) in \(Format.count(report.buckets, "bucket")) (seed \(report.seed))"])
         }
     }
 }

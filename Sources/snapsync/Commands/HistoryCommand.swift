@@ -33,7 +33,8 @@ struct HistoryCommand: AsyncParsableCommand {
 
     private func lines(_ report: HistoryReport) -> [String] {
         let shown = report.versions.prefix(all ? .max : limit ?? Self.usualLimit), rest = report.versions.count - shown.count
-        return shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report) + report.forks.map(\.sentence)
+        return shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)
+            + report.forks.map(\.sentence)
     }
 
     private static let usualLimit = 20

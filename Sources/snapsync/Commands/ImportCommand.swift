@@ -22,13 +22,17 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"))
     var version: Int?
-    @Option(name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"))
     var file: String?
     @Option(name: .long, help: ArgumentHelp("With --file, for a database that init has not set up: its dataset file.", valueName: "file"))
     var datasets: String?
     @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
     var acceptOlder = false
-    @Option(name: .long, help: ArgumentHelp("Take that version, the newest of a zone that was put back to an older state on purpose. What is here is kept as a copy.", valueName: "n"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Take that version, the newest of a zone that was put back to an older state on purpose. What is here is kept as a copy.", valueName: "n"))
     var acceptRollback: Int?
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var output: OutputOptions
@@ -39,7 +43,9 @@ struct ImportCommand: AsyncParsableCommand {
             throw ValidationError("--accept-rollback goes with neither --version, --file nor --allow-shrink.")
         }
         guard [version, acceptRollback].allSatisfy({ $0.map { $0 >= 1 } ?? true }) else { throw ValidationError("Versions are numbered from 1.") }
-        guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else { throw ValidationError("--allow-shrink belongs to an import of the newest version.") }
+        guard shrinking.allowShrink.isEmpty || (version == nil && file == nil) else {
+            throw ValidationError("--allow-shrink belongs to an import of the newest version.")
+        }
         guard file != nil || (datasets == nil && !acceptOlder) else { throw ValidationError("--datasets and --accept-older belong to --file.") }
     }
 
@@ -76,7 +82,8 @@ extension ImportCommand {
             defer { progress?.line.clear() }
             let report = try await engine.acceptRollback(to: number, progress: progress?.handler)
             progress?.line.clear()
-            let copy = "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
+            let copy =
+                "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
             try output.printer.print(report, report.imported.lines + [copy])
         }
     }

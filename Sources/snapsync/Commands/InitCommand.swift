@@ -27,15 +27,25 @@ struct InitCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
-    @Option(name: .long, help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
+    @Option(
+        name: .long,
+        help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
     var role: Role?
-    @Option(name: .long, help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
     var zone = "ZentikSyncZone"
-    @Option(name: .long, help: ArgumentHelp("The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's; one that is made gets iCloud.org.snapsync.", valueName: "id"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The container identifier, iCloud. and a reverse-DNS name: a cloud that is made gets it, and one that is there must have it. Default: the cloud's; one that is made gets iCloud.org.snapsync.",
+            valueName: "id"))
     var container: String?
-    @Option(name: .long, help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
     var datasets: String?
     @Flag(name: .long, help: "Make the database and the built-in tables where they are missing.")
     var create = false
@@ -47,15 +57,26 @@ struct InitCommand: AsyncParsableCommand {
     var takeOver = false
     @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
     var assetLimit: ByteCount = ByteCount(250_000_000)
-    @Option(name: .customLong("keep"), help: ArgumentHelp("Keep versions so long, and remove older ones after a publish, at most once a day, as prune --keep-within does: 12h, 30d, 8w.", valueName: "age"))
+    @Option(
+        name: .customLong("keep"),
+        help: ArgumentHelp(
+            "Keep versions so long, and remove older ones after a publish, at most once a day, as prune --keep-within does: 12h, 30d, 8w.", valueName: "age"))
     var keepWithin: TimeSpan?
     @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data, and remove older ones, as with --keep.", valueName: "n"))
     var keepLast: Int?
     @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
     var onZoneDeletion = OnZoneDeletion.keep
-    @Option(name: .long, help: "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.")
+    @Option(
+        name: .long,
+        help:
+            "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made."
+    )
     var share: Share?
-    @Flag(name: .long, help: "A tool gives each device a copy of this directory, although nothing in it shows that (a bind mount): one device publishes, and --role peer is refused.")
+    @Flag(
+        name: .long,
+        help:
+            "A tool gives each device a copy of this directory, although nothing in it shows that (a bind mount): one device publishes, and --role peer is refused."
+    )
     var replicated = false
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
@@ -103,7 +124,9 @@ struct InitCommand: AsyncParsableCommand {
     func run() async throws {
         let db = try database.path()
         guard let role else { return try await takeOver(db) }
-        guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else { throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.") }
+        guard let cloud = cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD") else {
+            throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.")
+        }
         var request = SetupRequest(
             database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
@@ -128,14 +151,20 @@ struct InitCommand: AsyncParsableCommand {
     private func lines(_ report: SetupReport) -> [String] {
         var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
         lines.append("  device \(report.device), datasets \(report.datasets.joined(separator: ", "))")
-        if !report.isEnabled { lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)") }
+        if !report.isEnabled {
+            lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)")
+        }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
         if report.journalMode != "wal" {
-            lines.append("  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'")
+            lines.append(
+                "  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'"
+            )
         }
         if report.changesTaken > 0 {
-            lines.append("  \(Format.count(report.changesTaken)) edit\(report.changesTaken == 1 ? "" : "s") that waited since detach will be merged by the next import, and published")
+            lines.append(
+                "  \(Format.count(report.changesTaken)) edit\(report.changesTaken == 1 ? "" : "s") that waited since detach will be merged by the next import, and published"
+            )
         }
         return lines + report.triggers.map { "  \($0.sentence)" } + report.warnings.map { "  warning: \($0)" }
     }

@@ -24,7 +24,9 @@ struct MessagesCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard limit.map({ $0 >= 1 }) ?? true else { throw ValidationError("The limit must be at least 1.") }
-        guard !requestFull && limit == nil || look.database.file.pathIfAny != nil else { throw ValidationError("--request-full and --limit need a database: --db FILE.") }
+        guard !requestFull && limit == nil || look.database.file.pathIfAny != nil else {
+            throw ValidationError("--request-full and --limit need a database: --db FILE.")
+        }
     }
 
     func run() async throws {
@@ -40,7 +42,9 @@ struct MessagesCommand: AsyncParsableCommand {
 extension MessagesReport {
     /// What waits, what was set aside, what was told.
     var lines: [String] {
-        var lines = waiting.isEmpty ? ["no message waits in the mailbox of \(zone)"] : ["\(waiting.count) message\(waiting.count == 1 ? "" : "s") in the mailbox of \(zone)"]
+        var lines =
+            waiting.isEmpty
+            ? ["no message waits in the mailbox of \(zone)"] : ["\(waiting.count) message\(waiting.count == 1 ? "" : "s") in the mailbox of \(zone)"]
         lines += waiting.map { one in
             let outcome = one.outcome.map { ", \($0)" + (one.reason.map { ": \($0)" } ?? "") } ?? ""
             return "  \(one.type)\(one.entityId.map { " \($0)" } ?? "") of \(one.timestamp) from \(one.sender)\(outcome)"
@@ -61,7 +65,10 @@ extension SendReport {
     /// What was sent, and what was not; nothing if there was nothing to say.
     var lines: [String] {
         (sent > 0 ? ["sent \(sent) message\(sent == 1 ? "" : "s") to the publisher"] : [])
-            + (putBack > 0 ? ["put \(putBack) unanswered message\(putBack == 1 ? "" : "s") back that \(putBack == 1 ? "was" : "were") missing from the mailbox or damaged there"] : [])
+            + (putBack > 0
+                ? [
+                    "put \(putBack) unanswered message\(putBack == 1 ? "" : "s") back that \(putBack == 1 ? "was" : "were") missing from the mailbox or damaged there"
+                ] : [])
             + (held > 0 ? ["  warning: \(held) more are kept here: the limit of waiting messages is reached, and the next sync tries again"] : [])
     }
 }

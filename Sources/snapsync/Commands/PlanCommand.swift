@@ -40,7 +40,9 @@ struct PlanCommand: AsyncParsableCommand {
         if plan.isEmpty { lines.append("  a sync would change nothing") }
         for dataset in plan.datasets {
             lines.append("  \(dataset.name)")
-            lines.append("    here: \(words(dataset.local)); in the cloud: \(words(dataset.cloud))" + (dataset.kept.total > 0 ? "; only here: \(words(dataset.kept))" : ""))
+            lines.append(
+                "    here: \(words(dataset.local)); in the cloud: \(words(dataset.cloud))"
+                    + (dataset.kept.total > 0 ? "; only here: \(words(dataset.kept))" : ""))
             if dataset.conflicts > 0 { lines.append("    changed on both sides: \(Format.count(dataset.conflicts))") }
             lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.debugDescription), \($0.wins) wins: \($0.reason)" }
             let more = dataset.local.total + dataset.cloud.total + dataset.kept.total - dataset.items.count

@@ -39,7 +39,9 @@ struct PruneCommand: AsyncParsableCommand {
     func validate() throws {
         guard !automatic || !manual else { throw ValidationError("--automatic or --manual, not both.") }
         guard !(automatic || manual) || !(local || dryRun) else { throw ValidationError("--automatic and --manual are neither for --local nor for --dry-run.") }
-        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else { throw ValidationError("With --automatic, --keep-within takes an age from 1s.") }
+        guard !automatic || (keepWithin.map { $0.duration >= .seconds(1) } ?? true) else {
+            throw ValidationError("With --automatic, --keep-within takes an age from 1s.")
+        }
         guard keepLast != nil || keepWithin != nil || manual else { throw ValidationError("Say what to keep: --keep-last N, --keep-within AGE, or both.") }
         guard keepLast.map({ $0 >= (local ? 0 : 1) }) ?? true else { throw ValidationError("--keep-last takes a number from 1; with --local from 0.") }
     }
@@ -75,11 +77,14 @@ struct PruneCommand: AsyncParsableCommand {
         if !report.removedVersions.isEmpty || !report.removedFiles.isEmpty {
             let numbers = report.removedVersions
             let range = numbers.isEmpty ? "no \(one)" : numbers.count == 1 ? "\(one) \(numbers[0])" : "\(many) \(numbers[0]) to \(numbers[numbers.count - 1])"
-            lines.append("\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))")
+            lines.append(
+                "\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))"
+            )
         }
         if report.dryRun { lines += all ? report.removedFiles.map { "  \($0)" } : folders(report.removedFiles) }
         if report.removedMessages > 0 {
-            lines.append("\(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
+            lines.append(
+                "\(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
         }
         if lines.isEmpty { lines.append("nothing to remove") }
         if let reason = report.reason { lines.append("  no version goes: \(reason)") }
@@ -90,7 +95,9 @@ struct PruneCommand: AsyncParsableCommand {
             lines.append("  kept from \(one) \(oldest) on\(pins)")
         }
         if report.waitingFiles > 0 {
-            lines.append("  \(Format.count(report.waitingFiles)) file\(report.waitingFiles == 1 ? "" : "s"), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over")
+            lines.append(
+                "  \(Format.count(report.waitingFiles)) file\(report.waitingFiles == 1 ? "" : "s"), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over"
+            )
         }
         lines += report.problems.map { "  warning: \($0)" }
         return lines

@@ -28,7 +28,9 @@ struct ReplaceCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard yes || isatty(STDIN_FILENO) == 1 else { throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.") }
+        guard yes || isatty(STDIN_FILENO) == 1 else {
+            throw ValidationError("Nobody can be asked here; say --yes if the \(side.rawValue) data are to be replaced.")
+        }
     }
 
     func run() async throws {
@@ -61,7 +63,9 @@ struct ReplaceCommand: AsyncParsableCommand {
     private func lines(_ report: ReplaceCloudReport) -> [String] {
         guard report.replaced.hasChanged else { return ["the cloud has this device's data already"] + report.exported.lines }
         return ["the data of this device replace version \(report.replaced.versionBefore ?? 0), which is pinned"]
-            + report.replaced.datasets.map { "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed" }
+            + report.replaced.datasets.map {
+                "  \($0.name): \(Format.count($0.added)) added, \(Format.count($0.changed)) changed, \(Format.count($0.removed)) removed"
+            }
             + report.replaced.warnings.map { "  warning: \($0)" } + report.exported.lines
     }
 

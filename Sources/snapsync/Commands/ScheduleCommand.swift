@@ -31,7 +31,9 @@ struct ScheduleCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard cron != systemd else { throw ValidationError("Say for whom: --cron or --systemd.") }
-        guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else { throw ValidationError("The interval must be whole seconds, at least one.") }
+        guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {
+            throw ValidationError("The interval must be whole seconds, at least one.")
+        }
     }
 
     func run() async throws {
@@ -39,7 +41,10 @@ struct ScheduleCommand: AsyncParsableCommand {
             let engine = try SyncEngine(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
             let report = try engine.schedule(every: every.duration, with: cron ? .cron : .systemd, program: program)
-            try output.printer.print(report, (report.crontab.map { [$0] } ?? []) + (report.units ?? []).flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) })
+            try output.printer.print(
+                report,
+                (report.crontab.map { [$0] } ?? [])
+                    + (report.units ?? []).flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) })
         }
     }
 }

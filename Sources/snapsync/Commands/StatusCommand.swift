@@ -79,7 +79,9 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if report.conflicts > 0 {
             let one = report.conflicts == 1
-            lines.append("  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost to \(one ? "a later one" : "later ones"), and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts")
+            lines.append(
+                "  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost to \(one ? "a later one" : "later ones"), and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts"
+            )
         }
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
@@ -90,22 +92,32 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     private func messageLines(_ counts: MessageCounts) -> [String] {
-        let told = [(counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"), (counts.missing, "of them missing from the mailbox, to be put back by the next sync"), (counts.refused, "refused"), (counts.waiting, "to be applied here")]
-            .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
+        let told = [
+            (counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"),
+            (counts.missing, "of them missing from the mailbox, to be put back by the next sync"), (counts.refused, "refused"),
+            (counts.waiting, "to be applied here"),
+        ]
+        .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
         return (told.isEmpty ? [] : ["  messages: \(told.joined(separator: ", "))"])
             + (counts.overlays > 0 ? ["  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them"] : [])
     }
 
     private func lines(_ report: ZoneStatusReport) -> [String] {
-        ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"]
+        [
+            "zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"
+        ]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
             + report.records.map(Format.record)
             + devices(report.devices)
     }
 
     private func line(_ retention: RetentionReport) -> String {
-        let kept = [retention.keepWithin.map { "of the last \(AgeText.words(seconds: $0))" }, retention.keepLast.map { $0 == 1 ? "of the last state of the data" : "of the last \($0) states of the data" }]
-        return "  this device keeps the versions \(kept.compactMap { $0 }.joined(separator: " and ")); " + (retention.lastRun.map { "it last looked for older ones at \($0)" } ?? "it has not looked for older ones yet")
+        let kept = [
+            retention.keepWithin.map { "of the last \(AgeText.words(seconds: $0))" },
+            retention.keepLast.map { $0 == 1 ? "of the last state of the data" : "of the last \($0) states of the data" },
+        ]
+        return "  this device keeps the versions \(kept.compactMap { $0 }.joined(separator: " and ")); "
+            + (retention.lastRun.map { "it last looked for older ones at \($0)" } ?? "it has not looked for older ones yet")
     }
 
     /// The devices, one line each while they are few; of many those that are behind, most of all first, and how many are not.

@@ -36,7 +36,9 @@ struct SyncCommand: AsyncParsableCommand {
             if isQuiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
             let report = try await engine.sync(allowing: allowed, progress: progress?.handler)
             progress?.line.clear()
-            guard isQuiet else { return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? [])) }
+            guard isQuiet else {
+                return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []))
+            }
             // Not all is well, then: what a run left undone, it would leave undone unseen.
             try report.printNotices()
         }

@@ -36,12 +36,18 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     private func lines(_ report: VerifyReport) -> [String] {
-        report.sound.map { "sound: \($0.name), \(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks"), \(Format.bytes($0.size)) in \($0.file)" }
+        report.sound.map {
+            "sound: \($0.name), \(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks"), \(Format.bytes($0.size)) in \($0.file)"
+        }
             + (report.localMatches == true ? ["sound: the local tables are the applied version"] : [])
             + report.forks.filter(\.isHealed).map(\.sentence)
             + report.warnings.map { "warning: \($0)" }
             + report.problems.map { "damaged: \($0)" }
             + report.arriving.map { "still arriving: \($0)" }
-            + [report.problems.isEmpty ? (report.arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged") : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"]
+            + [
+                report.problems.isEmpty
+                    ? (report.arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged")
+                    : "\(report.problems.count) problem\(report.problems.count == 1 ? "" : "s")"
+            ]
     }
 }

@@ -23,7 +23,10 @@ struct WatchCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @Option(name: .long, help: ArgumentHelp("How often to look although no event came.", valueName: "time"))
     var poll = TimeSpan(.seconds(30), "30s")
-    @Option(name: .long, help: ArgumentHelp("How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
     @OptionGroup var output: OutputOptions
 

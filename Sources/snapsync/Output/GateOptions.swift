@@ -3,7 +3,10 @@ import SnapshotSync
 
 /// The settings file of an application that the choice is bound to.
 struct PreferenceOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"))
     var preferenceFile: String?
     @Option(name: .long, help: ArgumentHelp("With --preference-file: the key, at the top of its object, that holds true or false.", valueName: "key"))
     var preferenceKey: String?
@@ -20,7 +23,10 @@ struct PreferenceOptions: ParsableArguments {
 
 /// The file that states who may sync.
 struct EntitlementOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"))
     var entitlement: String?
 }
 

@@ -41,9 +41,11 @@ struct Printer {
     /// The text with control characters made visible, for names in a shared directory may hold anything.
     static func clean(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
-        return String(String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar in
-            isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
-        }))
+        return String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.flatMap { scalar in
+                    isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
+                }))
     }
 
     /// A value as JSON in which nothing can steer a terminal.
@@ -55,15 +57,17 @@ struct Printer {
     /// the others, and marks that turn text around, need not be, and some terminals obey them.
     static func escape(json text: String) -> String {
         guard text.unicodeScalars.contains(where: { isControl($0) && $0 != "\n" }) else { return text }
-        return String(String.UnicodeScalarView(text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-            guard isControl(scalar), scalar != "\n" else { return [scalar] }
-            // Outside of strings a carriage return is white space, and in them it is escaped already.
-            guard scalar != "\r" else { return [" "] }
-            return String(scalar).utf16.flatMap { unit in
-                let digits = String(unit, radix: 16)
-                return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
-            }
-        }))
+        return String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
+                    guard isControl(scalar), scalar != "\n" else { return [scalar] }
+                    // Outside of strings a carriage return is white space, and in them it is escaped already.
+                    guard scalar != "\r" else { return [" "] }
+                    return String(scalar).utf16.flatMap { unit in
+                        let digits = String(unit, radix: 16)
+                        return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
+                    }
+                }))
     }
 
     private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
@@ -134,7 +138,8 @@ enum Format {
     /// What a record of a dataset names: its snapshot asset, and how many change assets since.
     static func record(_ record: HistoryReport.Version.Dataset) -> String {
         let count = record.changeFiles.count
-        let changes = count == 0 ? "" : ", with \(count) change asset\(count == 1 ? "" : "s") of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"
+        let changes =
+            count == 0 ? "" : ", with \(count) change asset\(count == 1 ? "" : "s") of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"
         return "  \(record.record): \(entities(record.recordCount)), \(bytes(record.size)) in \(record.file)\(changes)"
     }
 }

@@ -23,7 +23,8 @@ final class ProgressLine: @unchecked Sendable {
             shown = now
             isShowing = true
             let total = progress.expectedCount.map { " of \(Format.count($0))" } ?? ""
-            try? StandardStream.error.write("\r\u{1B}[K\(progress.step.rawValue) \(Printer.clean(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
+            try? StandardStream.error.write(
+                "\r\u{1B}[K\(progress.step.rawValue) \(Printer.clean(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
         }
     }
 

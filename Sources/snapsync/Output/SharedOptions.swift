@@ -29,7 +29,11 @@ struct DatabaseFile: ParsableArguments {
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var file: DatabaseFile
 
-    @Option(name: .long, help: ArgumentHelp("The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.", valueName: "dir"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.",
+            valueName: "dir"))
     var cloud: String?
 
     /// The engine on that database.

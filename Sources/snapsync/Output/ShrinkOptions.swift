@@ -3,7 +3,9 @@ import SnapshotSync
 
 /// Which datasets may lose more than half of their entities.
 struct ShrinkOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("Let this dataset lose more than half of its entities; all stands for every one. May be given several times.", valueName: "dataset"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Let this dataset lose more than half of its entities; all stands for every one. May be given several times.", valueName: "dataset"))
     var allowShrink: [String] = []
 
     var approval: ShrinkApproval { allowShrink.contains("all") ? .all : .datasets(allowShrink) }

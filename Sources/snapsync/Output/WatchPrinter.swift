@@ -19,10 +19,19 @@ struct WatchPrinter: Sendable {
 
     private func printSentence(_ event: WatchEvent) throws {
         switch event {
-        case .started(let database, let poll): try say("watching \(database); a poll every \(AgeText.words(seconds: Int(poll.components.seconds))) stands behind the events")
+        case .started(let database, let poll):
+            try say("watching \(database); a poll every \(AgeText.words(seconds: Int(poll.components.seconds))) stands behind the events")
         case .synced(let report, _, _):
-            if let exported = report.exported, exported.published { try say("published version \(exported.version ?? 0): " + exported.written.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
-            if let imported = report.imported, imported.applied { try say("imported version \(imported.version ?? 0): " + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", ")) }
+            if let exported = report.exported, exported.published {
+                try say(
+                    "published version \(exported.version ?? 0): "
+                        + exported.written.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", "))
+            }
+            if let imported = report.imported, imported.applied {
+                try say(
+                    "imported version \(imported.version ?? 0): "
+                        + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", "))
+            }
             for line in Format.conflicts(report.conflicts) { try say(String(line.drop { $0 == " " })) }
             try report.printWarnings()
         case .failing(let error): printer.print(error)

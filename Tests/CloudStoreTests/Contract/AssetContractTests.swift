@@ -68,7 +68,9 @@ import Testing
         try await test.zone()
         let asset = try await test.asset(content, index: index)
         try await test.save(asset)
-        try test.damageAsset(asset.path.replacingOccurrences(of: ".json.gz", with: ".index.json")) { #expect($0 != nil); $0 = nil }
+        try test.damageAsset(asset.path.replacingOccurrences(of: ".json.gz", with: ".index.json")) {
+            #expect($0 != nil); $0 = nil
+        }
         let reader = try await test.cloud.openAsset(asset, in: .standard)
         await expectCloudError(.pending) { try reader.index() }
         try test.damageAsset(asset.path) { $0 = nil }

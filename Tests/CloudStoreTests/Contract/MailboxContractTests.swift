@@ -16,10 +16,14 @@ import Testing
         return test
     }
 
-    private func expectSetAside(_ test: any CloudUnderTest, _ reason: String?, readable: [Int] = [0, 2], sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    private func expectSetAside(_ test: any CloudUnderTest, _ reason: String?, readable: [Int] = [0, 2], sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
+    {
         let mailbox = try await test.cloud.mailbox(MailboxRequest(), in: .standard)
         #expect(mailbox.messages.map(\.id) == readable.map(id), sourceLocation: sourceLocation)
-        #expect(mailbox.setAside.count == 1 && mailbox.setAside.allSatisfy { reason == nil || $0.reason.contains(reason ?? "") }, "\(mailbox.setAside)", sourceLocation: sourceLocation)
+        #expect(
+            mailbox.setAside.count == 1 && mailbox.setAside.allSatisfy { reason == nil || $0.reason.contains(reason ?? "") }, "\(mailbox.setAside)",
+            sourceLocation: sourceLocation)
     }
 
     @Test(arguments: Backend.thorough)

@@ -87,9 +87,12 @@ import Testing
         await expectCloudError(.incompatibleVersion) { try await test.cloud.zone(.standard) }
     }
 
-    @Test(arguments: ["", "{", "[]", "{\"formatVersion\":0}", "{\"formatVersion\":1}", "{\"formatVersion\":\"1\"}",
+    @Test(arguments: [
+        "", "{", "[]", "{\"formatVersion\":0}", "{\"formatVersion\":1}", "{\"formatVersion\":\"1\"}",
         #"{"container":"iCloud.a","formatVersion":1,"formatVersion":1,"uuid":"00000000-0000-4000-8000-000000000000"}"#,
-        #"{"container":"iCloud.a","formatVersion":1,"uuid":"../.."}"#, #"{"container":"iCloud.a/..","formatVersion":1,"uuid":"00000000-0000-4000-8000-000000000000"}"#])
+        #"{"container":"iCloud.a","formatVersion":1,"uuid":"../.."}"#,
+        #"{"container":"iCloud.a/..","formatVersion":1,"uuid":"00000000-0000-4000-8000-000000000000"}"#,
+    ])
     func aDamagedMarkerIsDamage(_ text: String) async throws {
         let scratch = try ScratchDirectory()
         try scratch.write(Array(text.utf8), to: "cloud.json")
@@ -134,7 +137,9 @@ import Testing
         await expectCloudError(.cloudUnavailable) { try await test.cloud.prepare(draft, after: token, in: .standard) }
         await expectCloudError(.cloudUnavailable) { try await test.cloud.createZone(ZoneID("B"), creator: "writer", publishers: .one) }
         await expectCloudError(.cloudUnavailable) { try await test.cloud.identity() }
-        await expectCloudError(.cloudUnavailable) { try await test.cloud.report(DeviceReport(device: "d", role: "reader", token: nil, clock: .now), in: .standard) }
+        await expectCloudError(.cloudUnavailable) {
+            try await test.cloud.report(DeviceReport(device: "d", role: "reader", token: nil, clock: .now), in: .standard)
+        }
         await expectCloudError(.cloudUnavailable) { try await test.cloud.changes(since: token, in: .standard) }
         #expect(try seen() == tree)
 

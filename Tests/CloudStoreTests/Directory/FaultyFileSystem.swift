@@ -84,12 +84,13 @@ final class FaultyFileSystem: FileSystemCalls {
     }
 
     func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
-        let name = switch purpose {
-        case .read: "open"
-        case .directory: "opendir"
-        case .create: "create"
-        case .createNameless: "createNameless"
-        }
+        let name =
+            switch purpose {
+            case .read: "open"
+            case .directory: "opendir"
+            case .create: "create"
+            case .createNameless: "createNameless"
+            }
         return opened(try perform(name, path) { () throws(SystemFault) in try base.open(path, in: directory, purpose) }, path)
     }
 
@@ -122,7 +123,9 @@ final class FaultyFileSystem: FileSystemCalls {
     func copy(_ source: Int32, from offset: Int, byteCount: Int, to descriptor: Int32) throws(SystemFault) -> Int {
         let name = path(descriptor)
         return try perform("copy", name) { () throws(SystemFault) in
-            if case .garbled = fault(Call(index: calls.count - 1, name: "copy", target: name)) { return try base.copy(source, from: 0, byteCount: byteCount, to: descriptor) }
+            if case .garbled = fault(Call(index: calls.count - 1, name: "copy", target: name)) {
+                return try base.copy(source, from: 0, byteCount: byteCount, to: descriptor)
+            }
             // Short, as writes are.
             return try base.copy(source, from: offset, byteCount: max(1, byteCount / 2), to: descriptor)
         }

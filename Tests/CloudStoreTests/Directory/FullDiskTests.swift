@@ -9,10 +9,12 @@ import Testing
 /// A file system of 1 MiB for one test; made only by root.
 private final class TinyDisk {
     let scratch: ScratchDirectory
-    static let canMount = geteuid() == 0 && {
-        guard let disk = try? TinyDisk() else { return false }
-        return disk.isMounted
-    }()
+    static let canMount =
+        geteuid() == 0
+        && {
+            guard let disk = try? TinyDisk() else { return false }
+            return disk.isMounted
+        }()
 
     private(set) var isMounted = false
 

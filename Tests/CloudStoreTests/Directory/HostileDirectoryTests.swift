@@ -171,7 +171,9 @@ import Testing
         try await expectForged(.damaged) { $0["checkpoint"] = ["number": 2, "sha256": String(repeating: "0", count: 64)] }
         try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "integer", "value": "5"]]]] }
         try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "integer", "value": 1e30]]]] }
-        let small: [String: Any] = ["path": "assets/a/00000000000000000002-0a1b2c3d.json.gz", "size": -1, "rawSize": 1, "sha256": String(repeating: "0", count: 64)]
+        let small: [String: Any] = [
+            "path": "assets/a/00000000000000000002-0a1b2c3d.json.gz", "size": -1, "rawSize": 1, "sha256": String(repeating: "0", count: 64),
+        ]
         try await expectForged(.damaged) { $0["saved"] = [["name": "a", "type": "Item", "fields": ["f": ["type": "asset", "value": small]]]] }
     }
 

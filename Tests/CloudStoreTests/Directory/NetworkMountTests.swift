@@ -86,7 +86,9 @@ import Testing
     @Test(arguments: [EIO, EACCES]) func mountWhoseLinksFailIsUsedByRenameOrRefusedWithEachReason(_ number: Int32) async throws {
         let above = try ScratchDirectory()
         let path = above.path + "/cloud"
-        func calls(_ names: Set<String>) -> FaultyFileSystem { FaultyFileSystem { names.contains($0.name) ? .refused($0.name == "createNameless" ? EOPNOTSUPP : number) : nil } }
+        func calls(_ names: Set<String>) -> FaultyFileSystem {
+            FaultyFileSystem { names.contains($0.name) ? .refused($0.name == "createNameless" ? EOPNOTSUPP : number) : nil }
+        }
         let error = await expectCloudError(number == EIO ? .inputOutput : .permissionFailure) {
             try DirectoryCloud.create(at: path, container: "iCloud.org.example.test", calls: calls(["createNameless", "link", "rename"]), nonces: .system)
         }
@@ -106,7 +108,9 @@ import Testing
     @Test func refusedCreationKeepsADirectoryThatWasThere() async throws {
         let scratch = try ScratchDirectory()
         let unfit = FaultyFileSystem { ["createNameless", "link", "rename"].contains($0.name) ? .refused(EIO) : nil }
-        await expectCloudError(.inputOutput) { try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test", calls: unfit, nonces: .system) }
+        await expectCloudError(.inputOutput) {
+            try DirectoryCloud.create(at: scratch.path, container: "iCloud.org.example.test", calls: unfit, nonces: .system)
+        }
         #expect(FileManager.default.fileExists(atPath: scratch.path))
         #expect(try scratch.tree().isEmpty)
     }

@@ -50,12 +50,14 @@ import Testing
         let (test, token) = try await start()
         let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
         _ = try await publish(on: cloud, after: token)
-        let steps = calls.calls.filter { ["createNameless", "write", "fsync", "reopen", "close", "link"].contains($0.name) && !$0.target.hasPrefix(".snapsync-") }
-            .filter { $0.name != "close" || $0.target == "." }
-            .map { call in
-                let target = call.target.hasSuffix(".index.json") ? "index" : call.target.hasSuffix(".json.gz") ? "asset" : call.target
-                return call.name == "createNameless" || target == "." ? call.name : "\(call.name) \(target)"
-            }
+        let steps = calls.calls.filter {
+            ["createNameless", "write", "fsync", "reopen", "close", "link"].contains($0.name) && !$0.target.hasPrefix(".snapsync-")
+        }
+        .filter { $0.name != "close" || $0.target == "." }
+        .map { call in
+            let target = call.target.hasSuffix(".index.json") ? "index" : call.target.hasSuffix(".json.gz") ? "asset" : call.target
+            return call.name == "createNameless" || target == "." ? call.name : "\(call.name) \(target)"
+        }
         // Writes come in pieces; one stands for all of a file.
         let order = steps.reduce(into: [String]()) { if $0.last != $1 || $1 != "write" { $0.append($1) } }
         let sealing = ["fsync", "reopen", "close"]
@@ -178,7 +180,9 @@ import Testing
         let old = try await cloud.openAsset(try await asset(on: cloud) { writer in try first.withUnsafeBytes { try writer.write($0) } }, in: .standard)
         let made = try await asset(on: cloud) { writer in
             try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try writer.write($0) }
-            for part in [50_000..<120_000, 150_000..<200_000] { try Array(first[part]).withUnsafeBytes { try writer.write($0, copying: old, at: part.lowerBound) } }
+            for part in [50_000..<120_000, 150_000..<200_000] {
+                try Array(first[part]).withUnsafeBytes { try writer.write($0, copying: old, at: part.lowerBound) }
+            }
         }
         let wanted = [UInt8](repeating: 1, count: 10) + first[50_000..<120_000] + first[150_000...]
         #expect(try await test.cloud.openAsset(made, in: .standard).all() == wanted)
@@ -191,7 +195,8 @@ import Testing
         let (test, token) = try await start()
         let calls = FaultyFileSystem { $0.name == "copy" ? .garbled : nil }
         let cloud = try DirectoryCloud(path: test.scratch.path, expecting: nil, calls: calls, nonces: .system)
-        let old = try await cloud.openAsset(try await asset(on: cloud) { writer in try Array(UInt8(0)...255).withUnsafeBytes { try writer.write($0) } }, in: .standard)
+        let old = try await cloud.openAsset(
+            try await asset(on: cloud) { writer in try Array(UInt8(0)...255).withUnsafeBytes { try writer.write($0) } }, in: .standard)
         await expectCloudError(.inputOutput) {
             try await asset(on: cloud) { writer in try Array(UInt8(100)..<200).withUnsafeBytes { try writer.write($0, copying: old, at: 100) } }
         }

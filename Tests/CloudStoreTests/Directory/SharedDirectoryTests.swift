@@ -34,12 +34,14 @@ import Testing
         try await cloud.send(CloudMessage(id: CloudMessage.newID(at: .now), sender: "watch", body: Data("{}".utf8)), clock: .now, in: .standard)
     }
 
-    @Test(arguments: [
-        (DirectorySharing?.none, 0o700, 0o600), (.owner, 0o700, 0o600), (.group, 0o2770, 0o640), (.all, 0o2775, 0o644),
-    ] as [(DirectorySharing?, mode_t, mode_t)])
+    @Test(
+        arguments: [
+            (DirectorySharing?.none, 0o700, 0o600), (.owner, 0o700, 0o600), (.group, 0o2770, 0o640), (.all, 0o2775, 0o644),
+        ] as [(DirectorySharing?, mode_t, mode_t)])
     func everythingMadeHasTheRightsThatTheDirectoryWasGiven(sharing: DirectorySharing?, folders: mode_t, files: mode_t) async throws {
         let scratch = try ScratchDirectory()
-        let cloud = try sharing.map { try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: $0) }
+        let cloud =
+            try sharing.map { try DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b", sharing: $0) }
             ?? DirectoryCloud.create(at: "\(scratch.path)/cloud", container: "iCloud.a.b")
         try await fill(cloud)
         let found = try modes(scratch, "cloud")

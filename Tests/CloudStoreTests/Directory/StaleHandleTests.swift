@@ -41,7 +41,9 @@ import Testing
     }
 
     @Test(arguments: [false, true]) func anyHandleThatGoesStaleOnceIsOpenedAgain(hasNames: Bool) async throws {
-        @Sendable func refusal(_ call: FaultyFileSystem.Call) -> FaultyFileSystem.Fault? { hasNames && call.name == "createNameless" ? .refused(EOPNOTSUPP) : nil }
+        @Sendable func refusal(_ call: FaultyFileSystem.Call) -> FaultyFileSystem.Fault? {
+            hasNames && call.name == "createNameless" ? .refused(EOPNOTSUPP) : nil
+        }
         let (first, token) = try await start()
         let counting = FaultyFileSystem { refusal($0) }
         _ = try await work(on: try cloud(first, counting), after: token)
@@ -64,7 +66,9 @@ import Testing
         let wasHit = Mutex(false)
         let faulty = FaultyFileSystem { call in
             wasHit.withLock { wasHit in
-                guard !wasHit, call.name == name, name == "fsync" ? call.target.hasSuffix("commits") : call.target == "\(twentyDigits(2)).json" else { return nil }
+                guard !wasHit, call.name == name, name == "fsync" ? call.target.hasSuffix("commits") : call.target == "\(twentyDigits(2)).json" else {
+                    return nil
+                }
                 wasHit = true
                 return .doneButReported(ESTALE)
             }
@@ -88,7 +92,9 @@ import Testing
         let name = "\(DirectoryUnderTest.zonePath)/commits/\(twentyDigits(2)).json", path = "\(test.scratch.path)/\(name)"
         let isGrowing = Mutex(true), count = Mutex(1)
         @Sendable func write() {
-            let size = count.withLock { $0 += 1; return $0 }
+            let size = count.withLock {
+                $0 += 1; return $0
+            }
             _ = FileManager.default.createFile(atPath: path, contents: Data(repeating: UInt8(ascii: "{"), count: size))
             try? FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1e9)], ofItemAtPath: path)
         }

@@ -30,7 +30,9 @@ struct CloudChecker {
             }
             commits[number] = (hash(path), body)
         }
-        if let version = promise.version, commits[version.number]?.hash != version.hash { problems.append("version \(version.number) was published and is lost") }
+        if let version = promise.version, commits[version.number]?.hash != version.hash {
+            problems.append("version \(version.number) was published and is lost")
+        }
         problems += chain(commits, promise)
         for (number, commit) in commits.sorted(by: { $0.key < $1.key }) {
             for record in commit.body["saved"] as? [[String: Any]] ?? [] { problems += assets(of: record, in: "commit \(number)") }
@@ -50,7 +52,9 @@ struct CloudChecker {
             } else {
                 start = min(number, promise.pruned)
                 for record in sealed(path, "checkpoint")?["records"] as? [[String: Any]] ?? [] {
-                    let isReplaced = commits.contains { $0.key > number && ($0.value.body["saved"] as? [[String: Any]] ?? []).contains { $0["name"] as? String == record["name"] as? String } }
+                    let isReplaced = commits.contains {
+                        $0.key > number && ($0.value.body["saved"] as? [[String: Any]] ?? []).contains { $0["name"] as? String == record["name"] as? String }
+                    }
                     if !isReplaced { problems += assets(of: record, in: "checkpoint \(number)") }
                 }
             }
@@ -70,7 +74,9 @@ struct CloudChecker {
         func look(_ value: Any) {
             if let list = value as? [Any] { list.forEach(look) }
             guard let value = value as? [String: Any] else { return }
-            guard let path = value["path"] as? String, let hash = value["sha256"] as? String, let size = value["size"] as? Int else { return value.values.forEach(look) }
+            guard let path = value["path"] as? String, let hash = value["sha256"] as? String, let size = value["size"] as? Int else {
+                return value.values.forEach(look)
+            }
             verify("\(zone)/\(path)", size, hash)
             if let index = value["index"] as? [String: Any] {
                 verify("\(zone)/\(path.replacing(".json.gz", with: ".index.json"))", index["size"] as? Int ?? -1, index["sha256"] as? String ?? "")

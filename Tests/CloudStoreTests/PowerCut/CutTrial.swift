@@ -85,7 +85,8 @@ struct CutTrial {
         try await script.publish()
         // Only what is durable counts.
         let durable = PowerCut(base: image, operations: disk.operations).split(after: disk.operations.count).durable
-        return CloudChecker(image: durable).problems(script.promise).map { "after the next publish: \($0)" } + (disk.openCount == 0 ? [] : ["descriptors are left open"])
+        return CloudChecker(image: durable).problems(script.promise).map { "after the next publish: \($0)" }
+            + (disk.openCount == 0 ? [] : ["descriptors are left open"])
     }
 
     /// A reader that has the promised version, and one that has none, get the old version or the new one, whole.

@@ -34,10 +34,13 @@ struct PowerCut {
         guard total > limit else {
             for number in 0..<total {
                 var rest = number
-                try body(Self.image(durable, pending, choices.map { options in
-                    defer { rest /= options.count }
-                    return options[rest % options.count]
-                }))
+                try body(
+                    Self.image(
+                        durable, pending,
+                        choices.map { options in
+                            defer { rest /= options.count }
+                            return options[rest % options.count]
+                        }))
             }
             return (total, false)
         }
@@ -92,4 +95,3 @@ struct PowerCut {
         return image
     }
 }
-

@@ -13,7 +13,8 @@ import Testing
     private static let limit = isLong ? 4096 : 60
     /// The file systems that the short form tries with every act.
     private static let kinds = isLong ? SimulatedFileSystem.Kind.allCases : [.full]
-    private static let acts: [(Act, SimulatedFileSystem.Kind)] = Act.allCases.flatMap { act in kinds.map { (act, $0) } }
+    private static let acts: [(Act, SimulatedFileSystem.Kind)] =
+        Act.allCases.flatMap { act in kinds.map { (act, $0) } }
         + (isLong ? [] : [(.laterVersion, .withoutNameless), (.laterVersion, .withoutLinks)])
     private static let seed: UInt64 = 20_261_121
 
@@ -62,7 +63,9 @@ import Testing
     }
 
     /// The disk before an act, with everything durable, and the script of the act.
-    private func play(_ act: Act, _ kind: SimulatedFileSystem.Kind, _ negligence: SimulatedFileSystem.Negligence? = nil) async throws -> (DiskImage, CloudScript) {
+    private func play(_ act: Act, _ kind: SimulatedFileSystem.Kind, _ negligence: SimulatedFileSystem.Negligence? = nil) async throws -> (
+        DiskImage, CloudScript
+    ) {
         let before = CloudScript(SimulatedFileSystem(kind: kind), seed: Self.seed)
         try await act.prepare(before)
         let image = before.disk.image
@@ -72,7 +75,9 @@ import Testing
     }
 
     private func trial(_ base: DiskImage, _ script: CloudScript) -> CutTrial {
-        CutTrial(cut: PowerCut(base: base, operations: script.disk.operations, limit: Self.limit), promise: script.promise(after:), seed: Self.seed, stride: Self.stride)
+        CutTrial(
+            cut: PowerCut(base: base, operations: script.disk.operations, limit: Self.limit), promise: script.promise(after:), seed: Self.seed,
+            stride: Self.stride)
     }
 
     @Test(arguments: acts)
@@ -103,12 +108,15 @@ import Testing
             try await next.publish()
             let done = begun.count
             var trial = CutTrial(
-                cut: PowerCut(base: base, operations: begun + next.disk.operations, limit: Self.limit), promise: { next.promise(after: $0 - done) }, seed: Self.seed, stride: Self.stride)
+                cut: PowerCut(base: base, operations: begun + next.disk.operations, limit: Self.limit), promise: { next.promise(after: $0 - done) },
+                seed: Self.seed, stride: Self.stride)
             trial.first = Self.isLong ? done : trial.cut.operations.count
             all.add(await trial.run())
         }
         #expect(all.problems == [])
-        print("power cut after a kill: \(act.rawValue), \(kind.rawValue): \(all.states) states, \(all.distinct) different, \(all.sampled) cuts sampled, seed \(Self.seed), \(all.problems.count) problems")
+        print(
+            "power cut after a kill: \(act.rawValue), \(kind.rawValue): \(all.states) states, \(all.distinct) different, \(all.sampled) cuts sampled, seed \(Self.seed), \(all.problems.count) problems"
+        )
     }
 
     /// A version that a reader was given is not taken back, although its publisher had not been told yet that it is there.
@@ -126,18 +134,22 @@ import Testing
                 reader.keep { $0.version = changes.token }
                 given += changes.token == old.version ? 0 : 1
                 var trial = CutTrial(
-                    cut: PowerCut(base: base, operations: begun + reader.disk.operations, limit: Self.limit), promise: { _ in reader.promise }, seed: Self.seed, stride: Self.stride)
+                    cut: PowerCut(base: base, operations: begun + reader.disk.operations, limit: Self.limit), promise: { _ in reader.promise }, seed: Self.seed,
+                    stride: Self.stride)
                 trial.first = trial.cut.operations.count
                 all.add(await trial.run())
             }
         }
         #expect(all.problems == [] && given > 0)
-        print("power cut after a read: \(kind.rawValue): \(all.states) states, \(all.distinct) different, \(given) reads of the new version, \(all.problems.count) problems")
+        print(
+            "power cut after a read: \(kind.rawValue): \(all.states) states, \(all.distinct) different, \(given) reads of the new version, \(all.problems.count) problems"
+        )
     }
 
     /// The check can fail: each of these is a fault that it must find.
     @Test(arguments: [
-        (SimulatedFileSystem.Negligence.ignoresDirectories, "is lost"), (.ignoresFiles, "torn"), (.ignoresDirectory("item"), "names /cloud/private/ZentikSyncZone/assets/item/"),
+        (SimulatedFileSystem.Negligence.ignoresDirectories, "is lost"), (.ignoresFiles, "torn"),
+        (.ignoresDirectory("item"), "names /cloud/private/ZentikSyncZone/assets/item/"),
         (.ignoresDirectory("commits"), "version 2 was published and is lost"),
     ])
     func anFsyncThatDoesNothingIsFound(_ negligence: SimulatedFileSystem.Negligence, _ sign: String) async throws {
@@ -160,7 +172,8 @@ import Testing
         let late = operations.filter { isOfAsset($0) || ($0.isSynchronization && folders.contains($0.subject)) }
         #expect(late.count >= 4)
         let order = operations.filter { !late.contains($0) } + late
-        let trial = CutTrial(cut: PowerCut(base: base, operations: order, limit: Self.limit), promise: script.promise(after:), seed: Self.seed, stride: Self.stride)
+        let trial = CutTrial(
+            cut: PowerCut(base: base, operations: order, limit: Self.limit), promise: script.promise(after:), seed: Self.seed, stride: Self.stride)
         #expect(await trial.run().problems.contains { $0.contains("commit 2 names") })
     }
 

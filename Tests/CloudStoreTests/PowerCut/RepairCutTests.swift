@@ -59,7 +59,8 @@ import Testing
         let before = script.disk.image
         for bytes in [[UInt8](), [UInt8](repeating: 0, count: asset.byteCount)] {
             for isDone in [true, false] {
-                let done = try await script.cloud().replaceFile(asset.path, byteCount: asset.byteCount, sha256: asset.sha256, in: .standard, dryRun: false) { append in
+                let done = try await script.cloud().replaceFile(asset.path, byteCount: asset.byteCount, sha256: asset.sha256, in: .standard, dryRun: false) {
+                    append in
                     try bytes.withUnsafeBytes { try append($0) }
                     return isDone
                 }

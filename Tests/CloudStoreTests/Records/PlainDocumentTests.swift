@@ -10,7 +10,8 @@ import Testing
 @Suite struct PlainDocumentTests {
     private static let hash = String(repeating: "0a", count: 32)
     private static let token = #"{"hash":"\#(hash)","number":12}"#
-    private static let asset = #"{"index":{"sha256":"\#(hash)","size":400},"path":"assets/a_data/00000000000000000013-0a1b2c3d.json.gz","rawSize":900,"sha256":"\#(hash)","size":300}"#
+    private static let asset =
+        #"{"index":{"sha256":"\#(hash)","size":400},"path":"assets/a_data/00000000000000000013-0a1b2c3d.json.gz","rawSize":900,"sha256":"\#(hash)","size":300}"#
     private static let commit = """
         {"approvals":["shrink:a_data"],"checkpoint":{"number":10,"sha256":"\(hash)"},"clock":"2026-11-21T08:32:00.250Z","cloud":"u","deleted":["x"],"device":"phone",\
         "messages":{"applied":["1"],"refused":[]},"nonce":"0011","number":13,"parent":"\(hash)","requires":null,"saved":[{"created":{"at":"2026-11-21T08:32:00Z","by":"phone"},\
@@ -53,14 +54,16 @@ import Testing
 
     @Test func whatIsWrittenWithoutCodableHasCodablesBytes() throws {
         let values: [CloudValue] = [
-            .string("a/\"\\é\u{1F600}\u{7F}"), .string("\u{1}\n"), .integer(.min), .boolean(false), .date(Instant(microseconds: -1)), .double(0.1), .bytes(Data([1, 2])),
+            .string("a/\"\\é\u{1F600}\u{7F}"), .string("\u{1}\n"), .integer(.min), .boolean(false), .date(Instant(microseconds: -1)), .double(0.1),
+            .bytes(Data([1, 2])),
             .list([.string("x"), .list([])]), .reference(RecordReference(to: "r")),
         ]
         for value in values {
             let document = ValueDocument(value)
             #expect(try StrictJSON.encode(document) == StrictJSON.encodeAny(document), "\(value)")
         }
-        let mark = MailboxMark(folders: Dictionary(uniqueKeysWithValues: ["", "a10", "a9", "B", "_", "é", "e\u{301}x", "\u{1F600}", "\u{FFFD}"].map { ($0, FolderStamp("1")) }))
+        let mark = MailboxMark(
+            folders: Dictionary(uniqueKeysWithValues: ["", "a10", "a9", "B", "_", "é", "e\u{301}x", "\u{1F600}", "\u{FFFD}"].map { ($0, FolderStamp("1")) }))
         #expect(try StrictJSON.encode(mark) == StrictJSON.encodeAny(mark))
     }
 }

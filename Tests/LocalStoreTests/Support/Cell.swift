@@ -32,16 +32,17 @@ final class RowCollector: EntitySink {
     private(set) var rows: [[Cell]] = []
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) {
-        rows.append(values.map { value in
-            switch value {
-            case .null: .null
-            case .integer(let value): .integer(value)
-            case .real(let value): .real(value)
-            case .text(let bytes): .text(Array(bytes))
-            case .json(let bytes): .json(Array(bytes))
-            case .blob(let bytes): .blob(Array(bytes))
-            }
-        })
+        rows.append(
+            values.map { value in
+                switch value {
+                case .null: .null
+                case .integer(let value): .integer(value)
+                case .real(let value): .real(value)
+                case .text(let bytes): .text(Array(bytes))
+                case .json(let bytes): .json(Array(bytes))
+                case .blob(let bytes): .blob(Array(bytes))
+                }
+            })
     }
 }
 

@@ -24,10 +24,13 @@ import Testing
     /// The keys that are noted and whether each row is still there.
     private func touched() throws -> Set<String> {
         try application.read { db in
-            try Set(String.fetchAll(db, sql: """
-                SELECT key FROM snapsync_log l WHERE dataset > 0 AND kind < 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
-                UNION SELECT key FROM snapsync_changes
-                """))
+            try Set(
+                String.fetchAll(
+                    db,
+                    sql: """
+                        SELECT key FROM snapsync_log l WHERE dataset > 0 AND kind < 3 AND (kind <> 1 OR NOT EXISTS (SELECT 1 FROM "my things" t WHERE t.id = l.key))
+                        UNION SELECT key FROM snapsync_changes
+                        """))
         }
     }
 
@@ -36,22 +39,23 @@ import Testing
         #expect(try changes().count == 0)
     }
 
-    @Test(arguments: [
-        ("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)", ["d"]),
-        ("UPDATE \"my things\" SET slot = 9 WHERE id = 'a'", ["a"]),
-        ("UPDATE \"my things\" SET id = 'z' WHERE id = 'a'", ["a", "z"]),
-        ("DELETE FROM \"my things\"", ["a", "b", "c"]),
-        ("INSERT OR REPLACE INTO \"my things\" VALUES('a', NULL, 1, 'new')", ["a"]),
-        ("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 2, 'takes b''s slot')", ["b", "d"]),
-        ("INSERT OR IGNORE INTO \"my things\" VALUES('d', NULL, 2, 'is ignored')", []),
-        ("INSERT OR IGNORE INTO \"my things\" VALUES('a', NULL, 7, 'is ignored')", []),
-        ("UPDATE OR REPLACE \"my things\" SET slot = 2 WHERE id = 'a'", ["a", "b"]),
-        ("UPDATE OR IGNORE \"my things\" SET slot = 2 WHERE id = 'a'", []),
-        ("UPDATE OR REPLACE \"my things\" SET id = 'b' WHERE id = 'a'", ["a", "b"]),
-        ("INSERT INTO \"my things\" VALUES('a', NULL, 1, 'x') ON CONFLICT(id) DO UPDATE SET \"the \"\"name\"\"\" = excluded.\"the \"\"name\"\"\"", ["a"]),
-        ("BEGIN; DELETE FROM \"my things\"; ROLLBACK", []),
-        ("CREATE TABLE other(x); INSERT INTO other VALUES(1)", []),
-    ] as [(String, [String])])
+    @Test(
+        arguments: [
+            ("INSERT INTO \"my things\" VALUES('d', NULL, 4, NULL)", ["d"]),
+            ("UPDATE \"my things\" SET slot = 9 WHERE id = 'a'", ["a"]),
+            ("UPDATE \"my things\" SET id = 'z' WHERE id = 'a'", ["a", "z"]),
+            ("DELETE FROM \"my things\"", ["a", "b", "c"]),
+            ("INSERT OR REPLACE INTO \"my things\" VALUES('a', NULL, 1, 'new')", ["a"]),
+            ("INSERT OR REPLACE INTO \"my things\" VALUES('d', NULL, 2, 'takes b''s slot')", ["b", "d"]),
+            ("INSERT OR IGNORE INTO \"my things\" VALUES('d', NULL, 2, 'is ignored')", []),
+            ("INSERT OR IGNORE INTO \"my things\" VALUES('a', NULL, 7, 'is ignored')", []),
+            ("UPDATE OR REPLACE \"my things\" SET slot = 2 WHERE id = 'a'", ["a", "b"]),
+            ("UPDATE OR IGNORE \"my things\" SET slot = 2 WHERE id = 'a'", []),
+            ("UPDATE OR REPLACE \"my things\" SET id = 'b' WHERE id = 'a'", ["a", "b"]),
+            ("INSERT INTO \"my things\" VALUES('a', NULL, 1, 'x') ON CONFLICT(id) DO UPDATE SET \"the \"\"name\"\"\" = excluded.\"the \"\"name\"\"\"", ["a"]),
+            ("BEGIN; DELETE FROM \"my things\"; ROLLBACK", []),
+            ("CREATE TABLE other(x); INSERT INTO other VALUES(1)", []),
+        ] as [(String, [String])])
     func everyWayToChangeARowIsNoted(sql: String, keys: [String]) throws {
         if sql.hasPrefix("BEGIN") { try application.inDatabase { try $0.execute(sql: sql) } } else { try run(sql) }
         #expect(try touched() == Set(keys))
@@ -128,7 +132,8 @@ import Testing
     }
 
     @Test func aRebuiltTableIsFoundAndMended() throws {
-        try run(#"""
+        try run(
+            #"""
             CREATE TABLE rebuilt(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
             INSERT INTO rebuilt SELECT * FROM "my things" WHERE id <> 'b'; DROP TABLE "my things"; ALTER TABLE rebuilt RENAME TO "my things"
             """#)

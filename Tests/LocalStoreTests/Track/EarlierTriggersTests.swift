@@ -38,7 +38,9 @@ import Testing
         let schema = schema
         for _ in 0..<2 {
             try database.write { transaction in
-                try transaction.tracking.importing([schema]) { try transaction.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: .text(Array("b".utf8))), sparingKept: false) }
+                try transaction.tracking.importing([schema]) {
+                    try transaction.rows.deleteEntities(of: schema, in: KeyRange(number: 0, first: nil, next: .text(Array("b".utf8))), sparingKept: false)
+                }
             }
             #expect(try changes().count == 0)
             try run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO \"my things\" VALUES('a', NULL, 1, 'A'); DELETE FROM snapsync_importing")

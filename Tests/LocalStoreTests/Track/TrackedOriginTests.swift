@@ -21,10 +21,11 @@ import Testing
         let path = scratch.path("origins.db")
         application = try DatabaseQueue(path: path)
         try application.write { db in
-            try db.execute(sql: """
-                CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE);
-                INSERT INTO things VALUES('a', '2026-01-01T00:00:00Z', 1), ('b', NULL, 2), ('c', 'not a time', 3);
-                """)
+            try db.execute(
+                sql: """
+                    CREATE TABLE things(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE);
+                    INSERT INTO things VALUES('a', '2026-01-01T00:00:00Z', 1), ('b', NULL, 2), ('c', 'not a time', 3);
+                    """)
         }
         database = try LocalDatabase(path: path)
         let schema = schema
@@ -53,22 +54,23 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test(arguments: [
-        ("INSERT INTO things VALUES('d', NULL, 4)", ["d": false]),
-        ("INSERT OR REPLACE INTO things VALUES('a', NULL, 1), ('d', NULL, 4)", ["a": true, "d": false]),
-        // What is replaced has a timestamp that is none, or NULL.
-        ("INSERT OR REPLACE INTO things VALUES('b', NULL, 5), ('c', NULL, 6)", ["b": true, "c": true]),
-        ("INSERT OR REPLACE INTO things VALUES('d', NULL, 2)", ["b": true, "d": false]),
-        ("INSERT OR IGNORE INTO things VALUES('a', NULL, 9), ('d', NULL, 4)", ["d": false]),
-        ("INSERT INTO things VALUES('a', NULL, 1), ('d', NULL, 4) ON CONFLICT(id) DO UPDATE SET slot = 9", ["a": true, "d": false]),
-        ("UPDATE things SET id = 'z' WHERE id = 'a'", ["a": true, "z": false]),
-        ("UPDATE OR REPLACE things SET id = 'b' WHERE id = 'a'", ["a": true, "b": true]),
-        ("DELETE FROM things WHERE id = 'a'", ["a": true]),
-        ("INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'd'", ["d": false]),
-        ("INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'd'; INSERT INTO things VALUES('d', NULL, 5)", ["d": false]),
-        // An application's own trigger may do the same to a row that is new.
-        ("DELETE FROM things WHERE id = 'a'; INSERT INTO things VALUES('a', NULL, 1)", ["a": nil]),
-    ] as [(String, [String: Bool?])])
+    @Test(
+        arguments: [
+            ("INSERT INTO things VALUES('d', NULL, 4)", ["d": false]),
+            ("INSERT OR REPLACE INTO things VALUES('a', NULL, 1), ('d', NULL, 4)", ["a": true, "d": false]),
+            // What is replaced has a timestamp that is none, or NULL.
+            ("INSERT OR REPLACE INTO things VALUES('b', NULL, 5), ('c', NULL, 6)", ["b": true, "c": true]),
+            ("INSERT OR REPLACE INTO things VALUES('d', NULL, 2)", ["b": true, "d": false]),
+            ("INSERT OR IGNORE INTO things VALUES('a', NULL, 9), ('d', NULL, 4)", ["d": false]),
+            ("INSERT INTO things VALUES('a', NULL, 1), ('d', NULL, 4) ON CONFLICT(id) DO UPDATE SET slot = 9", ["a": true, "d": false]),
+            ("UPDATE things SET id = 'z' WHERE id = 'a'", ["a": true, "z": false]),
+            ("UPDATE OR REPLACE things SET id = 'b' WHERE id = 'a'", ["a": true, "b": true]),
+            ("DELETE FROM things WHERE id = 'a'", ["a": true]),
+            ("INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'd'", ["d": false]),
+            ("INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'd'; INSERT INTO things VALUES('d', NULL, 5)", ["d": false]),
+            // An application's own trigger may do the same to a row that is new.
+            ("DELETE FROM things WHERE id = 'a'; INSERT INTO things VALUES('a', NULL, 1)", ["a": nil]),
+        ] as [(String, [String: Bool?])])
     func everyStatementSaysWhetherTheVersionHasTheKey(sql: String, expected: [String: Bool?]) throws {
         try application.write { try $0.execute(sql: sql) }
         #expect(try origins() == expected)
@@ -80,7 +82,10 @@ import Testing
         }
         try settle()
         try application.write { db in
-            try db.execute(sql: "INSERT OR IGNORE INTO things SELECT * FROM things WHERE id LIKE 'x%'; INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'a'")
+            try db.execute(
+                sql:
+                    "INSERT OR IGNORE INTO things SELECT * FROM things WHERE id LIKE 'x%'; INSERT INTO things VALUES('d', NULL, 4); DELETE FROM things WHERE id = 'a'"
+            )
         }
         #expect(try origins() == ["d": nil, "a": true])
     }

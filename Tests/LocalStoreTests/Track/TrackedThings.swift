@@ -25,10 +25,11 @@ struct TrackedThings {
         let path = scratch.path("things.db")
         application = try DatabaseQueue(path: path)
         try application.write { db in
-            try db.execute(sql: #"""
-                CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
-                INSERT INTO "my things" VALUES\#(rows);
-                """#)
+            try db.execute(
+                sql: #"""
+                    CREATE TABLE "my things"(id TEXT PRIMARY KEY NOT NULL, changed TEXT, slot INTEGER UNIQUE, "the ""name""" TEXT);
+                    INSERT INTO "my things" VALUES\#(rows);
+                    """#)
         }
         database = try LocalDatabase(path: path)
         let schema = schema

@@ -106,7 +106,9 @@ enum Samples {
     }
 
     static func text(_ random: inout SeededRandom, upTo limit: Int) -> String {
-        let odd = ["\"", "\\", "/", "\n", "\r", "\t", "\u{0}", "\u{1F}", "\u{7F}", "é", "漢", "🇮🇹", "👩‍💻", "\u{2028}", "\u{FFFF}", "\u{10FFFF}", "{", "}", ",", ":"]
+        let odd = [
+            "\"", "\\", "/", "\n", "\r", "\t", "\u{0}", "\u{1F}", "\u{7F}", "é", "漢", "🇮🇹", "👩‍💻", "\u{2028}", "\u{FFFF}", "\u{10FFFF}", "{", "}", ",", ":",
+        ]
         var text = ""
         for _ in 0..<random.below(limit + 1) {
             if random.chance(25) { text += odd[random.below(odd.count)] } else { text.unicodeScalars.append(Unicode.Scalar(UInt8(0x20 + random.below(0x5F)))) }

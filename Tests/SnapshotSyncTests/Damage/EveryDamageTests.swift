@@ -194,7 +194,11 @@ struct DamageWorld {
 
     private static func rows(_ scene: DeviceScene, _ name: String) throws -> String {
         try DatabaseQueue(path: scene.scratch.path(name)).read { db in
-            try String.fetchOne(db, sql: "SELECT group_concat(id || ' ' || coalesce(changed, '-') || ' ' || coalesce(count, '-') || ' ' || coalesce(tags, '-') || ' ' || coalesce(hex(image), '-'), ';') FROM (SELECT * FROM things ORDER BY id)") ?? "none"
+            try String.fetchOne(
+                db,
+                sql:
+                    "SELECT group_concat(id || ' ' || coalesce(changed, '-') || ' ' || coalesce(count, '-') || ' ' || coalesce(tags, '-') || ' ' || coalesce(hex(image), '-'), ';') FROM (SELECT * FROM things ORDER BY id)"
+            ) ?? "none"
         }
     }
 

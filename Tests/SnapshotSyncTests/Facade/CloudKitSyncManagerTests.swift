@@ -47,7 +47,8 @@ private typealias Notification = SnapshotModel.Notification
         #expect(world.watch.lastError == nil)
         #expect(buckets.map { "\($0.id)|\($0.name)\n" }.joined() == (try world.shell("phone").run("SELECT id, name FROM buckets ORDER BY id")))
         // The same as SQLite's own JSON functions make of the rows.
-        let rows = try world.shell("phone").run("""
+        let rows = try world.shell("phone").run(
+            """
             SELECT json_group_array(json_object('id', id, 'title', title, 'subtitle', subtitle, 'body', body, 'readAt', readAt, 'sentAt', sentAt,
                 'createdAt', createdAt, 'updatedAt', updatedAt, 'bucketId', bucketId, 'attachments', json(attachments),
                 'actions', json(actions), 'tapAction', json(tapAction))) FROM (SELECT * FROM notifications ORDER BY id)
@@ -205,7 +206,8 @@ private typealias Notification = SnapshotModel.Notification
 
     @Test func snippetsOfTheDesignCompileAndRun() async throws {
         let world = try await World()
-        try CloudKitSyncManager.configure(database: world.scratch.path("phone.db"), cloud: world.scratch.path("cloud"), role: .writer, device: "phone", enables: true)
+        try CloudKitSyncManager.configure(
+            database: world.scratch.path("phone.db"), cloud: world.scratch.path("cloud"), role: .writer, device: "phone", enables: true)
         let notes = Mutex<[String]>([])
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             let code: any OldCode = Snippets()
@@ -218,11 +220,12 @@ private typealias Notification = SnapshotModel.Notification
             }
         }
         CloudKitSyncManager.shared.stopSubscriptions()
-        #expect(notes.withLock { $0 } == [
-            "Synced 3 buckets: true", "Synced 20 notifications: true", "Synced 3 buckets, 20 notifications", "Downloaded 3 buckets",
-            "Downloaded 20 notifications", "Downloaded 3 buckets, 20 notifications", "Refresh completed: true", "Subscriptions setup: true",
-            "deleted: false", "deleted: false",
-        ])
+        #expect(
+            notes.withLock { $0 } == [
+                "Synced 3 buckets: true", "Synced 20 notifications: true", "Synced 3 buckets, 20 notifications", "Downloaded 3 buckets",
+                "Downloaded 20 notifications", "Downloaded 3 buckets, 20 notifications", "Refresh completed: true", "Subscriptions setup: true",
+                "deleted: false", "deleted: false",
+            ])
         #expect(CloudKitSyncManager.shared.lastError?.hint?.contains("syncBucketsToCloudKit()") == true)
     }
 }

@@ -10,8 +10,14 @@ import Testing
         (#"{"sync":false}"#, #"{"sync":true}"#),
         (#"{ "sync" : null }"#, #"{ "sync" : true }"#),
         (#"{}"#, #"{"sync":true}"#),
-        ("{\n  \"theme\": \"dark\",\n  \"scale\": 1.50,\n  \"id\": 12345678901234567890\n}\n", "{\n  \"sync\":true,\"theme\": \"dark\",\n  \"scale\": 1.50,\n  \"id\": 12345678901234567890\n}\n"),
-        (#"{"a":{"sync":false},"b":["sync",{}],"s\u0079nc":false,"z":"\ud83d\ude00 }"}"#, #"{"a":{"sync":false},"b":["sync",{}],"s\u0079nc":true,"z":"\ud83d\ude00 }"}"#),
+        (
+            "{\n  \"theme\": \"dark\",\n  \"scale\": 1.50,\n  \"id\": 12345678901234567890\n}\n",
+            "{\n  \"sync\":true,\"theme\": \"dark\",\n  \"scale\": 1.50,\n  \"id\": 12345678901234567890\n}\n"
+        ),
+        (
+            #"{"a":{"sync":false},"b":["sync",{}],"s\u0079nc":false,"z":"\ud83d\ude00 }"}"#,
+            #"{"a":{"sync":false},"b":["sync",{}],"s\u0079nc":true,"z":"\ud83d\ude00 }"}"#
+        ),
     ])
     func onlyTheValueChanges(before: String, after: String) throws {
         let scratch = try ScratchDirectory()
@@ -47,7 +53,9 @@ import Testing
         #expect(try FileManager.default.attributesOfItem(atPath: scratch.path("real.json"))[.posixPermissions] as? Int == 0o640)
     }
 
-    @Test(arguments: ["", "[]", "true", "{\"sync\":1}", "{\"sync\":\"on\"}", "{\"sync\":true,}", "{\"sync\":true,\"sync\":false}", "{\"sync\":true} x", "\u{FEFF}{}"])
+    @Test(arguments: [
+        "", "[]", "true", "{\"sync\":1}", "{\"sync\":\"on\"}", "{\"sync\":true,}", "{\"sync\":true,\"sync\":false}", "{\"sync\":true} x", "\u{FEFF}{}",
+    ])
     func whatIsNotUnderstoodIsRefusedAndLeft(text: String) throws {
         let scratch = try ScratchDirectory()
         try scratch.write(text, to: "settings.json")

@@ -10,20 +10,22 @@ import Testing
 /// The database's preference and an application's own settings never disagree for longer than a look.
 @Suite struct PreferenceBindingTests {
     /// What each side says, what both last agreed on, and what must come out: the database, the store, the agreement, the word that counts.
-    @Test(arguments: [
-        // Never looked at together: agree, or off; a store that says nothing has no say.
-        (true, true, nil, true), (false, false, nil, false), (true, false, nil, false), (false, true, nil, false), (true, nil, nil, true), (false, nil, nil, false),
-        // Neither has moved.
-        (true, true, true, true), (false, false, false, false),
-        // Only the store has moved: the user's word.
-        (true, false, true, false), (false, true, false, true),
-        // Only the database has moved.
-        (true, false, false, true), (false, true, true, false),
-        // Both have moved, the same way.
-        (true, true, false, true), (false, false, true, false),
-        // The store was reset.
-        (true, nil, true, true), (true, nil, false, true), (false, nil, true, false), (false, nil, false, false),
-    ] as [(Bool, Bool?, Bool?, Bool)])
+    @Test(
+        arguments: [
+            // Never looked at together: agree, or off; a store that says nothing has no say.
+            (true, true, nil, true), (false, false, nil, false), (true, false, nil, false), (false, true, nil, false), (true, nil, nil, true),
+            (false, nil, nil, false),
+            // Neither has moved.
+            (true, true, true, true), (false, false, false, false),
+            // Only the store has moved: the user's word.
+            (true, false, true, false), (false, true, false, true),
+            // Only the database has moved.
+            (true, false, false, true), (false, true, true, false),
+            // Both have moved, the same way.
+            (true, true, false, true), (false, false, true, false),
+            // The store was reset.
+            (true, nil, true, true), (true, nil, false, true), (false, nil, true, false), (false, nil, false, false),
+        ] as [(Bool, Bool?, Bool?, Bool)])
     func everyStateEndsInOneWord(database: Bool, store: Bool?, agreed: Bool?, expected: Bool) async throws {
         let scene = try await GateScene()
         let time = scene.sync.clock.now()

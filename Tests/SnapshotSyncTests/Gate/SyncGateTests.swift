@@ -22,7 +22,8 @@ import Testing
     @Test func libraryLeavesSyncOffUnlessAsked() async throws {
         let scratch = try ScratchDirectory()
         func setUp(_ name: String, enables: Bool? = nil) async throws -> SyncEngine {
-            var request = SetupRequest(database: scratch.path(name), cloud: scratch.path(enables == true ? "another" : "cloud"), role: .writer, device: "desk", createsTables: true)
+            var request = SetupRequest(
+                database: scratch.path(name), cloud: scratch.path(enables == true ? "another" : "cloud"), role: .writer, device: "desk", createsTables: true)
             if let enables { request.enables = enables }
             #expect(try await SyncEngine.setUp(request).isEnabled == (enables ?? false))
             return try SyncEngine(database: scratch.path(name))
@@ -55,7 +56,8 @@ import Testing
         struct Touched: Error {}
         let engine = try SyncEngine(database: scratch.path("writer.db")) { _ in throw Touched() }
         for act in [
-            { _ = try await engine.export() }, { _ = try await engine.importNewest() }, { _ = try await engine.importVersion(1) }, { _ = try await engine.sync() },
+            { _ = try await engine.export() }, { _ = try await engine.importNewest() }, { _ = try await engine.importVersion(1) },
+            { _ = try await engine.sync() },
             { _ = try await engine.inspector() }, { _ = try await engine.importAnew() }, { _ = try await engine.hints() },
         ] as [@Sendable () async throws -> Void] {
             await #expect { try await act() } throws: { ($0 as? SyncError)?.reason == "sync is turned off" }

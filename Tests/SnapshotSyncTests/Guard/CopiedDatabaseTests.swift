@@ -11,9 +11,12 @@ import Testing
 
 /// A database that is a copy of another one, or a backup that was put back, notices and loses nothing.
 @Suite struct CopiedDatabaseTests {
-    private func facts(applied: Int? = 3, intended: Int? = nil, nonces: ReportNonces? = ReportNonces(seen: "a", next: "b"), known: Int = 0) -> DeviceIdentity.Facts {
+    private func facts(applied: Int? = 3, intended: Int? = nil, nonces: ReportNonces? = ReportNonces(seen: "a", next: "b"), known: Int = 0)
+        -> DeviceIdentity.Facts
+    {
         DeviceIdentity.Facts(
-            name: "me", applied: applied.map { AppliedVersion(number: $0, hash: "") }, intended: intended.map { IntendedVersion(version: AppliedVersion(number: $0, hash: "h"), sequences: [:]) },
+            name: "me", applied: applied.map { AppliedVersion(number: $0, hash: "") },
+            intended: intended.map { IntendedVersion(version: AppliedVersion(number: $0, hash: "h"), sequences: [:]) },
             nonces: nonces, known: known)
     }
 
@@ -22,7 +25,9 @@ import Testing
     }
 
     private func commit(_ number: Int, by device: String = "me") -> Commit {
-        Commit(token: ChangeToken(number: number, hash: "h"), parent: nil, timestamp: .now, clock: .now, device: device, saved: [], deleted: ["things_data"], approvals: [])
+        Commit(
+            token: ChangeToken(number: number, hash: "h"), parent: nil, timestamp: .now, clock: .now, device: device, saved: [], deleted: ["things_data"],
+            approvals: [])
     }
 
     @Test func nonceAndCommitsTellWhoseNameItIs() {

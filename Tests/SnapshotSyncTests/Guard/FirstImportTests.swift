@@ -12,14 +12,19 @@ import Testing
     private func settings(_ merge: MergePolicy) throws -> DatasetSchema {
         try DatasetSchema(
             name: "settings", table: "settings", key: "id", timestamp: "updatedAt",
-            columns: [DatasetColumn("id", .text), DatasetColumn("color", .text, isOptional: true), DatasetColumn("size", .integer, isOptional: true), DatasetColumn("updatedAt", .text)],
+            columns: [
+                DatasetColumn("id", .text), DatasetColumn("color", .text, isOptional: true), DatasetColumn("size", .integer, isOptional: true),
+                DatasetColumn("updatedAt", .text),
+            ],
             merge: merge)
     }
 
     private let table = "CREATE TABLE settings(id TEXT PRIMARY KEY, color TEXT, size INTEGER, updatedAt TEXT NOT NULL);"
 
     /// A writer has published `cloud`; another device joins with `own` rows.
-    private func joined(_ merge: MergePolicy, cloud: String, own: String, role: SyncRole = .reader, adopts: Bool = false, after: String = "") async throws -> DeviceScene {
+    private func joined(_ merge: MergePolicy, cloud: String, own: String, role: SyncRole = .reader, adopts: Bool = false, after: String = "") async throws
+        -> DeviceScene
+    {
         let scene = try await DeviceScene([settings(merge)])
         try await scene.add("one", .writer, table + cloud)
         try await scene.export("one")
@@ -39,7 +44,9 @@ import Testing
     @Test(arguments: [SyncRole.writer, .peer]) func cloudBeatsAPublishersRowsFromBeforeItsFirstImportAndTheOthersAreAdded(role: SyncRole) async throws {
         let scene = try await joined(
             .replace, cloud: "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z'), ('same', 's', 1, '2020-01-01T00:00:00Z')",
-            own: "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z'), ('same', 's', 1, '2020-01-01T00:00:00Z'), ('mine', 'own', 3, '2025-01-01T00:00:00Z')", role: role)
+            own:
+                "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z'), ('same', 's', 1, '2020-01-01T00:00:00Z'), ('mine', 'own', 3, '2025-01-01T00:00:00Z')",
+            role: role)
         let error = try await #require(throws: SyncError.self) { try await scene.export("two") }
         #expect(error.code == .refused && error.reason.contains("not imported"))
         let report = try await scene.importNewest("two")
@@ -67,7 +74,8 @@ import Testing
     }
 
     @Test func aReadersOwnRowsAreKeptOrReplacedAsItWasToldAndRefusedOtherwise() async throws {
-        let cloud = "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z')", own = "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z'), ('mine', 'own', 3, '2025-01-01T00:00:00Z')"
+        let cloud = "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z')",
+            own = "INSERT INTO settings VALUES('a', 'own', 2, '2025-01-01T00:00:00Z'), ('mine', 'own', 3, '2025-01-01T00:00:00Z')"
         let neither = try await joined(.replace, cloud: cloud, own: own)
         let before = try rows(neither)
         let error = try await #require(throws: SyncError.self) { try await neither.importNewest("two") }
@@ -97,8 +105,12 @@ import Testing
 
     @Test func mergeIsTheUnionAndTheLaterOfEqualKeys() async throws {
         let scene = try await joined(
-            .merge, cloud: "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z'), ('b', 'cloud', 1, '2024-01-01T00:00:00+00:00'), ('c', 'cloud', 1, '2020-01-01T00:00:00Z')",
-            own: "INSERT INTO settings VALUES('a', 'own', 2, '2020-01-01T00:00:00.5Z'), ('b', 'own', 2, '2023-01-01T00:00:00Z'), ('d', 'own', 2, '2020-01-01T00:00:00Z')")
+            .merge,
+            cloud:
+                "INSERT INTO settings VALUES('a', 'cloud', 1, '2020-01-01T00:00:00Z'), ('b', 'cloud', 1, '2024-01-01T00:00:00+00:00'), ('c', 'cloud', 1, '2020-01-01T00:00:00Z')",
+            own:
+                "INSERT INTO settings VALUES('a', 'own', 2, '2020-01-01T00:00:00.5Z'), ('b', 'own', 2, '2023-01-01T00:00:00Z'), ('d', 'own', 2, '2020-01-01T00:00:00Z')"
+        )
         try await scene.importNewest("two")
         #expect(try rows(scene) == "a|own|2\nb|cloud|1\nc|cloud|1\nd|own|2\n")
         #expect(try kept(scene).contains(#""id":"b""#))
@@ -114,8 +126,10 @@ import Testing
     @Test func singleLeavesTheLaterAndOfEquallyLateOnesTheFuller() async throws {
         let cloud = "INSERT INTO settings VALUES('here', 'cloud', NULL, '2024-01-01T00:00:00Z')"
         for (own, left) in [
-            ("('here', 'own', 2, '2025-01-01T00:00:00Z')", "here|own|2\n"), ("('there', 'own', 2, '2025-01-01T00:00:00Z')", "there|own|2\n"), ("('there', 'own', 2, '2023-01-01T00:00:00Z')", "here|cloud|\n"),
-            ("('there', 'own', 2, '2024-01-01T00:00:00Z')", "there|own|2\n"), ("('there', NULL, NULL, '2024-01-01T00:00:00Z')", "here|cloud|\n"), ("('here', 'own', 2, '2024-01-01T00:00:00Z')", "here|own|2\n"),
+            ("('here', 'own', 2, '2025-01-01T00:00:00Z')", "here|own|2\n"), ("('there', 'own', 2, '2025-01-01T00:00:00Z')", "there|own|2\n"),
+            ("('there', 'own', 2, '2023-01-01T00:00:00Z')", "here|cloud|\n"),
+            ("('there', 'own', 2, '2024-01-01T00:00:00Z')", "there|own|2\n"), ("('there', NULL, NULL, '2024-01-01T00:00:00Z')", "here|cloud|\n"),
+            ("('here', 'own', 2, '2024-01-01T00:00:00Z')", "here|own|2\n"),
         ] {
             let scene = try await joined(.single, cloud: cloud, own: "INSERT INTO settings VALUES\(own)", role: .peer)
             try await scene.importNewest("two")

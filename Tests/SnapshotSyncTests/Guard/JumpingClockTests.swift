@@ -15,7 +15,9 @@ import Testing
         let scene = try await DeviceScene()
         try await scene.add("one", .writer, DeviceScene.filled(3))
         let now = try Instant(parsing: time), cloud = scene.cloud
-        let error = try await #require(throws: SyncError.self) { try await SyncEngine(database: scene.scratch.path("one"), now: { now }) { _ in cloud }.export() }
+        let error = try await #require(throws: SyncError.self) {
+            try await SyncEngine(database: scene.scratch.path("one"), now: { now }) { _ in cloud }.export()
+        }
         #expect(error.code == .refused && error.place == "clock" && error.reason.contains("nothing was published"))
         #expect(try await scene.history().isEmpty)
         // Once it is set, everything goes.
@@ -24,7 +26,8 @@ import Testing
 
     @Test(arguments: [-90_000, 90_000]) func aClockADayOffTheDirectorysOwnPublishesNothing(seconds: Int64) async throws {
         let scratch = try ScratchDirectory()
-        _ = try await SyncEngine.setUp(SetupRequest(database: scratch.path("one"), cloud: scratch.path("cloud"), role: .writer, device: "one", createsTables: true, enables: true))
+        _ = try await SyncEngine.setUp(
+            SetupRequest(database: scratch.path("one"), cloud: scratch.path("cloud"), role: .writer, device: "one", createsTables: true, enables: true))
         let now: @Sendable () -> Instant = { Instant.now.advanced(byMicroseconds: seconds * 1_000_000) }
         // Folders may have been made; no file may be left in them.
         func files() throws -> [String] { try FileManager.default.subpathsOfDirectory(atPath: scratch.path("cloud")).filter { $0.contains(".json") }.sorted() }
@@ -46,7 +49,10 @@ import Testing
         for step in 0..<10 {
             scene.clock.move(bySeconds: [-3600, 0, 365 * 86_400, -365 * 86_400, 60][random.below(5)])
             let name = random.happens(percent: 50) ? "one" : "two"
-            try scene.run(name, "UPDATE notifications SET title = '\(name) \(step)', updatedAt = '\(scene.clock.now())' WHERE id = 'n\(random.below(6))';" + DeviceScene.notification("\(name)\(step)", in: "b"))
+            try scene.run(
+                name,
+                "UPDATE notifications SET title = '\(name) \(step)', updatedAt = '\(scene.clock.now())' WHERE id = 'n\(random.below(6))';"
+                    + DeviceScene.notification("\(name)\(step)", in: "b"))
             made += 1
             try await scene.importNewest(name)
             try await scene.export(name)

@@ -20,14 +20,17 @@ import Testing
         return scene
     }
 
-    @Test(arguments: [SyncRole.reader, .peer], [false, true]) func aDeletedParentThatAChildMadeHereNeedsIsRevived(role: SyncRole, changesOnly: Bool) async throws {
+    @Test(arguments: [SyncRole.reader, .peer], [false, true]) func aDeletedParentThatAChildMadeHereNeedsIsRevived(role: SyncRole, changesOnly: Bool)
+        async throws
+    {
         let scene = try await pair(role: role, changesOnly: changesOnly)
         try scene.run("two", DeviceScene.notification("mine", in: "b", "offline"))
         try scene.run("one", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'")
         try await scene.export("one")
         let report = try await scene.importNewest("two")
         #expect(report.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
-        #expect(try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nmine\n")
+        #expect(
+            try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nmine\n")
         #expect(try await scene.verify("two").isEmpty)
         // At a reader it is an overlay that stays; a publisher tells the others.
         try await scene.importNewest("two")
@@ -45,7 +48,8 @@ import Testing
         try await scene.export("one")
         let report = try await scene.importNewest("two")
         #expect(report.warnings.contains { $0.hasPrefix("buckets: 1 entity revived") })
-        #expect(try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nnew\n")
+        #expect(
+            try scene.run("two", "SELECT id, isOrphan FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|1\nc|\nnew\n")
         #expect(try await scene.verify("two").isEmpty)
         try await scene.export("two")
         try await scene.importNewest("one")
@@ -56,7 +60,8 @@ import Testing
     /// made after that wins.
     @Test(arguments: [false, true]) func aParentThatCameBackAheadOfTheClockIsCorrected(changesOnly: Bool) async throws {
         let scene = try await pair(changesOnly: changesOnly)
-        try scene.run("two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'; UPDATE snapsync_log SET clock = clock + 36000000 WHERE dataset > 0")
+        try scene.run(
+            "two", "DELETE FROM notifications; DELETE FROM buckets WHERE id = 'b'; UPDATE snapsync_log SET clock = clock + 36000000 WHERE dataset > 0")
         try scene.run("one", DeviceScene.notification("new", in: "b"))
         try await scene.export("one")
         scene.clock.move(bySeconds: 36_000)
@@ -108,10 +113,13 @@ import Testing
     }
 
     @Test func aChildWhoseParentIsNotKnownIsSetAsideAndComesBackWithIt() async throws {
-        let kinds = try DatasetSchema(name: "kinds", table: "kinds", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("code", .text)])
-        let items = try DatasetSchema(name: "items", table: "items", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("kind", .text)])
+        let kinds = try DatasetSchema(
+            name: "kinds", table: "kinds", key: "id", timestamp: nil, columns: [DatasetColumn("id", .integer), DatasetColumn("code", .text)])
+        let items = try DatasetSchema(
+            name: "items", table: "items", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("kind", .text)])
         let scene = try await DeviceScene([kinds, items])
-        let tables = "CREATE TABLE kinds(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE); CREATE TABLE items(id TEXT PRIMARY KEY, kind TEXT NOT NULL REFERENCES kinds(code));"
+        let tables =
+            "CREATE TABLE kinds(id INTEGER PRIMARY KEY, code TEXT NOT NULL UNIQUE); CREATE TABLE items(id TEXT PRIMARY KEY, kind TEXT NOT NULL REFERENCES kinds(code));"
         try await scene.add("one", .peer, tables + "INSERT INTO kinds VALUES(1, 'old'); INSERT INTO items VALUES('a', 'old')")
         try await scene.export("one")
         try await scene.add("two", .reader, tables)
@@ -122,13 +130,17 @@ import Testing
         try await scene.export("one")
         let report = try await scene.importNewest("two")
         #expect(report.warnings.contains { $0.hasPrefix("items: 1 entity set aside: what they refer to is not there") && $0.contains("\"mine\"") })
-        #expect(try scene.run("two", "SELECT * FROM items; SELECT entity FROM snapsync_set_aside; PRAGMA foreign_key_check") == "a|new\n{\"id\":\"mine\",\"kind\":\"old\"}\n")
+        #expect(
+            try scene.run("two", "SELECT * FROM items; SELECT entity FROM snapsync_set_aside; PRAGMA foreign_key_check")
+                == "a|new\n{\"id\":\"mine\",\"kind\":\"old\"}\n")
         #expect(try await scene.verify("two").isEmpty)
         // The parent arrives later.
         try scene.run("one", "INSERT INTO kinds VALUES(2, 'old')")
         try await scene.export("one")
         #expect(try await scene.importNewest("two").warnings.contains { $0.hasPrefix("items: 1 entity came back") })
-        #expect(try scene.run("two", "SELECT * FROM items ORDER BY id; SELECT count(*) FROM snapsync_set_aside; SELECT key FROM snapsync_changes") == "a|new\nmine|old\n0\nmine\n")
+        #expect(
+            try scene.run("two", "SELECT * FROM items ORDER BY id; SELECT count(*) FROM snapsync_set_aside; SELECT key FROM snapsync_changes")
+                == "a|new\nmine|old\n0\nmine\n")
         #expect(try await scene.verify("two").isEmpty)
     }
 }

@@ -9,7 +9,8 @@ import Testing
 @Suite struct ShrinkGuardTests {
     private func record(_ count: Int, _ name: String = "notifications_data") -> CloudRecord {
         let asset = CloudAsset(path: "assets/x/1", byteCount: 1, rawByteCount: 1, sha256: "", index: nil)
-        return CloudRecord(type: "NotificationsData", name: name, fields: ["dataFile": .asset(asset), "syncTimestamp": .date(.now), "recordCount": .integer(Int64(count))])
+        return CloudRecord(
+            type: "NotificationsData", name: name, fields: ["dataFile": .asset(asset), "syncTimestamp": .date(.now), "recordCount": .integer(Int64(count))])
     }
 
     /// A chain of commits with these counts; a negative one carries the approval.
@@ -18,16 +19,19 @@ import Testing
         for (index, count) in counts.enumerated() {
             guardian.take(
                 Commit(
-                    token: ChangeToken(number: index + 1, hash: ""), parent: nil, timestamp: .now, clock: .now, device: "d", saved: [record(abs(count))], deleted: [],
+                    token: ChangeToken(number: index + 1, hash: ""), parent: nil, timestamp: .now, clock: .now, device: "d", saved: [record(abs(count))],
+                    deleted: [],
                     approvals: count < 0 ? ["shrink:notifications_data"] : []))
         }
         return guardian
     }
 
-    @Test(arguments: [
-        ([100, 50], []), ([100, 49], [2]), ([19, 0], []), ([20, 9], [2]), ([20, 10], []), ([100, -3], []), ([100, 3, -3], []), ([100, 3, 4], [2]), ([100, 3, 90], []),
-        ([100, 60, 40], [3]), ([100, 99, -10, 5], []), ([100, 99, -30, 14], [4]), ([5, 300, 100], [3]),
-    ] as [([Int], [Int])])
+    @Test(
+        arguments: [
+            ([100, 50], []), ([100, 49], [2]), ([19, 0], []), ([20, 9], [2]), ([20, 10], []), ([100, -3], []), ([100, 3, -3], []), ([100, 3, 4], [2]),
+            ([100, 3, 90], []),
+            ([100, 60, 40], [3]), ([100, 99, -10, 5], []), ([100, 99, -30, 14], [4]), ([5, 300, 100], [3]),
+        ] as [([Int], [Int])])
     func aRecordMustKeepHalfOfItsLargestCountUnlessACommitApproves(counts: [Int], shrunk: [Int]) {
         #expect(guardian(counts).unapproved.map(\.number) == shrunk, "\(counts)")
     }
@@ -69,7 +73,8 @@ import Testing
         #expect(try await scene.importNewest("reader").applied)
         #expect(try scene.run("reader", "SELECT id FROM notifications") == "n1\n")
         // The approval is for once, and for what was needed only.
-        try scene.run("one", "INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('x', 'x', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
+        try scene.run(
+            "one", "INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('x', 'x', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
         try await scene.export("one", allowing: .all)
         #expect(try await scene.history().last?.approvals == [])
     }
@@ -85,22 +90,27 @@ import Testing
         let old = try #require(state.record("notifications_data").flatMap { DatasetRecord($0) })
         let schema = DatasetSchema.notifications
         let bad = DatasetRecord(dataFile: old.dataFile, syncTimestamp: old.syncTimestamp, recordCount: 3).record(of: schema)
-        let token = try await scene.cloud.publish(try await scene.cloud.prepare(CommitDraft(device: "one", saving: [bad], clock: scene.clock.now()), after: state.token, in: scene.zone))
+        let token = try await scene.cloud.publish(
+            try await scene.cloud.prepare(CommitDraft(device: "one", saving: [bad], clock: scene.clock.now()), after: state.token, in: scene.zone))
         let error = try await #require(throws: SyncError.self) { try await scene.importNewest("reader") }
         #expect(error.code == .refused && error.place == "notifications@2" && error.reason.contains("3 of the 100 entities"))
         #expect(try scene.run("reader", "SELECT count(*) FROM notifications") == "100\n")
         // Later versions do not make it good, until one approves or has the entities again.
-        let next = try await scene.cloud.publish(try await scene.cloud.prepare(CommitDraft(device: "one", saving: [bad], clock: scene.clock.now()), after: token, in: scene.zone))
+        let next = try await scene.cloud.publish(
+            try await scene.cloud.prepare(CommitDraft(device: "one", saving: [bad], clock: scene.clock.now()), after: token, in: scene.zone))
         #expect(try await #require(throws: SyncError.self) { try await scene.importNewest("reader") }.place == "notifications@2")
         let good = old.record(of: schema)
-        _ = try await scene.cloud.publish(try await scene.cloud.prepare(CommitDraft(device: "one", saving: [good], clock: scene.clock.now()), after: next, in: scene.zone))
+        _ = try await scene.cloud.publish(
+            try await scene.cloud.prepare(CommitDraft(device: "one", saving: [good], clock: scene.clock.now()), after: next, in: scene.zone))
         #expect(try await scene.importNewest("reader").applied)
     }
 
     @Test func aMisspeltDatasetIsRefused() async throws {
         let scene = try await DeviceScene()
         try await scene.add("one", .writer, DeviceScene.filled(3))
-        #expect(try await #require(throws: SyncError.self) { try await scene.export("one", allowing: .datasets("notification")) }.reason.contains("no dataset notification"))
+        #expect(
+            try await #require(throws: SyncError.self) { try await scene.export("one", allowing: .datasets("notification")) }.reason.contains(
+                "no dataset notification"))
     }
 
     @Test func rowsThatAreMissingWithoutATrackedDeletionAreDamage() async throws {
@@ -108,7 +118,9 @@ import Testing
         try await scene.add("one", .writer, DeviceScene.filled(100))
         try await scene.export("one")
         // An application's migration builds the table anew and loses two rows; one more is deleted by an ordinary program before.
-        try scene.run("one", """
+        try scene.run(
+            "one",
+            """
             DELETE FROM notifications WHERE id = 'n7';
             CREATE TABLE copy AS SELECT * FROM notifications WHERE id NOT IN ('n3', 'n4');
             DROP TABLE notifications;
@@ -117,7 +129,9 @@ import Testing
             INSERT INTO notifications SELECT * FROM copy; DROP TABLE copy
             """)
         let error = try await #require(throws: SyncError.self) { try await scene.export("one") }
-        #expect(error.code == .refused && error.reason.hasPrefix("2 entities of the last version of notifications are missing") && error.reason.contains("no deletion was tracked"))
+        #expect(
+            error.code == .refused && error.reason.hasPrefix("2 entities of the last version of notifications are missing")
+                && error.reason.contains("no deletion was tracked"))
         #expect(try await scene.history().count == 1)
         // An import brings them back, and the tracked deletion stays one.
         try await scene.importNewest("one")

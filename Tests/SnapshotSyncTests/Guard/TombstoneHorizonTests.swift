@@ -51,7 +51,10 @@ import Testing
 
     @Test func aDeviceThatWasAwayKeepsWhatItMadeAndSetsAsideWhatItChangedBeforeTheHorizon() async throws {
         let scene = try await scene(days: 91)
-        try scene.run("away", "UPDATE notifications SET title = 'edited long ago' WHERE id = 'a';" + DeviceScene.notification("mine", in: "b", "offline", updatedAt: "2019-01-01T00:00:00Z"))
+        try scene.run(
+            "away",
+            "UPDATE notifications SET title = 'edited long ago' WHERE id = 'a';"
+                + DeviceScene.notification("mine", in: "b", "offline", updatedAt: "2019-01-01T00:00:00Z"))
         try doubt(scene)
         let report = try await scene.importNewest("away")
         #expect(report.warnings.contains { $0.hasPrefix("notifications: 1 entity set aside: changed here so long ago") && $0.contains("\"a\"") })
@@ -69,8 +72,12 @@ import Testing
         let scene = try await scene(days: 91)
         let later = scene.clock.now().description
         // An edit whose note says a time that no clock here shows.
-        try scene.run("away", "INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'edited lately' WHERE id = 'a'; DELETE FROM snapsync_importing")
-        try scene.run("away", "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT id, 0, 'a', \(scene.clock.now().microseconds / 1000), '\(later)', '2020-01-01T00:00:00Z' FROM snapsync_tracking WHERE dataset = 'notifications'")
+        try scene.run(
+            "away", "INSERT INTO snapsync_importing VALUES(1); UPDATE notifications SET title = 'edited lately' WHERE id = 'a'; DELETE FROM snapsync_importing")
+        try scene.run(
+            "away",
+            "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT id, 0, 'a', \(scene.clock.now().microseconds / 1000), '\(later)', '2020-01-01T00:00:00Z' FROM snapsync_tracking WHERE dataset = 'notifications'"
+        )
         try doubt(scene)
         try await scene.importNewest("away")
         #expect(try scene.run("away", "SELECT id FROM notifications ORDER BY id") == "a\ne\n")

@@ -10,7 +10,8 @@ import Testing
     private let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
 
     private func pair(_ role: SyncRole = .peer, changesOnly: Bool = false) async throws -> DeviceScene {
-        let seats = try DatasetSchema(name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+        let seats = try DatasetSchema(
+            name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let scene = try await DeviceScene([seats], changesOnly: changesOnly)
         try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s1', 'Ada', '2020-01-01T00:00:00Z'), ('s2', 'Ben', '2020-01-01T00:00:00Z')")
         try await scene.export("one")
@@ -106,7 +107,10 @@ import Testing
                     for _ in 0..<3 {
                         let id = "k\(random.below(4))", guest = ["Ada", "Ben", "Cal", "Dee"][random.below(4)]
                         let at = "20\(21 + random.below(4))-01-01T00:00:0\(random.below(9))Z"
-                        try scene.run(name, "INSERT OR IGNORE INTO seats VALUES('\(id)', '\(guest)', '\(at)'); UPDATE OR IGNORE seats SET guest = '\(guest)', at = '\(at)' WHERE id = '\(id)'")
+                        try scene.run(
+                            name,
+                            "INSERT OR IGNORE INTO seats VALUES('\(id)', '\(guest)', '\(at)'); UPDATE OR IGNORE seats SET guest = '\(guest)', at = '\(at)' WHERE id = '\(id)'"
+                        )
                     }
                 }
                 for name in ["one", "two"] {

@@ -9,7 +9,8 @@ import StrictText
 /// Texts put into sound documents at one place, and read by the parser of those documents. What is read is returned where it is kept.
 enum HostileText {
     private static let history = HistoryID(cloud: "9f2f3f1e-2419-4e61-9c40-90bee53aa355", zone: ZoneID("ZentikSyncZone"))
-    private static let commitBody = #"{"approvals":[],"clock":"2026-01-02T03:04:05Z","cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","deleted":["a"],"device":"phone","messages":{"applied":[],"refused":[]},"nonce":"0123456789abcdef","number":1,"saved":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#
+    private static let commitBody =
+        #"{"approvals":[],"clock":"2026-01-02T03:04:05Z","cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","deleted":["a"],"device":"phone","messages":{"applied":[],"refused":[]},"nonce":"0123456789abcdef","number":1,"saved":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#
     private static let messageID = String(repeating: "0", count: 32)
 
     private static func join(_ before: String, _ text: [UInt8], _ after: String) -> Data { Data(before.utf8) + text + Data(after.utf8) }
@@ -20,13 +21,17 @@ enum HostileText {
 
     static func checkpoint(_ text: [UInt8]) throws {
         let hash = String(repeating: "0", count: 64)
-        let body = join(#"{"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","commit":"\#(hash)","number":1,"records":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#, text, "}")
+        let body = join(
+            #"{"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","commit":"\#(hash)","number":1,"records":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#,
+            text, "}")
         let bytes = SealedDocument.seal(body, named: CheckpointDocument.sealName)
         _ = try ReplayedHistory(checkpoint: bytes, named: CheckpointReference(number: 1, sha256: CloudStore.ContentHash.of(bytes)), of: history)
     }
 
     static func message(_ text: [UInt8]) throws {
-        let body = join(#"{"body":{"later":"#, text, #"},"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","id":"\#(messageID)","sender":"watch","zone":"private/ZentikSyncZone"}"#)
+        let body = join(
+            #"{"body":{"later":"#, text,
+            #"},"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","id":"\#(messageID)","sender":"watch","zone":"private/ZentikSyncZone"}"#)
         let bytes = SealedDocument.seal(body, named: MessageDocument.sealName)
         _ = try MessageDocument.decode(bytes, CloudMessageName(sender: "watch", id: messageID), of: history, at: "message")
     }
@@ -38,7 +43,8 @@ enum HostileText {
     }
 
     private static func entity(title: [UInt8]?, tree: [UInt8]?, unknown: [UInt8]? = nil) -> Data {
-        join(#"{"id":"a","title":"#, title ?? Array(#""t""#.utf8), #","tree":"#) + (tree ?? Array("{}".utf8)) + (unknown.map { join(#","unknown":"#, $0, "") } ?? Data()) + Data("}".utf8)
+        join(#"{"id":"a","title":"#, title ?? Array(#""t""#.utf8), #","tree":"#) + (tree ?? Array("{}".utf8))
+            + (unknown.map { join(#","unknown":"#, $0, "") } ?? Data()) + Data("}".utf8)
     }
 
     @discardableResult
@@ -47,7 +53,8 @@ enum HostileText {
         let (member, entry) = try compress(text)
         let block = EntityBlock()
         try MemberReader().inflate(member.bytes, entry: entry, name: "block 0", into: block.raw)
-        try BlockParser(schema: schema()).parse(block, entry: BlockEntry(firstKey: .text(Array("a".utf8)), count: 1, member: entry), number: 0, nextFirstKey: nil)
+        try BlockParser(schema: schema()).parse(
+            block, entry: BlockEntry(firstKey: .text(Array("a".utf8)), count: 1, member: entry), number: 0, nextFirstKey: nil)
         return try trees(of: block)
     }
 

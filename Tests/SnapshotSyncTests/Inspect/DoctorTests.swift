@@ -12,12 +12,15 @@ import Testing
 @Suite struct DoctorTests {
     private func probe(nameless: Bool = true, links: Bool = true, rename: Bool = true, failure: String? = nil, sensitive: Bool = true) -> DirectoryProbe {
         DirectoryProbe(
-            hasNamelessFiles: nameless, hasHardLinks: links, hasExclusiveRename: rename, synchronizeFailure: failure, isCaseSensitive: sensitive, clock: Instant(microseconds: 0))
+            hasNamelessFiles: nameless, hasHardLinks: links, hasExclusiveRename: rename, synchronizeFailure: failure, isCaseSensitive: sensitive,
+            clock: Instant(microseconds: 0))
     }
 
     @Test func oneWayOfPlacingIsEnoughAndNoneIsAnError() {
         #expect(DirectoryChecks.placement(probe()).severity == .ok)
-        for one in [probe(nameless: false), probe(nameless: false, links: false), probe(nameless: false, rename: false)] { #expect(DirectoryChecks.placement(one).severity == .notice) }
+        for one in [probe(nameless: false), probe(nameless: false, links: false), probe(nameless: false, rename: false)] {
+            #expect(DirectoryChecks.placement(one).severity == .notice)
+        }
         #expect(DirectoryChecks.placement(probe(nameless: false, links: false)).found.contains("lacks files without a name, hard links"))
         let none = DirectoryChecks.placement(probe(nameless: false, links: false, rename: false))
         #expect(none.severity == .error && none.code == SyncError.Code.inputOutput.name)
@@ -42,7 +45,9 @@ import Testing
 
     @Test func worstFindingDecides() {
         func report(_ codes: SyncError.Code...) -> DoctorReport {
-            DoctorReport(database: nil, cloud: "c", zone: "z", findings: [.ok("a", "b"), .notice("a", "b", means: "c")] + codes.map { .warning("a", $0, "b", means: "c", do: nil) })
+            DoctorReport(
+                database: nil, cloud: "c", zone: "z",
+                findings: [.ok("a", "b"), .notice("a", "b", means: "c")] + codes.map { .warning("a", $0, "b", means: "c", do: nil) })
         }
         #expect(report().worst == nil)
         #expect(report(.tryAgainLater).worstCode == .tryAgainLater)

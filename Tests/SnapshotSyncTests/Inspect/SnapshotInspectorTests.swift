@@ -85,8 +85,10 @@ import Testing
     }
 
     @Test(arguments: [
-        "UPDATE things SET size = -1 WHERE count = 3000", "DELETE FROM things WHERE count = 3000", "INSERT INTO things(id) VALUES('!')", "INSERT INTO things(id) VALUES('~')",
-        "INSERT INTO things(id) VALUES(NULL)", "INSERT INTO things(id) VALUES(x'ff')", "DELETE FROM things", "UPDATE things SET tags = 'no JSON' WHERE count = 9",
+        "UPDATE things SET size = -1 WHERE count = 3000", "DELETE FROM things WHERE count = 3000", "INSERT INTO things(id) VALUES('!')",
+        "INSERT INTO things(id) VALUES('~')",
+        "INSERT INTO things(id) VALUES(NULL)", "INSERT INTO things(id) VALUES(x'ff')", "DELETE FROM things",
+        "UPDATE things SET tags = 'no JSON' WHERE count = 9",
         "UPDATE things SET tags = ' ' || tags WHERE count = 9",
     ])
     func aRowThatIsNotTheVersionsIsFound(sql: String) async throws {

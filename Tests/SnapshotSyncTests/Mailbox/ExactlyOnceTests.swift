@@ -132,7 +132,8 @@ import Testing
         func engine(_ name: String) throws -> SyncEngine { try scene.engine("\(name).db", cloud: shared) }
         func readAt(_ name: String) throws -> String { try mail.value(SQLiteShell("\(name).db", in: scene.scratch.path), "readAt", of: "n") }
         let a = SQLiteShell("a.db", in: scene.scratch.path), b = SQLiteShell("b.db", in: scene.scratch.path), c = SQLiteShell("c.db", in: scene.scratch.path)
-        try a.run("""
+        try a.run(
+            """
             INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL);
             INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'first', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b');
             """)

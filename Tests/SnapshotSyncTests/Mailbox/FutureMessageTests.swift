@@ -10,7 +10,9 @@ import Testing
     private static let day: Int64 = 86_400
 
     /// A reader's change, told while reader and cloud are ahead by so much.
-    private func toldAhead(bySeconds seconds: Int64, hasChangeAssets: Bool = false, _ change: String = "UPDATE buckets SET name = 'ahead'") async throws -> MailScene {
+    private func toldAhead(bySeconds seconds: Int64, hasChangeAssets: Bool = false, _ change: String = "UPDATE buckets SET name = 'ahead'") async throws
+        -> MailScene
+    {
         let mail = try await MailScene(hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("\(change); UPDATE snapsync_log SET clock = clock + \(seconds * 1000) WHERE dataset > 0")
         mail.scene.clock.move(bySeconds: seconds)

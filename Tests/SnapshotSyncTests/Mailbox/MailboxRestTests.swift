@@ -20,7 +20,11 @@ import Testing
 
         init(_ wrapped: any CloudDatabase, isFrozen: Bool = false) { (self.wrapped, self.isFrozen) = (wrapped, isFrozen) }
 
-        func takeCount() -> Int { count.withLock { count in defer { count = 0 }; return count } }
+        func takeCount() -> Int {
+            count.withLock { count in
+                defer { count = 0 }; return count
+            }
+        }
 
         func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
             count.withLock { $0 += 1 }

@@ -29,12 +29,13 @@ import Testing
                 try mail.scene.writer.run("UPDATE notifications SET title = 'writer \(step)'\(stamp) WHERE id = '\(key)'")
             case 4:
                 let side = random.happens(percent: 50) ? mail.scene.reader : mail.scene.writer
-                try side.run([
-                    "DELETE FROM notifications WHERE id = '\(other)'", "UPDATE notifications SET title = 'free \(step)'\(stamp) WHERE id = '\(other)'",
-                    "UPDATE notifications SET readAt = '2026-03-01T00:00:\(10 + step)Z', body = 'free \(step)' WHERE id = '\(other)'",
-                    "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('x\(random.below(2))', 'free \(step)', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z')",
-                    "DELETE FROM buckets WHERE id LIKE 'x%'",
-                ][random.below(5)])
+                try side.run(
+                    [
+                        "DELETE FROM notifications WHERE id = '\(other)'", "UPDATE notifications SET title = 'free \(step)'\(stamp) WHERE id = '\(other)'",
+                        "UPDATE notifications SET readAt = '2026-03-01T00:00:\(10 + step)Z', body = 'free \(step)' WHERE id = '\(other)'",
+                        "INSERT OR REPLACE INTO buckets(id, name, createdAt, updatedAt) VALUES('x\(random.below(2))', 'free \(step)', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z')",
+                        "DELETE FROM buckets WHERE id LIKE 'x%'",
+                    ][random.below(5)])
             case 5, 6, 7:
                 let cloud = random.happens(percent: 40) ? mail.faulty(faults[random.below(faults.count)]) : nil
                 do { try await mail.syncReader(cloud) } catch is SyncError where cloud != nil {}
@@ -63,7 +64,9 @@ import Testing
         let pending = try mail.scene.reader.run("SELECT DISTINCT key FROM snapsync_changes").split(separator: "\n").map(String.init)
         #expect(pending.allSatisfy { $0.hasPrefix("f") || $0.hasPrefix("x") }, "seed \(seed): \(pending)")
         for dataset in 0..<2 {
-            let differences = try mail.scene.differences(dataset).split(separator: "\n").filter { line in !pending.contains { line.contains("'\($0)'") } && line != "counts" }
+            let differences = try mail.scene.differences(dataset).split(separator: "\n").filter { line in
+                !pending.contains { line.contains("'\($0)'") } && line != "counts"
+            }
             #expect(differences == [], "seed \(seed)")
         }
     }

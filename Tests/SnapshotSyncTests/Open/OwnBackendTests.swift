@@ -27,7 +27,8 @@ import Testing
         func shell(_ name: String) -> SQLiteShell { SQLiteShell("\(name).db", in: scratch.path) }
 
         func insertBucket(_ name: String) throws {
-            try shell("desk").run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'Work', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')")
+            try shell("desk").run(
+                "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('\(name)', 'Work', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z')")
         }
     }
 
@@ -45,7 +46,8 @@ import Testing
         // The tools read the same backend.
         let status = try await application.engine("desk").status()
         #expect(status.version == 2 && status.cloud == "memory")
-        #expect(try FileManager.default.contentsOfDirectory(atPath: application.scratch.path).allSatisfy { $0.hasPrefix("desk.db") || $0.hasPrefix("phone.db") })
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: application.scratch.path).allSatisfy { $0.hasPrefix("desk.db") || $0.hasPrefix("phone.db") })
     }
 
     @Test func anotherCloudIsRefusedAndStaysEmpty() async throws {
@@ -72,7 +74,8 @@ import Testing
         let store = try await SnapshotStore.open(database: path, in: application.cloud, setup: application.request("store", .reader), createsTables: true)
         #expect(store.report.level == .cloud && store.report.givenUp.isEmpty)
         let other = try await SnapshotStore.open(
-            database: application.scratch.path("other.db"), in: application.cloud, container: "iCloud.org.example.food", setup: application.request("other", .reader))
+            database: application.scratch.path("other.db"), in: application.cloud, container: "iCloud.org.example.food",
+            setup: application.request("other", .reader))
         #expect(other.report.givenUp.map(\.kind) == [.otherContainer])
     }
 

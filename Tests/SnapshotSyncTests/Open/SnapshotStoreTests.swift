@@ -13,7 +13,9 @@ import Testing
     private func world() async throws -> ScratchDirectory {
         let scratch = try ScratchDirectory()
         _ = try await SyncEngine.setUp(
-            SetupRequest(database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", container: "iCloud.org.example.board", createsTables: true, enables: true))
+            SetupRequest(
+                database: scratch.path("app.db"), cloud: scratch.path("cloud"), role: .writer, device: "desk", container: "iCloud.org.example.board",
+                createsTables: true, enables: true))
         return scratch
     }
 
@@ -73,7 +75,8 @@ import Testing
 
     @Test func setUpHappensAsSoonAsTheCloudIsThere() async throws {
         let scratch = try ScratchDirectory()
-        let setup = SetupRequest(database: scratch.path("app.db"), cloud: scratch.path("mount/cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
+        let setup = SetupRequest(
+            database: scratch.path("app.db"), cloud: scratch.path("mount/cloud"), role: .writer, device: "desk", createsTables: true, enables: true)
         func open() async throws -> SnapshotStore { try await SnapshotStore.open(database: scratch.path("app.db"), setup: setup, createsTables: true) }
         let first = try await open()
         #expect(first.report.level == .local && first.report.givenUp.map(\.kind) == [.cloudMissing])
@@ -109,7 +112,8 @@ import Testing
         try scratch.write("no database, but a text that is long enough to have a header", to: "bad.db")
         let store = try await open(scratch, "bad.db")
         for act in [{ _ = try await $0.export() }, { _ = try await $0.sync() }, { _ = try await $0.importNewest() }, { _ = try $0.gate.setPreference(true) }]
-            as [@Sendable (SyncEngine) async throws -> Void] {
+            as [@Sendable (SyncEngine) async throws -> Void]
+        {
             await #expect { try await act(store.engine) } throws: { ($0 as? SyncError)?.code == .refused && "\($0)".contains("in memory") }
         }
         // It cannot be made a device either.

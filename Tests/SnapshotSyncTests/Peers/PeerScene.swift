@@ -40,7 +40,8 @@ struct PeerScene {
     @discardableResult
     func run(_ name: String, _ sql: String) throws -> String { try SQLiteShell(name, in: scratch.path).run(sql) }
 
-    func engine(_ name: String, _ cloud: (any CloudDatabase)? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine {
+    func engine(_ name: String, _ cloud: (any CloudDatabase)? = nil, pause: @escaping @Sendable (Duration) async throws -> Void = { _ in }) throws -> SyncEngine
+    {
         let cloud = cloud ?? self.cloud
         return try SyncEngine(database: scratch.path(name), pause: pause) { _ in cloud }
     }
@@ -49,7 +50,9 @@ struct PeerScene {
     func sync(_ name: String, _ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine(name, cloud).sync() }
 
     /// `a=note b=note`, in the order of keys.
-    func notes(_ name: String) throws -> String { try run(name, "SELECT group_concat(id || '=' || note, ' ') FROM (SELECT * FROM things ORDER BY id)").trimmingSuffix { $0 == "\n" } }
+    func notes(_ name: String) throws -> String {
+        try run(name, "SELECT group_concat(id || '=' || note, ' ') FROM (SELECT * FROM things ORDER BY id)").trimmingSuffix { $0 == "\n" }
+    }
 
     /// How many changes wait to be published.
     func changes(_ name: String) async throws -> Int { try await engine(name).status().datasets[0].changes }

@@ -35,7 +35,9 @@ import Testing
         let count = Mutex(0)
         var cloud = ScriptedCloud(wrapped: scene.cloud)
         cloud.publishing = {
-            let number = count.withLock { $0 += 1; return $0 }
+            let number = count.withLock {
+                $0 += 1; return $0
+            }
             try scene.run("laptop", "UPDATE things SET note = 'laptop \(number)' WHERE id = 'b'")
             try await scene.sync("laptop")
         }
@@ -110,7 +112,10 @@ import Testing
         try scene.run("desk", "UPDATE things SET note = 'desk', changed = strftime('%Y-%m-%dT%H:%M:%SZ', 'now') WHERE id = 'a'")
         try await scene.sync("desk")
         try await scene.sync("laptop")
-        try scene.run("laptop", "INSERT OR REPLACE INTO things VALUES('a', '2020-01-01T00:00:00Z', 'laptop'); INSERT OR IGNORE INTO things VALUES('b', '2030-01-01T00:00:00Z', 'ignored')")
+        try scene.run(
+            "laptop",
+            "INSERT OR REPLACE INTO things VALUES('a', '2020-01-01T00:00:00Z', 'laptop'); INSERT OR IGNORE INTO things VALUES('b', '2030-01-01T00:00:00Z', 'ignored')"
+        )
         #expect(try await scene.changes("laptop") == 1)
         try scene.run("desk", "UPDATE things SET note = 'other' WHERE id = 'b'")
         try await scene.sync("desk")

@@ -234,7 +234,8 @@ extension PeerWorld {
         }
         let cloud = scripted
         let engine = try SyncEngine(
-            database: path(peers[device].name), now: { Instant(microseconds: clock) }, pause: { _ in }, assetRule: rule) { _ in cloud }
+            database: path(peers[device].name), now: { Instant(microseconds: clock) }, pause: { _ in }, assetRule: rule
+        ) { _ in cloud }
         _ = try await engine.sync()
         if !attempts.hasPublished { model.merge(into: device) }
     }
@@ -264,7 +265,11 @@ extension PeerWorld {
         let found = try peers[device].app.rows(), expected = model.devices[device].compactMapValues(\.row)
         guard found != expected else { return }
         let keys = Set(found.keys).union(expected.keys).filter { found[$0] != expected[$0] }.sorted()
-        throw difference(device, keys.map { "\($0): has \(found[$0].map { "'\($0.note.prefix(12))' (\($0.changed ?? "no time"))" } ?? "nothing"), must be \(model.devices[device][$0]?.description ?? "nothing")" })
+        throw difference(
+            device,
+            keys.map {
+                "\($0): has \(found[$0].map { "'\($0.note.prefix(12))' (\($0.changed ?? "no time"))" } ?? "nothing"), must be \(model.devices[device][$0]?.description ?? "nothing")"
+            })
     }
 
     /// Compares all devices, their instants and their tombstones with the state that must have won.
@@ -276,12 +281,16 @@ extension PeerWorld {
                 let rows = model.devices[device]
                 for (key, state) in rows {
                     let entity = EntityKey.text(Array(key.utf8))
-                    let found = state.row == nil
+                    let found =
+                        state.row == nil
                         ? try transaction.tombstonesAndInstants.tombstone(of: entity, in: schema)?.microseconds
-                        : try transaction.tombstonesAndInstants.appliedInstant(of: entity, in: schema)?.microseconds ?? (model.hasTimestamp ? microseconds(state.row?.changed) : nil)
+                        : try transaction.tombstonesAndInstants.appliedInstant(of: entity, in: schema)?.microseconds
+                            ?? (model.hasTimestamp ? microseconds(state.row?.changed) : nil)
                     guard found == state.at else { throw difference(device, ["\(key): its instant is \(found.map(String.init) ?? "none"), must be \(state)"]) }
                 }
-                guard try transaction.changeLog.summary(of: schema).count == 0 else { throw difference(device, ["changes are tracked although all was published"]) }
+                guard try transaction.changeLog.summary(of: schema).count == 0 else {
+                    throw difference(device, ["changes are tracked although all was published"])
+                }
             }
         }
     }

@@ -37,7 +37,9 @@ import Testing
         let left = Mutex(count)
         var cloud = ScriptedCloud(wrapped: wrapped)
         cloud.publishing = {
-            let number = left.withLock { $0 -= 1; return $0 }
+            let number = left.withLock {
+                $0 -= 1; return $0
+            }
             guard number >= 0 else { return }
             try scene.run("laptop", "UPDATE things SET note = 'laptop \(number)' WHERE id = 'b'")
             try await scene.sync("laptop")
@@ -76,11 +78,18 @@ import Testing
         try scene.run("desk", "UPDATE things SET note = 'desk' WHERE id = 'a'")
         try scene.run("laptop", "UPDATE things SET note = 'laptop' WHERE id = 'b'")
         let pauses = Mutex(0)
-        let report = try await scene.engine("desk", queue, pause: { _ in
-            guard pauses.withLock({ $0 += 1; return $0 }) == 3 else { return }
-            try await scene.sync("laptop")
-            try await queue.dequeue(ticket, in: scene.zone)
-        }).sync()
+        let report = try await scene.engine(
+            "desk", queue,
+            pause: { _ in
+                guard
+                    pauses.withLock({
+                        $0 += 1; return $0
+                    }) == 3
+                else { return }
+                try await scene.sync("laptop")
+                try await queue.dequeue(ticket, in: scene.zone)
+            }
+        ).sync()
         #expect(report.imported?.version == 2 && report.exported?.version == 3)
         #expect(pauses.withLock { $0 } == 3)
         #expect(try scene.notes("desk") == "a=desk b=laptop")

@@ -44,7 +44,10 @@ final class SimulatedApp {
     /// The rows of `things` by key.
     func rows() throws -> [String: PeerModel.Row] {
         try queue.inDatabase { db in
-            Dictionary(uniqueKeysWithValues: try GRDB.Row.fetchAll(db, sql: "SELECT id, changed, note FROM things").map { ($0[0], PeerModel.Row(changed: $0[1], note: $0[2])) })
+            Dictionary(
+                uniqueKeysWithValues: try GRDB.Row.fetchAll(db, sql: "SELECT id, changed, note FROM things").map {
+                    ($0[0], PeerModel.Row(changed: $0[1], note: $0[2]))
+                })
         }
     }
 }

@@ -13,13 +13,16 @@ import Testing
         let queue = OrderedQueue<Int>(window: window)
         let taken = Mutex(0), farthest = Mutex(0)
         queue.finish(at: count)
-        let items: [Int] = try WorkerThreads.run(workers, { _ in
-            while let number = queue.claim(below: count) {
-                let ahead = number - taken.withLock { $0 }
-                farthest.withLock { $0 = max($0, ahead) }
-                guard queue.put(number * 10, at: number) else { return }
+        let items: [Int] = try WorkerThreads.run(
+            workers,
+            { _ in
+                while let number = queue.claim(below: count) {
+                    let ahead = number - taken.withLock { $0 }
+                    farthest.withLock { $0 = max($0, ahead) }
+                    guard queue.put(number * 10, at: number) else { return }
+                }
             }
-        }) {
+        ) {
             var items: [Int] = []
             while let item = try queue.take() {
                 items.append(item)
@@ -53,13 +56,16 @@ import Testing
     @Test func aWorkersFailureReachesTheConsumerAndEndsAllOthers() throws {
         let queue = OrderedQueue<Int>(window: 2)
         let error = try #require(throws: Failure.self) {
-            try WorkerThreads.run(4, { _ in
-                while let number = queue.claim(below: .max) {
-                    // The rest waits: for room, or for its turn.
-                    if number == 5 { return queue.fail(Failure(number: number)) }
-                    guard queue.put(number, at: number) else { return }
+            try WorkerThreads.run(
+                4,
+                { _ in
+                    while let number = queue.claim(below: .max) {
+                        // The rest waits: for room, or for its turn.
+                        if number == 5 { return queue.fail(Failure(number: number)) }
+                        guard queue.put(number, at: number) else { return }
+                    }
                 }
-            }) { while try queue.take() != nil {} }
+            ) { while try queue.take() != nil {} }
         }
         #expect(error == Failure(number: 5))
         #expect(!queue.put(1, at: 1))
@@ -71,9 +77,12 @@ import Testing
         let queue = OrderedQueue<Int>(window: 1)
         let refused = Mutex(0)
         #expect(throws: Failure.self) {
-            try WorkerThreads.run(3, { worker in
-                if !queue.put(worker, at: worker + 1) { refused.withLock { $0 += 1 } }
-            }) {
+            try WorkerThreads.run(
+                3,
+                { worker in
+                    if !queue.put(worker, at: worker + 1) { refused.withLock { $0 += 1 } }
+                }
+            ) {
                 queue.fail(Failure(number: -1))
                 _ = try queue.take()
             }

@@ -18,11 +18,14 @@ import Testing
         let ended = Mutex(0)
         let queue = OrderedQueue<Int>(window: 1)
         #expect(throws: Failure.self) {
-            try WorkerThreads.run(3, { _ in
-                // Waits until the queue has ended.
-                queue.put(0, at: 5)
-                ended.withLock { $0 += 1 }
-            }) {
+            try WorkerThreads.run(
+                3,
+                { _ in
+                    // Waits until the queue has ended.
+                    queue.put(0, at: 5)
+                    ended.withLock { $0 += 1 }
+                }
+            ) {
                 queue.fail(Failure())
                 throw Failure()
             }

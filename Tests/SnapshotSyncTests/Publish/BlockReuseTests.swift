@@ -16,11 +16,12 @@ import Testing
 
     /// The bytes of each block's member as they lie in the asset, by the block's first key.
     private func members(_ asset: SnapshotAsset) throws -> [EntityKey: [UInt8]] {
-        try Dictionary(uniqueKeysWithValues: asset.index.blocks.map { entry in
-            var bytes = [UInt8](repeating: 0, count: entry.member.length)
-            try bytes.withUnsafeMutableBytes { try asset.reader.read(into: $0, at: entry.member.offset) }
-            return (entry.firstKey, bytes)
-        })
+        try Dictionary(
+            uniqueKeysWithValues: asset.index.blocks.map { entry in
+                var bytes = [UInt8](repeating: 0, count: entry.member.length)
+                try bytes.withUnsafeMutableBytes { try asset.reader.read(into: $0, at: entry.member.offset) }
+                return (entry.firstKey, bytes)
+            })
     }
 
     /// Changes the writer's rows, exports, and says how many blocks are others; the rest must be the same bytes, and the reader must get it all.
@@ -52,7 +53,8 @@ import Testing
         let scene = try await scene()
         try await scene.export()
         // Each is an edit with an instant of its own: it wins over what another device did before it.
-        try scene.writer.run("UPDATE things SET size = size; DELETE FROM things WHERE count = 7; \(DatasetSchema.manyRows(8).replacing("INSERT", with: "INSERT OR IGNORE"))")
+        try scene.writer.run(
+            "UPDATE things SET size = size; DELETE FROM things WHERE count = 7; \(DatasetSchema.manyRows(8).replacing("INSERT", with: "INSERT OR IGNORE"))")
         #expect(try await scene.export().published)
         let report = try await scene.export()
         #expect(!report.published)

@@ -15,7 +15,8 @@ import Testing
     init() throws {
         scratch = try ScratchDirectory()
         schema = try .everyKind()
-        try SQLiteShell("app.db", in: scratch.path).run("""
+        try SQLiteShell("app.db", in: scratch.path).run(
+            """
             PRAGMA journal_mode = wal; \(DatasetSchema.everyKindTable()); \(DatasetSchema.manyRows(300))
             """)
         database = try LocalDatabase(path: scratch.path("app.db"))

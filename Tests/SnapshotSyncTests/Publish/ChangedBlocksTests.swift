@@ -45,7 +45,8 @@ import Testing
 
     /// Changes a row so that nobody notes it.
     private func changeUnnoticed(_ scene: SyncScene, count: Int) throws {
-        try scene.writer.run("BEGIN; INSERT INTO snapsync_importing VALUES(1); UPDATE things SET size = -77 WHERE count = \(count); DELETE FROM snapsync_importing; COMMIT;")
+        try scene.writer.run(
+            "BEGIN; INSERT INTO snapsync_importing VALUES(1); UPDATE things SET size = -77 WHERE count = \(count); DELETE FROM snapsync_importing; COMMIT;")
     }
 
     @Test(arguments: [true, false]) func onlyTouchedBlocksAreRead(wal: Bool) async throws {
@@ -90,7 +91,8 @@ import Testing
         let scene = try await scene(20_000)
         _ = try await engine(scene).export()
         // A row that nobody noted goes in the range of a block that is read: the count is not what the changes say.
-        try scene.writer.run("""
+        try scene.writer.run(
+            """
             BEGIN; INSERT INTO snapsync_importing VALUES(1); UPDATE things SET size = -77 WHERE count = 5;
             INSERT INTO things(id) VALUES('00000001-unnoticed'); DELETE FROM snapsync_importing; UPDATE things SET size = 1 WHERE id = (SELECT min(id) FROM things WHERE id > '00000001-unnoticed'); COMMIT;
             """)

@@ -89,7 +89,9 @@ import Testing
         let exported = try await export(database, .everyKind(), readers: 1, level: level)
         let index = try SnapshotIndex.decode(exported.index)
         #expect(index.recordCount == 800)
-        #expect(try index.blocks.map(\.member.rawSHA256) == SnapshotIndex.decode(await export(database, .everyKind(), readers: 3).index).blocks.map(\.member.rawSHA256))
+        #expect(
+            try index.blocks.map(\.member.rawSHA256)
+                == SnapshotIndex.decode(await export(database, .everyKind(), readers: 3).index).blocks.map(\.member.rawSHA256))
     }
 
     @Test(arguments: [

@@ -107,6 +107,8 @@ import Testing
         try await scene.importNewest()
         #expect(try scene.differences() == "", sourceLocation: location)
         #expect(try await scene.cloud.records(in: scene.zone).token?.number == version, sourceLocation: location)
-        for name in ["writer.db", "reader.db"] { #expect(try await scene.engine(name).inspector().verify(local: true).problems == [], sourceLocation: location) }
+        for name in ["writer.db", "reader.db"] {
+            #expect(try await scene.engine(name).inspector().verify(local: true).problems == [], sourceLocation: location)
+        }
     }
 }

@@ -48,7 +48,8 @@ import Testing
         let scene = try await SyncScene(
             "CREATE TABLE buckets(id TEXT PRIMARY KEY, name TEXT, description TEXT, color TEXT, iconUrl TEXT, createdAt TEXT, updatedAt TEXT, isOrphan INTEGER); "
                 + DatasetSchema.everyKindTable(), datasets: [.buckets, .everyKind()])
-        try scene.writer.run("INSERT INTO buckets VALUES('b', 'Bucket', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0); \(DatasetSchema.manyRows(3))")
+        try scene.writer.run(
+            "INSERT INTO buckets VALUES('b', 'Bucket', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 0); \(DatasetSchema.manyRows(3))")
         #expect(try await scene.export().written.map(\.name) == ["buckets", "things"])
         #expect(try await versions(scene) == 1)
         let before = try await scene.asset(0).fields.dataFile

@@ -134,7 +134,8 @@ import Testing
         for file in ["plain.json", "plain.json.gz"] {
             let alone = SQLiteShell("alone.db", in: scene.scratch.path)
             try alone.run("DROP TABLE IF EXISTS plain; \(table); INSERT INTO plain VALUES('old', 'row')")
-            let report = try await SyncEngine(database: scene.scratch.path("alone.db")).importFile(scene.scratch.path(file), datasets: scene.scratch.path("datasets.json"))
+            let report = try await SyncEngine(database: scene.scratch.path("alone.db")).importFile(
+                scene.scratch.path(file), datasets: scene.scratch.path("datasets.json"))
             #expect(report.view == nil)
             #expect(try alone.run("SELECT id, quote(name) FROM plain ORDER BY id") == "a|'A'\nb|NULL\n")
             #expect(try alone.run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")

@@ -14,7 +14,8 @@ import Testing
         func path(_ name: String) -> String { scratch.path(name) }
 
         func setUp(_ name: String, _ role: SyncRole) async throws {
-            _ = try await SyncEngine.setUp(SetupRequest(database: path(name), cloud: path("cloud"), role: role, device: name, createsTables: true, enables: true))
+            _ = try await SyncEngine.setUp(
+                SetupRequest(database: path(name), cloud: path("cloud"), role: role, device: name, createsTables: true, enables: true))
         }
 
         func export() async throws { _ = try await SyncEngine(database: path("writer")).export() }
@@ -27,7 +28,9 @@ import Testing
         /// Runs SQL in a process of its own and returns the rows, a list of columns each.
         @discardableResult
         func run(_ name: String, _ sql: String) throws -> [[String]] {
-            try SQLiteShell(name, in: scratch.path).run(sql).split(separator: "\n").map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
+            try SQLiteShell(name, in: scratch.path).run(sql).split(separator: "\n").map {
+                $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init)
+            }
         }
 
         /// The titles, by key.
@@ -36,7 +39,9 @@ import Testing
         }
 
         func insert(_ name: String, _ id: String, _ title: String, updatedAt: String) throws {
-            try run(name, """
+            try run(
+                name,
+                """
                 INSERT OR REPLACE INTO notifications(id, title, createdAt, updatedAt, bucketId)
                 VALUES('\(id)', '\(title)', '2020-01-01T00:00:00Z', '\(updatedAt)', 'b')
                 """)
@@ -115,7 +120,10 @@ import Testing
         for step in 0..<30 {
             let side = random.happens(percent: 50) ? "writer" : "reader", id = "k\(random.below(7))"
             switch random.below(10) {
-            case 0...3: try world.insert(side, id, "\(side) \(step)", updatedAt: Instant(microseconds: 1_600_000_000_000_000 + Int64(random.below(1_000_000)) * 1_000_000).description)
+            case 0...3:
+                try world.insert(
+                    side, id, "\(side) \(step)",
+                    updatedAt: Instant(microseconds: 1_600_000_000_000_000 + Int64(random.below(1_000_000)) * 1_000_000).description)
             case 4...5: try world.run(side, "UPDATE notifications SET title = '\(side) \(step)' WHERE id = '\(id)'")
             case 6: try world.run(side, "DELETE FROM notifications WHERE id = '\(id)'")
             case 7: try world.run(side, "UPDATE OR REPLACE notifications SET id = 'k\(random.below(7))' WHERE id = '\(id)'")

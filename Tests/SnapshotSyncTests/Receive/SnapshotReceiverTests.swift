@@ -24,7 +24,8 @@ import Testing
     private func refused(_ scene: SyncScene, from cloud: (any CloudDatabase)? = nil) async throws -> SyncError {
         // All but the triggers that note changes, which are mended before anything else.
         func contents() throws -> String {
-            try scene.reader.dump().split(separator: "\n").filter { !$0.contains("snapsync_tracking") && !$0.hasPrefix("CREATE TRIGGER snapsync_") }.joined(separator: "\n")
+            try scene.reader.dump().split(separator: "\n").filter { !$0.contains("snapsync_tracking") && !$0.hasPrefix("CREATE TRIGGER snapsync_") }.joined(
+                separator: "\n")
         }
         let before = try contents()
         let error = try await #require(throws: SyncError.self) { try await scene.importNewest(from: cloud) }
@@ -45,7 +46,8 @@ import Testing
         #expect(first.datasets.map(\.recordCount) == [8000])
         #expect(try scene.differences() == "")
         // When a run was and how long it took is all that it may leave.
-        let tables = "SELECT * FROM things ORDER BY id; SELECT * FROM snapsync_datasets; SELECT * FROM snapsync_state WHERE key NOT IN ('lastSuccess', 'lastImport')"
+        let tables =
+            "SELECT * FROM things ORDER BY id; SELECT * FROM snapsync_datasets; SELECT * FROM snapsync_state WHERE key NOT IN ('lastSuccess', 'lastImport')"
         let before = try scene.reader.run(tables)
         let second = try await scene.importNewest()
         #expect(!second.applied)
@@ -70,7 +72,8 @@ import Testing
         let scene = try await scene(8000)
         try await scene.export()
         try await scene.importNewest()
-        try scene.reader.run("""
+        try scene.reader.run(
+            """
             INSERT INTO snapsync_importing VALUES(1); DELETE FROM things WHERE count < 10; UPDATE things SET size = 9 WHERE count = 7000;
             INSERT INTO things(id) VALUES('mine'), ('~mine'), (x'00'), (NULL); DELETE FROM snapsync_importing
             """)
@@ -84,9 +87,11 @@ import Testing
         let scene = try await scene()
         try await scene.export()
         let path = scene.scratch.path("reader.db")
-        let cloud = FaultyCloudDatabase(wrapping: scene.cloud, .atOpenAsset({
-            try LocalDatabase(path: path).write { try $0.state.setApplied(AppliedVersion(number: 9, hash: "00")) }
-        }))
+        let cloud = FaultyCloudDatabase(
+            wrapping: scene.cloud,
+            .atOpenAsset({
+                try LocalDatabase(path: path).write { try $0.state.setApplied(AppliedVersion(number: 9, hash: "00")) }
+            }))
         let error = try await #require(throws: SyncError.self) { try await scene.importNewest(from: cloud) }
         #expect(error.code == .tryAgainLater)
         #expect(error.isRetryable)
@@ -125,7 +130,8 @@ import Testing
     /// A dataset that comes to the zone later, or after a look at another one, is a first import of its own.
     @Test func rowsOfOnesOwnAreKeptFromADatasetThatComesLater() async throws {
         let plain = "CREATE TABLE plain(id TEXT PRIMARY KEY, name TEXT)"
-        let schema = try DatasetSchema(name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
+        let schema = try DatasetSchema(
+            name: "plain", table: "plain", key: "id", timestamp: nil, columns: [DatasetColumn("id", .text), DatasetColumn("name", .text, isOptional: true)])
         let scene = try await SyncScene("\(plain); \(DatasetSchema.everyKindTable())", datasets: [schema, .everyKind()])
         try scene.reader.run("INSERT INTO snapsync_importing VALUES(1); INSERT INTO things(id) VALUES('mine'); DELETE FROM snapsync_importing")
         // So far the zone has only the other dataset.
@@ -136,7 +142,8 @@ import Testing
         #expect(report.warnings.count == 1)
         #expect(try scene.differences(0) == "")
         try scene.writer.run(
-            "UPDATE snapsync_settings SET value = (SELECT value FROM r.snapsync_settings WHERE key = 'datasets') WHERE key = 'datasets'", attaching: "reader.db", as: "r")
+            "UPDATE snapsync_settings SET value = (SELECT value FROM r.snapsync_settings WHERE key = 'datasets') WHERE key = 'datasets'",
+            attaching: "reader.db", as: "r")
         #expect(try await scene.export().written.map(\.name) == ["things"])
         #expect(try await refused(scene).code == .refused)
         #expect(try scene.reader.run("SELECT id FROM things") == "mine\n")
@@ -167,7 +174,8 @@ import Testing
         try await scene.export()
         let asset = try await scene.asset()
         let token = try await scene.cloud.changes(since: nil, in: scene.zone).token
-        let fields = DatasetRecord(dataFile: asset.fields.dataFile, changeFiles: [asset.fields.dataFile], syncTimestamp: asset.fields.syncTimestamp, recordCount: 50)
+        let fields = DatasetRecord(
+            dataFile: asset.fields.dataFile, changeFiles: [asset.fields.dataFile], syncTimestamp: asset.fields.syncTimestamp, recordCount: 50)
         let draft = CommitDraft(device: "desk", saving: [fields.record(of: scene.datasets[0])], clock: scene.clock.now())
         _ = try await scene.cloud.publish(scene.cloud.prepare(draft, after: token, in: scene.zone))
         let error = try await refused(scene)
@@ -191,7 +199,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["syncTimestamp": CloudValue.date(Instant(microseconds: 1))], ["recordCount": .integer(49)], ["recordCount": .integer(-1)], ["recordCount": .integer(.max)], ["recordCount": .string("50")],
+        ["syncTimestamp": CloudValue.date(Instant(microseconds: 1))], ["recordCount": .integer(49)], ["recordCount": .integer(-1)],
+        ["recordCount": .integer(.max)], ["recordCount": .string("50")],
         ["dataFile": .string("assets")], [:],
     ])
     func aRecordThatDoesNotFitItsAssetIsRefused(change: [String: CloudValue]) async throws {
@@ -211,7 +220,8 @@ import Testing
         try await scene.export()
         let known = try DatasetSchema(
             name: "things", table: "things", key: "id", timestamp: "changed", columns: Array(DatasetSchema.everyKind().columns.prefix(4)))
-        try scene.reader.run("""
+        try scene.reader.run(
+            """
             DROP TABLE snapsync_settings; DROP TABLE snapsync_state; DROP TABLE snapsync_datasets; DROP TABLE things;
             CREATE TABLE things(id TEXT PRIMARY KEY, changed TEXT, count INTEGER, size REAL)
             """)
@@ -248,7 +258,9 @@ import Testing
         #expect(error.code == .refused)
     }
 
-    @Test(arguments: ["block", "cut", "grown", "swapped", "gone", "index", "index gone", "head", "tail"]) func aDamagedAssetChangesNothing(damage: String) async throws {
+    @Test(arguments: ["block", "cut", "grown", "swapped", "gone", "index", "index gone", "head", "tail"]) func aDamagedAssetChangesNothing(damage: String)
+        async throws
+    {
         let memory = MemoryCloudDatabase(now: TestClock().now)
         let scene = try await scene(8000, cloud: memory)
         try await scene.export()

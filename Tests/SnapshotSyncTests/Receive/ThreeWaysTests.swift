@@ -71,7 +71,9 @@ import Testing
             let states = try [scene.reader, blocks].map(state)
             guard states[0] == states[1] else {
                 let (left, right) = (Set(states[0].split(separator: "\n")), Set(states[1].split(separator: "\n")))
-                Issue.record("seed \(seed), round \(round): by changes \(left.subtracting(right).map { $0.suffix(90) }), by blocks \(right.subtracting(left).map { $0.suffix(90) })")
+                Issue.record(
+                    "seed \(seed), round \(round): by changes \(left.subtracting(right).map { $0.suffix(90) }), by blocks \(right.subtracting(left).map { $0.suffix(90) })"
+                )
                 return
             }
         }
@@ -100,7 +102,8 @@ import Testing
 
     private func state(_ shell: SQLiteShell) throws -> String {
         // An edit that left the entity as the version has it may stay tracked or not: it changes nothing.
-        try shell.run("""
+        try shell.run(
+            """
             ATTACH 'writer.db' AS writer;
             SELECT 'row', hex(CAST(id AS BLOB)), quote(changed), hex(CAST(changed AS BLOB)), count, quote(size), hex(CAST(tags AS BLOB)), hex(image), done FROM main.things ORDER BY id;
             SELECT 'tombstone', hex(CAST(key AS BLOB)), at FROM main.snapsync_tombstones ORDER BY key;

@@ -7,7 +7,8 @@ import Testing
 @Suite struct CronTimeTests {
     /// The minutes of a day at which cron runs a line, by a reader of its own.
     private func minutes(_ fields: String) throws -> [Int] {
-        let text = try Python.run("""
+        let text = try Python.run(
+            """
             import sys
             def values(field, end):
                 part, _, step = field.partition('/')
@@ -29,10 +30,11 @@ import Testing
     }
 
     @Test func databasesHaveMomentsOfTheirOwn() throws {
-        let fields = Set(try (0..<100).map { number in
-            let plan = SchedulePlan(program: "/bin/snapsync", database: "/a.db", device: "device\(number)", cloudUUID: "cloud", seconds: 900)
-            return try CronTime(seconds: 900, seed: plan.seed).fields
-        })
+        let fields = Set(
+            try (0..<100).map { number in
+                let plan = SchedulePlan(program: "/bin/snapsync", database: "/a.db", device: "device\(number)", cloudUUID: "cloud", seconds: 900)
+                return try CronTime(seconds: 900, seed: plan.seed).fields
+            })
         #expect(fields.count == 15)
         let pauses = Set(try (0..<100).map { try CronTime(seconds: 60, seed: $0).pause })
         #expect(pauses == Set(0..<30))

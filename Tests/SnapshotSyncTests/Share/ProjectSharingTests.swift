@@ -140,7 +140,11 @@ import Testing
         // Ben has looked and found the id free when Anna shares it.
         let first = Mutex(true)
         cloud.beforeEachPublish { _ in
-            guard first.withLock({ isFirst in defer { isFirst = false }; return isFirst }) else { return }
+            guard
+                first.withLock({ isFirst in
+                    defer { isFirst = false }; return isFirst
+                })
+            else { return }
             await gate.wait()
         }
         let late = Task { try await ben.publish(self.draft(), owner: "Ben") }
@@ -161,7 +165,11 @@ import Testing
         let next = draft(items: 5, salt: "!")
         // The record has been read, the items have not.
         cloud.beforeEachRead {
-            if reads.withLock({ $0 += 1; return $0 }) == 2 { try await anna.publish(next, owner: "Anna") }
+            if reads.withLock({
+                $0 += 1; return $0
+            }) == 2 {
+                try await anna.publish(next, owner: "Anna")
+            }
         }
         #expect(try await ben.contents(of: "garden").items == next.items)
         #expect(reads.withLock(\.self) > 3)
@@ -196,7 +204,8 @@ import Testing
 
     /// Ids and texts of any kind stay in fields; none becomes part of a name.
     @Test(arguments: [
-        "../../etc/passwd", "a/b", ".hidden", "naïve ☃ 🛰️", "line\nfeed", "nul\u{0}byte", "'; DROP TABLE items; --", String(repeating: "x", count: 200), "é", "e\u{301}", "\u{202e}rtl",
+        "../../etc/passwd", "a/b", ".hidden", "naïve ☃ 🛰️", "line\nfeed", "nul\u{0}byte", "'; DROP TABLE items; --", String(repeating: "x", count: 200), "é",
+        "e\u{301}", "\u{202e}rtl",
     ])
     func awkwardTextsTravel(text: String) async throws {
         let cloud = SharingCloud()
@@ -207,7 +216,9 @@ import Testing
         let seen = try await ProjectSharing(cloud, device: "ben").contents(of: text)
         #expect(Array(seen.project.id.utf8) == Array(text.utf8) && Array(seen.items[0].detail.utf8) == Array(text.utf8))
         #expect(Array(seen.project.owner.utf8) == Array(text.utf8) && Array(comment.text.utf8) == Array(text.utf8))
-        for name in try await cloud.names().values.joined() { #expect(name.range(of: "^(p-|px-|i-|c-)[A-Za-z0-9_.-]{1,61}$", options: .regularExpression) != nil, "\(name)") }
+        for name in try await cloud.names().values.joined() {
+            #expect(name.range(of: "^(p-|px-|i-|c-)[A-Za-z0-9_.-]{1,61}$", options: .regularExpression) != nil, "\(name)")
+        }
         try await anna.remove(text)
         #expect(try await cloud.names() == [:])
     }

@@ -23,7 +23,9 @@ import Testing
             let bucket = SimulatedEntity(kind: .buckets, id: id, title: id, updatedAt: SimulatedEntity.created)
             try zone.devices[device].app.run("INSERT \(SimulatedEntity.insert(.buckets))", bucket.values, clock: zone.clock(device))
         }
-        func sync(_ device: Int) async throws { _ = try await zone.engine(device) { try DirectoryCloud(path: "/cloud", expecting: uuid, calls: zone.disk, nonces: .seeded(9)) }.sync() }
+        func sync(_ device: Int) async throws {
+            _ = try await zone.engine(device) { try DirectoryCloud(path: "/cloud", expecting: uuid, calls: zone.disk, nonces: .seeded(9)) }.sync()
+        }
         try add("first", at: 0)
         for device in 0..<2 { try await sync(device) }
         zone.disk.copy("/cloud", to: "/olderCopy")
@@ -46,7 +48,9 @@ import Testing
             zone.disk.set(nil)
             zone.disk.link("/real", to: "/cloud")
             // Commits alone count: an asset that no commit names is an orphan, which a prune removes.
-            let touched = Set(zone.disk.files(in: "/\(other.rawValue)").filter { strange[$0.key] != $0.value }.keys).filter { other == .anotherCloud || $0.contains("/commits/") }
+            let touched = Set(zone.disk.files(in: "/\(other.rawValue)").filter { strange[$0.key] != $0.value }.keys).filter {
+                other == .anotherCloud || $0.contains("/commits/")
+            }
             #expect(touched.isEmpty, "call \(call): \(touched.sorted())")
             if let failure {
                 #expect([.refused, .dataRefused].contains(failure.code), "call \(call): \(failure)")

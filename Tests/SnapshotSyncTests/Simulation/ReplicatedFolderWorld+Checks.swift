@@ -24,9 +24,15 @@ extension ReplicatedFolderWorld {
                 let isMine = own[key]?.contains { $0.entity == rows[key] } == true
                 let isRevived = rows[key]?.isOrphan == true
                 // A mark on top of the version's row.
-                let isMarked = rows[key].map { row in version[key].map { $0.title == row.title && $0.bucket == row.bucket } == true && own[key]?.contains { $0.entity?.readAt == row.readAt } == true } ?? false
+                let isMarked =
+                    rows[key].map { row in
+                        version[key].map { $0.title == row.title && $0.bucket == row.bucket } == true
+                            && own[key]?.contains { $0.entity?.readAt == row.readAt } == true
+                    } ?? false
                 if !open.contains(key) || !(isMine || isMarked || isRevived) {
-                    wrong.append("\(key): shows \(rows[key]?.description ?? "nothing"), version \(model.applied[device]) has \(version[key]?.description ?? "nothing")\(open.contains(key) ? "" : ", and no change of its own waits")")
+                    wrong.append(
+                        "\(key): shows \(rows[key]?.description ?? "nothing"), version \(model.applied[device]) has \(version[key]?.description ?? "nothing")\(open.contains(key) ? "" : ", and no change of its own waits")"
+                    )
                 }
             }
         }
@@ -54,13 +60,22 @@ extension ReplicatedFolderWorld {
             let found = try device.rows()
             guard found == rows else {
                 let keys = Set(found.keys).union(rows.keys).filter { found[$0] != rows[$0] }.sorted()
-                throw zone.difference(number, keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at the writer \(rows[$0]?.description ?? "nothing")" })
+                throw zone.difference(
+                    number,
+                    keys.map { "after two quiet rounds \($0) is \(found[$0]?.description ?? "nothing"), at the writer \(rows[$0]?.description ?? "nothing")" })
             }
             let problems = try await zone.engine(number).inspector().verify(all: number < 2, local: true).problems
             guard problems.isEmpty else { throw zone.difference(number, problems) }
             let waiting = try device.database.read { try $0.outbox.entries(onlyMessages: true).filter { $0.state != .applied && $0.state != .refused } }
-            guard waiting.isEmpty, try device.database.read({ try $0.outbox.overlayCount() }) == 0 else { throw zone.difference(number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.outbox.overlayCount() }) changes stay"]) }
-            guard !zone.disk.files(in: device.root).keys.contains(where: { $0.contains("/messages/") && !tool.wereGone.contains($0) && !$0.lowercased().contains("conflict") && !$0.contains("/.") }) else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
+            guard waiting.isEmpty, try device.database.read({ try $0.outbox.overlayCount() }) == 0 else {
+                throw zone.difference(
+                    number, ["\(waiting.count) messages are not answered, \(try device.database.read { try $0.outbox.overlayCount() }) changes stay"])
+            }
+            guard
+                !zone.disk.files(in: device.root).keys.contains(where: {
+                    $0.contains("/messages/") && !tool.wereGone.contains($0) && !$0.lowercased().contains("conflict") && !$0.contains("/.")
+                })
+            else { throw zone.difference(number, ["answered messages lie in the mailbox"]) }
         }
         let named = try await zone.cloud(of: 0).history(in: zone.zone).flatMap { $0.messages.applied + $0.messages.refused }
         guard Set(named).count == named.count else { throw zone.difference(0, ["a message was answered twice"]) }
@@ -75,11 +90,21 @@ extension ReplicatedFolderWorld {
             if isExact(key) {
                 var winner = states[0]
                 for state in states where state.wins(over: winner) { winner = state }
-                guard rows[key] == winner.entity else { throw zone.difference(nil, ["\(key) is \(rows[key]?.description ?? "gone"), but the last write was \(winner)"]) }
+                guard rows[key] == winner.entity else {
+                    throw zone.difference(nil, ["\(key) is \(rows[key]?.description ?? "gone"), but the last write was \(winner)"])
+                }
             } else if key.hasPrefix("notifications/") {
-                guard let last = given[0]?[key]?.last?.entity, rows[key]?.title == last.title else { throw zone.difference(nil, ["the title of \(key) is not the writer's last"]) }
-                if let one = markers[key], one.count == 1, let device = one.first, device > 0, !inDoubt.contains(device), let mark = given[device]?[key]?.last?.entity, rows[key]?.readAt != mark.readAt {
-                    throw zone.difference(nil, ["\(key) is read \(rows[key]?.readAt ?? "never"), but \(devices[device].name), the only one who marked it, said \(mark.readAt ?? "never")"])
+                guard let last = given[0]?[key]?.last?.entity, rows[key]?.title == last.title else {
+                    throw zone.difference(nil, ["the title of \(key) is not the writer's last"])
+                }
+                if let one = markers[key], one.count == 1, let device = one.first, device > 0, !inDoubt.contains(device),
+                    let mark = given[device]?[key]?.last?.entity, rows[key]?.readAt != mark.readAt
+                {
+                    throw zone.difference(
+                        nil,
+                        [
+                            "\(key) is read \(rows[key]?.readAt ?? "never"), but \(devices[device].name), the only one who marked it, said \(mark.readAt ?? "never")"
+                        ])
                 }
             }
         }

@@ -114,7 +114,9 @@ final class ReplicatedFolderWorld: SimulatedWorld, @unchecked Sendable {
 
     private func fault() -> SimulatedDisk.Fault {
         let isFatal = random.happens(percent: 60)
-        return .init(call: random.below(random.happens(percent: 50) ? 60 : 300), isDone: random.happens(percent: 50), isFatal: isFatal, number: isFatal ? 5 : [5, 28, 13, 116, 24][random.below(5)])
+        return .init(
+            call: random.below(random.happens(percent: 50) ? 60 : 300), isDone: random.happens(percent: 50), isFatal: isFatal,
+            number: isFatal ? 5 : [5, 28, 13, 116, 24][random.below(5)])
     }
 }
 
@@ -159,7 +161,8 @@ extension ReplicatedFolderWorld {
     }
 
     private func stamp(_ device: Int) -> String {
-        random.happens(percent: 10) ? ["9999-12-31T23:59:59Z", "yesterday", "2001-02-03T04:05:06+02:00"][random.below(3)] : Instant(microseconds: zone.clock(device) * 1000).description
+        random.happens(percent: 10)
+            ? ["9999-12-31T23:59:59Z", "yesterday", "2001-02-03T04:05:06+02:00"][random.below(3)] : Instant(microseconds: zone.clock(device) * 1000).description
     }
 
     private func insert(_ kind: SimulatedEntity.Kind, _ id: String, _ device: Int) throws {
@@ -199,7 +202,9 @@ extension ReplicatedFolderWorld {
     }
 
     private func note(_ device: Int, _ verb: String, _ key: String, _ entity: SimulatedEntity?, stamp: String?) {
-        model.change(key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)), isTold: model.devices[device][key].map { isTold($0, of: key) } == true)
+        model.change(
+            key, at: device, to: entity, stamp: microseconds(stamp), clock: SimulatedApp.clock(of: zone.clock(device)),
+            isTold: model.devices[device][key].map { isTold($0, of: key) } == true)
         if let state = model.devices[device][key] { given[device, default: [:]][key, default: []].append(state) }
         zone.note("\(devices[device].name): \(verb) \(key) -> \(model.devices[device][key]?.description ?? "nothing")")
     }
@@ -208,7 +213,9 @@ extension ReplicatedFolderWorld {
 // Syncs.
 extension ReplicatedFolderWorld {
     private func sync(_ device: Int, _ fault: SimulatedDisk.Fault?) async throws {
-        zone.note("\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")")
+        zone.note(
+            "\(devices[device].name): sync\(fault.map { ", call \($0.call) \($0.isDone ? "done, then " : "")\($0.isFatal ? "killed" : "fails with \($0.number)")" } ?? "")"
+        )
         var failure: SyncError?
         let attempt = Attempt()
         corrections[device] = model.corrections(device, clock: zone.clock(device) * 1000)
@@ -278,12 +285,18 @@ extension ReplicatedFolderWorld {
         try noteTakenBack(device)
         try noteRefused(device)
         for entry in try devices[device].database.read({ try $0.outbox.entries(onlyMessages: true) }) {
-            guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else { continue }
+            guard let id = entry.id, messages[id] == nil, let body = entry.body, let dataset = entry.dataset, case .text(let bytes)? = entry.key else {
+                continue
+            }
             let key = "\(dataset)/\(String(decoding: bytes, as: UTF8.self))"
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body), instant = microseconds(message.timestamp)
-            guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else { throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"]) }
+            guard let state = given[device]?[key]?.first(where: { $0.at == instant }) else {
+                throw zone.difference(device, ["a message about \(key) tells of a change at \(instant ?? 0), which nobody made"])
+            }
             messages[id] = (key, state)
-            zone.note("\(devices[device].name): tells \(message.type.rawValue) of \(key) at \(state.at)" + (message.newReadAt.map { ", read \($0)" } ?? "") + (message.basedOnReadAt.map { ", was \($0)" } ?? ""))
+            zone.note(
+                "\(devices[device].name): tells \(message.type.rawValue) of \(key) at \(state.at)" + (message.newReadAt.map { ", read \($0)" } ?? "")
+                    + (message.basedOnReadAt.map { ", was \($0)" } ?? ""))
         }
     }
 
@@ -296,7 +309,8 @@ extension ReplicatedFolderWorld {
             if let found = tracked[key], found == nil || found == change.from.at { continue }
             if isTold(change.from, of: key), tracked[key] != change.to.at, tracked[key] != change.to.at + 1 { continue }
             // What was sent before it counts as published.
-            let found = tracked[key].flatMap { $0 }, sent = found.flatMap { at in messages.values.first { $0.key == key && $0.state.at + 1 == at }.map { _ in at } }
+            let found = tracked[key].flatMap { $0 },
+                sent = found.flatMap { at in messages.values.first { $0.key == key && $0.state.at + 1 == at }.map { _ in at } }
             let corrected = LastWriteModel.State(at: max(change.to.at, sent ?? change.to.at), entity: change.to.entity)
             model.devices[device][key] = corrected
             let isOwn = given[device]?[key]?.contains(change.from) == true
@@ -321,7 +335,9 @@ extension ReplicatedFolderWorld {
         for (key, mine) in model.devices[device] where !open.contains(key) && isTold(mine, of: key) {
             guard let state = states[key], state != mine else { continue }
             // Where the writer has applied it, the version has it or something later.
-            guard state.entity == mine.entity || applied.contains(where: { $0.key == key && $0.state == mine && $0.version <= model.applied[device] }) else { continue }
+            guard state.entity == mine.entity || applied.contains(where: { $0.key == key && $0.state == mine && $0.version <= model.applied[device] }) else {
+                continue
+            }
             model.devices[device][key] = state
         }
     }
@@ -342,8 +358,11 @@ extension ReplicatedFolderWorld {
         guard marks, model.applied[device] > 0 else { return }
         let version = published[model.applied[device] - 1], states = model.versions[model.applied[device]] ?? [:]
         let open = try openKeys(device)
-        for (key, row) in try devices[device].rows().sorted(by: { $0.key < $1.key }) where row.kind == .notifications && row == version[key] && !open.contains(key) {
-            guard let mine = model.devices[device][key]?.entity, let state = states[key], mine.title == row.title, mine.readAt == row.readAt, model.devices[device][key] != state else { continue }
+        for (key, row) in try devices[device].rows().sorted(by: { $0.key < $1.key })
+        where row.kind == .notifications && row == version[key] && !open.contains(key) {
+            guard let mine = model.devices[device][key]?.entity, let state = states[key], mine.title == row.title, mine.readAt == row.readAt,
+                model.devices[device][key] != state
+            else { continue }
             model.devices[device][key] = state
             zone.note("\(devices[device].name): \(key) is the version's again, of \(state.at)")
         }

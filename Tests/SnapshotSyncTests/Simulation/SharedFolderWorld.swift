@@ -93,7 +93,9 @@ extension SharedFolderWorld {
             return try delete(here, device)
         }
         guard rows.values.contains(where: { $0.kind == .buckets }) else { return }
-        guard let here = rows["notifications/\(notification)"] else { return try insert(.notifications, notification, random.happens(percent: 20) ? "INSERT OR IGNORE" : "INSERT", device) }
+        guard let here = rows["notifications/\(notification)"] else {
+            return try insert(.notifications, notification, random.happens(percent: 20) ? "INSERT OR IGNORE" : "INSERT", device)
+        }
         switch random.below(8) {
         case 0, 1: try delete(here, device)
         case 2: try insert(.notifications, notification, "INSERT OR REPLACE", device)
@@ -288,7 +290,8 @@ extension SharedFolderWorld {
     /// A bucket that was deleted and that a notification still needs comes back, as it last was, as a change of this device.
     private func noteRevived(_ device: Int) throws {
         let rows = try devices[device].rows()
-        for (key, entity) in rows.sorted(by: { $0.key < $1.key }) where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil {
+        for (key, entity) in rows.sorted(by: { $0.key < $1.key }) where entity.kind == .buckets && entity.isOrphan && model.devices[device][key]?.entity == nil
+        {
             var content = entity
             content.isOrphan = false
             guard let deleted = model.devices[device][key], rows.values.contains(where: { $0.bucket == entity.id }), contents[key]?.contains(content) == true,

@@ -46,7 +46,8 @@ final class SimulatedDevice {
     func rows() throws -> [String: SimulatedEntity] {
         var found: [String: SimulatedEntity] = [:]
         for row in try app.fetch("SELECT id, name, updatedAt, CAST(isOrphan AS TEXT) FROM buckets") {
-            found["buckets/\(row[0] ?? "")"] = SimulatedEntity(kind: .buckets, id: row[0] ?? "", title: row[1] ?? "", updatedAt: row[2] ?? "", isOrphan: row[3] == "1")
+            found["buckets/\(row[0] ?? "")"] = SimulatedEntity(
+                kind: .buckets, id: row[0] ?? "", title: row[1] ?? "", updatedAt: row[2] ?? "", isOrphan: row[3] == "1")
         }
         for row in try app.fetch("SELECT id, title, updatedAt, readAt, bucketId FROM notifications") {
             found["notifications/\(row[0] ?? "")"] = SimulatedEntity(
@@ -62,7 +63,9 @@ final class SimulatedDevice {
             for schema in DatasetSchema.builtIn {
                 for key in try transaction.changeLog.touchedKeys(of: schema, in: KeyRange(number: 0, first: nil, next: nil)) {
                     guard case .text(let bytes) = key else { continue }
-                    found.updateValue(try transaction.changeLog.change(of: key, in: schema)?.instant.microseconds, forKey: "\(schema.name)/\(String(decoding: bytes, as: UTF8.self))")
+                    found.updateValue(
+                        try transaction.changeLog.change(of: key, in: schema)?.instant.microseconds,
+                        forKey: "\(schema.name)/\(String(decoding: bytes, as: UTF8.self))")
                 }
             }
             return found

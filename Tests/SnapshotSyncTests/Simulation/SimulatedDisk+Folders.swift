@@ -23,7 +23,9 @@ extension SimulatedDisk {
             let parts = path.split(separator: "/").map(String.init)
             guard var folder = state.roots[root], let name = parts.last else { return }
             for part in parts.dropLast() {
-                if case .folder(let inner)? = folder.entries[part] { folder = inner } else {
+                if case .folder(let inner)? = folder.entries[part] {
+                    folder = inner
+                } else {
                     let inner = Folder(modified: clock())
                     folder.entries[part] = .folder(inner)
                     folder = inner

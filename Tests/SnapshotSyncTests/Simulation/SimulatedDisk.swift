@@ -100,7 +100,9 @@ final class SimulatedDisk: FileSystemCalls, @unchecked Sendable {
             func run() -> Result<T, SystemFault> {
                 do throws(SystemFault) { return .success(try body(&state)) } catch { return .failure(error) }
             }
-            guard let fault = state.fault, name == "close" ? false : state.count == fault.call || fault.isFatal && state.count > fault.call else { return run() }
+            guard let fault = state.fault, name == "close" ? false : state.count == fault.call || fault.isFatal && state.count > fault.call else {
+                return run()
+            }
             state.hasFailed = true
             if fault.isDone, state.count == fault.call {
                 let before = state.next
@@ -210,7 +212,9 @@ extension SimulatedDisk {
     }
 
     func link(_ descriptor: Int32, as name: String, in directory: Int32) throws(SystemFault) {
-        try perform("link") { state throws(SystemFault) in try add(.file(try file(descriptor, state, "link")), as: name, to: try folder(directory, state, "link"), "link") }
+        try perform("link") { state throws(SystemFault) in
+            try add(.file(try file(descriptor, state, "link")), as: name, to: try folder(directory, state, "link"), "link")
+        }
     }
 
     func link(_ name: String, as newName: String, in directory: Int32) throws(SystemFault) {
@@ -248,7 +252,9 @@ extension SimulatedDisk {
     }
 
     func makeDirectory(_ name: String, in directory: Int32) throws(SystemFault) {
-        try perform("mkdir") { state throws(SystemFault) in try add(.folder(Folder(modified: clock())), as: name, to: try folder(directory, state, "mkdir"), "mkdir") }
+        try perform("mkdir") { state throws(SystemFault) in
+            try add(.folder(Folder(modified: clock())), as: name, to: try folder(directory, state, "mkdir"), "mkdir")
+        }
     }
 
     func names(in directory: Int32) throws(SystemFault) -> [String] {

@@ -29,7 +29,8 @@ struct SimulatedEntity: Hashable, CustomStringConvertible {
     /// The canonical JSON, of which last write wins takes the SHA-256.
     var json: String {
         switch kind {
-        case .buckets: "{\"id\":\"\(id)\",\"name\":\"\(title)\",\"createdAt\":\"\(Self.created)\",\"updatedAt\":\"\(updatedAt)\"\(isOrphan ? ",\"isOrphan\":true" : "")}"
+        case .buckets:
+            "{\"id\":\"\(id)\",\"name\":\"\(title)\",\"createdAt\":\"\(Self.created)\",\"updatedAt\":\"\(updatedAt)\"\(isOrphan ? ",\"isOrphan\":true" : "")}"
         case .notifications:
             "{\"id\":\"\(id)\",\"title\":\"\(title)\"\(readAt.map { ",\"readAt\":\"\($0)\"" } ?? ""),\"createdAt\":\"\(Self.created)\",\"updatedAt\":\"\(updatedAt)\""
                 + ",\"bucketId\":\"\(bucket ?? "")\",\"attachments\":[],\"actions\":[]}"

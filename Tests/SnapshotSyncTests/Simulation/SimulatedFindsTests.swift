@@ -88,7 +88,8 @@ import Testing
     @Test(arguments: [false, true]) func bucketWhoseDeletionIsRefusedIsBackWithTheRefusal(hasChangeAssets: Bool) async throws {
         let mail = try await MailScene([], hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
-        try mail.scene.writer.run("INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'new', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
+        try mail.scene.writer.run(
+            "INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'new', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
         try await mail.round()
         #expect(try mail.scene.differences(1) == "")
         #expect(try mail.scene.reader.run("SELECT ifnull(isOrphan, 'as it was') FROM buckets; SELECT count(*) FROM snapsync_changes") == "as it was\n0\n")
@@ -99,7 +100,8 @@ import Testing
     @Test(arguments: [false, true]) func bucketThatCameBackWithTheRefusalCanBeEdited(hasChangeAssets: Bool) async throws {
         let mail = try await MailScene([], hasChangeAssets: hasChangeAssets)
         try mail.scene.reader.run("DELETE FROM buckets WHERE id = 'b'")
-        try mail.scene.writer.run("INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'new', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
+        try mail.scene.writer.run(
+            "INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('n', 'new', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')")
         try await mail.round()
         try mail.scene.reader.run("UPDATE buckets SET name = 'edited', updatedAt = '2001-01-01T00:00:00Z' WHERE id = 'b'")
         try await mail.round()
@@ -144,7 +146,8 @@ import Testing
         try mail.scene.reader.run("UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'")
         try await mail.syncReader()
         try await mail.takeLastMessage()
-        try mail.scene.writer.run("UPDATE notifications SET title = 'later', updatedAt = \(stamp) WHERE id = 'n1'; UPDATE snapsync_log SET clock = clock + 3600000")
+        try mail.scene.writer.run(
+            "UPDATE notifications SET title = 'later', updatedAt = \(stamp) WHERE id = 'n1'; UPDATE snapsync_log SET clock = clock + 3600000")
         try await mail.syncWriter()
         try await mail.syncReader()
         #expect(try mail.value(mail.scene.reader, "title || ', ' || readAt", of: "n1") == "later, 2026-01-01T00:00:00Z")
@@ -195,7 +198,9 @@ import Testing
         _ = try await mail.scene.engine("writer.db").prune(RetentionPolicy(keepLast: 1, keepWithin: nil))
         for _ in 0..<2 {
             try await mail.round()
-            for name in [mail.scene.writer, mail.scene.reader] { #expect(try mail.value(name, "title || ', ' || ifnull(readAt, 'unread')", of: "n1") == "later, unread") }
+            for name in [mail.scene.writer, mail.scene.reader] {
+                #expect(try mail.value(name, "title || ', ' || ifnull(readAt, 'unread')", of: "n1") == "later, unread")
+            }
         }
         #expect(try mail.scene.differences(1) == "")
         #expect(try await mail.waiting().isEmpty)
@@ -210,7 +215,9 @@ import Testing
             try await mail.tell(.bucketUpdated, #"{"id":"b","name":"\#(name)","createdAt":"-","updatedAt":"2021-01-01T00:00:00Z"}"#, by: sender, at: at)
             try await mail.syncWriter()
         }
-        #expect(try mail.scene.writer.run("SELECT name FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender") == "agreed\nrefused|phone\napplied|tablet\n")
+        #expect(
+            try mail.scene.writer.run("SELECT name FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender")
+                == "agreed\nrefused|phone\napplied|tablet\n")
         #expect(try await mail.problems() == [])
     }
 
@@ -218,7 +225,8 @@ import Testing
     @Test(arguments: [false, true], [false, true])
     func laterDeletionOfWhatIsGoneHoldsAgainstWhoBroughtItBackInBetween(hasChangeAssets: Bool, arrivesLast: Bool) async throws {
         let mail = try await MailScene([], hasChangeAssets: hasChangeAssets)
-        try mail.scene.writer.run("INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('c', 'C', '-', '2020-01-01T00:00:00Z'), ('d', 'D', '-', '2020-01-01T00:00:00Z')")
+        try mail.scene.writer.run(
+            "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('c', 'C', '-', '2020-01-01T00:00:00Z'), ('d', 'D', '-', '2020-01-01T00:00:00Z')")
         try await mail.round()
         try mail.scene.writer.run("DELETE FROM buckets WHERE id = 'b'; UPDATE snapsync_log SET clock = clock - 3600000")
         try await mail.syncWriter()
@@ -232,8 +240,9 @@ import Testing
         let between = try mail.scene.reader.run("SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-30 minutes')").replacing("\n", with: "")
         try await mail.tell(.bucketCreated, #"{"id":"b","name":"anew","createdAt":"-","updatedAt":"\#(between)"}"#, by: "tablet", at: between)
         try await mail.round()
-        #expect(try mail.scene.writer.run("SELECT group_concat(id) FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender")
-            == "c,d\napplied|phone\n\(arrivesLast ? "refused" : "applied")|tablet\n")
+        #expect(
+            try mail.scene.writer.run("SELECT group_concat(id) FROM buckets; SELECT outcome, sender FROM snapsync_inbox ORDER BY sender")
+                == "c,d\napplied|phone\n\(arrivesLast ? "refused" : "applied")|tablet\n")
         #expect(try mail.scene.differences(1) == "")
         #expect(try mail.scene.reader.run("SELECT count(*) FROM snapsync_changes") == "0\n")
         #expect(try await mail.waiting().map(\.sender) == ["tablet"])
@@ -269,13 +278,16 @@ import Testing
         try scene.run("one", "UPDATE buckets SET name = 'other' WHERE id = 'c';" + DeviceScene.notification("new", in: "b"))
         for name in ["one", "two", "one"] { _ = try await scene.engine(name).sync() }
         for name in ["one", "two"] {
-            #expect(try scene.run(name, "SELECT id, name FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|B\nc|other\nnew\n")
+            #expect(
+                try scene.run(name, "SELECT id, name FROM buckets ORDER BY id; SELECT id FROM notifications; PRAGMA foreign_key_check") == "b|B\nc|other\nnew\n"
+            )
             #expect(try await scene.verify(name).isEmpty)
         }
     }
 
     /// Neither the order of syncs nor who made which change decides between changes of one instant.
-    @Test(arguments: [[0, 1], [1, 0]], [false, true]) func ofTwoChangesOfOneInstantTheSameOneWinsWhoeverSyncsFirst(order: [Int], isDeletion: Bool) async throws {
+    @Test(arguments: [[0, 1], [1, 0]], [false, true]) func ofTwoChangesOfOneInstantTheSameOneWinsWhoeverSyncsFirst(order: [Int], isDeletion: Bool) async throws
+    {
         for editor in 0..<2 {
             let zone = try SimulatedZone(seed: 1)
             let uuid = try await zone.makeCloud(in: "/cloud", creator: "peer0", publishers: .many)
@@ -305,7 +317,8 @@ import Testing
 
     @Test(arguments: [["one", "two", "three"], ["two", "one", "three"], ["three", "two", "one"]])
     func uniqueValueGivenToTwoEntitiesConvergesLosesNothingAndIsReported(order: [String]) async throws {
-        let seats = try DatasetSchema(name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
+        let seats = try DatasetSchema(
+            name: "seats", table: "seats", key: "id", timestamp: "at", columns: ["id", "guest", "at"].map { DatasetColumn($0, .text) })
         let table = "CREATE TABLE seats(id TEXT PRIMARY KEY, guest TEXT NOT NULL UNIQUE, at TEXT NOT NULL);"
         let scene = try await DeviceScene([seats])
         try await scene.add("one", .peer, table + "INSERT INTO seats VALUES('s', 'Ada', '2020-01-01T00:00:00Z')")

@@ -90,11 +90,15 @@ struct SimulatedTool {
             disk.put(bytes, at: path, in: root)
             return "\(path) is brought again"
         case 3:
-            disk.put(Array(bytes.prefix(random.below(bytes.count + 1))), at: "\(stem).sync-conflict-20260301-0800\(10 + conflictCount % 50)-7KQ2M4A\(tail)", in: root)
+            disk.put(
+                Array(bytes.prefix(random.below(bytes.count + 1))), at: "\(stem).sync-conflict-20260301-0800\(10 + conflictCount % 50)-7KQ2M4A\(tail)", in: root
+            )
             return "conflict copy of \(path)"
         default:
             let folder = path.split(separator: "/").dropLast().joined(separator: "/")
-            disk.put(Array(bytes.prefix(bytes.count / 2)), at: random.happens(percent: 50) ? "\(stem) (Conflicted Copy \(conflictCount))\(tail)" : "\(folder)/.syncthing.\(conflictCount).tmp", in: root)
+            disk.put(
+                Array(bytes.prefix(bytes.count / 2)),
+                at: random.happens(percent: 50) ? "\(stem) (Conflicted Copy \(conflictCount))\(tail)" : "\(folder)/.syncthing.\(conflictCount).tmp", in: root)
             return "half of \(path) under another name"
         }
     }

@@ -99,7 +99,9 @@ final class SimulatedZone: @unchecked Sendable {
 
     /// An error that says what is not as it must be, and how it came to it.
     func difference(_ device: Int?, _ what: [String]) -> Difference {
-        Difference(description: "seed \(seed)\(device.map { ", \(devices[$0].name)" } ?? ""): \(what.joined(separator: "; "))\nhistory:\n  " + log.suffix(70).joined(separator: "\n  "))
+        Difference(
+            description: "seed \(seed)\(device.map { ", \(devices[$0].name)" } ?? ""): \(what.joined(separator: "; "))\nhistory:\n  "
+                + log.suffix(70).joined(separator: "\n  "))
     }
 
     struct Difference: Error, CustomStringConvertible {

@@ -29,7 +29,9 @@ struct SimulationRun {
                 }
                 done += 1
                 // What is printed waits for more of it where it goes to a file.
-                if done.isMultiple(of: 500) { FileHandle.standardError.write(Data("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault\n".utf8)) }
+                if done.isMultiple(of: 500) {
+                    FileHandle.standardError.write(Data("simulated histories: \(done) of \(seeds.count), \(good) of them without a fault\n".utf8))
+                }
                 if let seed = rest.next() { group.addTask { try await twice(seed) } }
             }
             return (good, tally)

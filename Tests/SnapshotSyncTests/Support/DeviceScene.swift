@@ -33,7 +33,8 @@ struct DeviceScene {
         if datasets == DatasetSchema.builtIn { _ = try database.write { try $0.tables.createBuiltIn() } }
         try run(name, sql)
         let settings = SyncSettings(
-            cloud: "/none", cloudUUID: try await cloud.identity().uuid, scope: zone.scope.rawValue, zone: zone.name, role: role, device: name, datasets: datasets,
+            cloud: "/none", cloudUUID: try await cloud.identity().uuid, scope: zone.scope.rawValue, zone: zone.name, role: role, device: name,
+            datasets: datasets,
             replacesOwnRows: replaces, adoptsOwnRows: adopts)
         try database.write { transaction in
             try transaction.initialize(settings)
@@ -55,7 +56,9 @@ struct DeviceScene {
     func export(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ExportReport { try await engine(name).export(allowing: allowed) }
 
     @discardableResult
-    func importNewest(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport { try await engine(name).importNewest(allowing: allowed) }
+    func importNewest(_ name: String, allowing allowed: ShrinkApproval = .none) async throws -> ImportReport {
+        try await engine(name).importNewest(allowing: allowed)
+    }
 
     /// What is wrong with *local data = the applied version + the tracked changes*.
     func verify(_ name: String) async throws -> [String] { try await engine(name).inspector().verify(local: true).problems }

@@ -30,7 +30,8 @@ struct MailScene {
         scene = try await SyncScene(Self.tables, datasets: DatasetSchema.builtIn)
         try scene.writer.run("INSERT INTO buckets VALUES('b', 'B', NULL, NULL, NULL, '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', NULL)")
         for key in keys {
-            try scene.writer.run("""
+            try scene.writer.run(
+                """
                 INSERT INTO notifications(id, title, createdAt, updatedAt, bucketId) VALUES('\(key)', 'first', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 'b')
                 """)
         }
@@ -41,7 +42,9 @@ struct MailScene {
     @discardableResult
     func syncReader(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("reader.db", cloud).sync() }
     @discardableResult
-    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport { try await engine("writer.db", UndeliveringCloud(wrapped: cloud ?? scene.cloud, messages: undelivered)).sync() }
+    func syncWriter(_ cloud: (any CloudDatabase)? = nil) async throws -> SyncReport {
+        try await engine("writer.db", UndeliveringCloud(wrapped: cloud ?? scene.cloud, messages: undelivered)).sync()
+    }
 
     private func engine(_ name: String, _ cloud: (any CloudDatabase)?) throws -> SyncEngine {
         let cloud = cloud ?? scene.cloud

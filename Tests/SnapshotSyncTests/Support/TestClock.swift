@@ -7,10 +7,12 @@ final class TestClock: Sendable {
 
     /// The time, in the form that engine and cloud take.
     var now: @Sendable () -> Instant {
-        { self.microseconds.withLock { time in
-            time += 1_000_000
-            return Instant(microseconds: time)
-        } }
+        {
+            self.microseconds.withLock { time in
+                time += 1_000_000
+                return Instant(microseconds: time)
+            }
+        }
     }
 
     /// Measures time by this clock, which goes on only where it is looked at: never by how fast the machine is.

@@ -33,7 +33,8 @@ extension ConflictsReport {
     var lines: [String] {
         let count = "\(Format.count(open)) edit\(open == 1 ? "" : "s") lost to other edits"
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
-            + (removed > 0 ? ["  \(Format.count(removed)) older \(removed == 1 ? "entry was" : "entries were") removed: the journal keeps 90 days and 16 MiB"] : [])
+            + (removed > 0
+                ? ["  \(Format.count(removed)) older \(removed == 1 ? "entry was" : "entries were") removed: the journal keeps 90 days and 16 MiB"] : [])
     }
 }
 

@@ -32,7 +32,10 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine(database: path).takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
-            let what = report.isDeletion ? "deleted \(report.dataset) \(report.key) again" : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
+            let what =
+                report.isDeletion
+                ? "deleted \(report.dataset) \(report.key) again"
+                : "\(report.dataset) \(report.key) is the edit that had lost" + (report.hasNewKey ? ", under a new key" : "")
             try output.printer.print(report, ["\(what); the next sync sends it on"])
         }
     }

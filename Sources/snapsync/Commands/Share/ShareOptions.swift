@@ -23,7 +23,11 @@ struct ShareOptions: ParsableArguments {
 
 /// In whose name a project is shared or a comment made.
 struct ShareDeviceOptions: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("This device's name; what it shares, it alone may replace or remove. Default: the name in the database's settings, else the machine's.", valueName: "name"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "This device's name; what it shares, it alone may replace or remove. Default: the name in the database's settings, else the machine's.",
+            valueName: "name"))
     var device: String?
 }
 

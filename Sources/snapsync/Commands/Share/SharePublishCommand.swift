@@ -29,7 +29,11 @@ struct SharePublishCommand: AsyncParsableCommand {
     var projectTable: String?
     @Option(name: .customLong("item-table"), help: ArgumentHelp("With --project: the table of their items. Default: items.", valueName: "table"))
     var itemTable: String?
-    @Option(name: .long, help: ArgumentHelp("With --project: what a column holds, where it has another name: project.title=name, item.project=project_id, … May be given several times.", valueName: "field=column"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --project: what a column holds, where it has another name: project.title=name, item.project=project_id, … May be given several times.",
+            valueName: "field=column"))
     var column: [String] = []
     @OptionGroup var output: OutputOptions
 
