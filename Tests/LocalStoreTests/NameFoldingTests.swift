@@ -23,7 +23,8 @@ import Testing
     }
 
     @Test func aForeignKeyOfATableThatIsNoDatasetsIsEnforced() throws {
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE parents(id TEXT PRIMARY KEY); INSERT INTO parents VALUES('p'), ('q');
             CREATE TABLE "Ä"(id TEXT PRIMARY KEY);
             CREATE TABLE "ä"(id TEXT PRIMARY KEY, parent TEXT REFERENCES parents(id) ON DELETE CASCADE); INSERT INTO "ä" VALUES('1', 'p'), ('2', 'q');
@@ -42,11 +43,14 @@ import Testing
     }
 
     @Test func aProjectsColumnIsNotFoundByAnotherLetter() throws {
-        let scene = try LocalScene("""
+        let scene = try LocalScene(
+            """
             CREATE TABLE projects(id TEXT PRIMARY KEY, "É" TEXT); CREATE TABLE items(id TEXT PRIMARY KEY, projectId TEXT REFERENCES projects(id), title TEXT);
             INSERT INTO projects VALUES('a', 'Title');
             """)
-        func title(_ column: String) throws -> String { try scene.database.read { try $0.rows.project("a", from: ProjectTables(columns: [.projectTitle: column])).title } }
+        func title(_ column: String) throws -> String {
+            try scene.database.read { try $0.rows.project("a", from: ProjectTables(columns: [.projectTitle: column])).title }
+        }
         #expect(try title("É") == "Title")
         #expect(throws: LocalStoreError.self) { try title("é") }
     }
