@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -49,6 +50,7 @@ def main():
     parser.add_argument("--seed", type=int, help="the first seed; else drawn")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-shrink", action="store_true", help="do not look for the fewest steps of a failing history")
+    parser.add_argument("--again", type=int, default=0, help="run a failing history so often again, and count it only if it fails again; kills and races differ from run to run")
     parser.add_argument("--most", type=int, default=5, help="end after so many failures")
     parser.add_argument("--finds", help="a folder for a script of each failing history")
     parser.add_argument("--without", nargs="*", default=[], choices=["unique", "parent", "triggers", "future", "repeat"],
@@ -56,6 +58,8 @@ def main():
     parser.add_argument("--short", action="store_true", help="histories of a third of the length, for a sample")
     parser.add_argument("--show", action="store_true", help="print the steps of each history and how long they took")
     arguments = parser.parse_args()
+    # A parent that blocks SIGTERM in its threads hands that on; the pool ends its processes with that signal.
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
     seed = arguments.seed if arguments.seed is not None else random.randrange(1, 1_000_000)
     scratch = tempfile.mkdtemp(prefix="snapsync-oracle-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     failures = 0
@@ -80,6 +84,10 @@ def batch(kind, seed, arguments, tools):
             having.update(["schema with " + name for name in kinds] + [name for name, count in counts.items() if count])
             if arguments.show:
                 print("  seed %d: %.1f s, %d steps%s" % (number, seconds, len(steps or []), ", FAILED" if problem else ""), flush=True)
+            if problem and arguments.again and not comes_again(kind, number, problem, arguments, tools):
+                figures["failed once, and not again"] += 1
+                having["failed once, and not again"] += 1
+                continue
             if problem:
                 failed += 1
                 report(kind, number, steps, problem, arguments, tools)
@@ -92,6 +100,12 @@ def batch(kind, seed, arguments, tools):
     for name in sorted(name for name in having if name.startswith("schema")):
         print("  %s: %d histories" % (name, having[name]))
     return failed
+
+
+def comes_again(kind, seed, problem, arguments, tools):
+    """Whether a failing history fails again; its first problem is printed in any case."""
+    print("failed once: %s seed %d\n%s" % (kind, seed, problem), flush=True)
+    return any(one((kind, seed, tools))[2] for _ in range(arguments.again))
 
 
 def report(kind, seed, steps, problem, arguments, tools):
