@@ -67,7 +67,7 @@ fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RU
 faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
 	@Scripts/seed_faults.py
 
-coverage: setup ## line coverage of the library by its tests, every room and the whole; fails below 90 %
+coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)

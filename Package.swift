@@ -1,7 +1,7 @@
 // swift-tools-version:6.1
 import PackageDescription
 
-// Settings of every room: Swift 6 mode, `any` spelled out, imports visible only where they are written.
+// Settings of every module: Swift 6 mode, `any` spelled out, imports visible only where they are written.
 let house: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -48,11 +48,11 @@ let package = Package(
             name: "Platform", dependencies: [.target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))], swiftSettings: house),
 
-        // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other rooms stand on.
+        // Strict JSON (RFC 8259) and instants (RFC 3339) as text; the ground that the other modules stand on.
         .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
-        // The SQLite side; the only room that imports GRDB.
+        // The SQLite side; the only module that imports GRDB.
         .target(
             name: "LocalStore",
             dependencies: [

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Line coverage of the library by its tests: every room and the whole, without the command. Fails below MINIMUM percent.
+# Line coverage of the library by its tests: every module and the whole, without the command. Fails below MINIMUM percent.
 #
 #     Scripts/coverage.sh                       all tests
 #     Scripts/coverage.sh --filter DamageTests  some of them, to try it; say MINIMUM=0
@@ -49,21 +49,21 @@ import json
 import sys
 
 path, sources, minimum = sys.argv[1], sys.argv[2], float(sys.argv[3])
-rooms, files = {}, []
+modules, files = {}, []
 for file in json.load(open(path))["data"][0]["files"]:
     if not file["filename"].startswith(sources): continue
     name = file["filename"][len(sources):]
-    room = name.split("/")[0]
-    if room == "snapsync": continue
+    module = name.split("/")[0]
+    if module == "snapsync": continue
     lines = file["summary"]["lines"]
-    count, covered = rooms.get(room, (0, 0))
-    rooms[room] = (count + lines["count"], covered + lines["covered"])
+    count, covered = modules.get(module, (0, 0))
+    modules[module] = (count + lines["count"], covered + lines["covered"])
     files.append((lines["count"] - lines["covered"], lines["count"], name))
-if not rooms: sys.exit("coverage: nothing was measured")
+if not modules: sys.exit("coverage: nothing was measured")
 def show(name, count, covered): print(f"{name:24}{count:8} lines{100 * covered / count if count else 100:8.2f} %")
-for room, (count, covered) in sorted(rooms.items()): show(room, count, covered)
-count, covered = (sum(one[index] for one in rooms.values()) for index in (0, 1))
-show("all rooms", count, covered)
+for module, (count, covered) in sorted(modules.items()): show(module, count, covered)
+count, covered = (sum(one[index] for one in modules.values()) for index in (0, 1))
+show("all modules", count, covered)
 print("most lines that no test reaches:")
 for missed, count, name in sorted(files, reverse=True)[:10]: print(f"{missed:8} of {count:5}  {name}")
 if 100 * covered < minimum * count: sys.exit(f"coverage: below {minimum:g} %")

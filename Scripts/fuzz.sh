@@ -2,10 +2,10 @@
 # Fuzzes a parser: Scripts/fuzz.sh TARGET [RUNS], or `all`. Targets: the files of small letters in Tests/Fuzz. FUZZ_SECONDS ends
 # a run earlier; FUZZ_NICE is how far it gives way to others (10).
 #
-# libFuzzer and the address sanitizer must be in every file of the rooms under test and in nothing else, and a fuzzer has no
-# main of its own, which a package's executable must have. So the four rooms are compiled here with swiftc, a module each, and
+# libFuzzer and the address sanitizer must be in every file of the modules under test and in nothing else, and a fuzzer has no
+# main of its own, which a package's executable must have. So the modules are compiled here with swiftc and
 # linked with what the optimised build made of their dependencies; a target in Package.swift for each fuzzer would burden every
-# build. Each fuzzer is linked with the rooms that it tests alone: the counters of all code in it are gone through for each input.
+# build. Each fuzzer is linked with the modules that it tests alone: the counters of all code in it are gone through for each input.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# -ge 1 ] || { echo "usage: Scripts/fuzz.sh TARGET|all [RUNS]; targets: $(ls Tests/Fuzz | sed -n 's/^\([a-z]*\)\.swift$/\1/p' | tr '\n' ' ')" >&2; exit 64; }
@@ -17,22 +17,22 @@ fi
 target=$1
 [ -f "Tests/Fuzz/$target.swift" ] || { echo "fuzz.sh: there is no target $target" >&2; exit 64; }
 
-# The rooms that a target tests, the files that it shares with others, and how long its inputs get: long enough for every rule of
+# The modules that a target tests, the files that it shares with others, and how long its inputs get: long enough for every rule of
 # its format, for a longer one takes longer and says nothing more.
 shared=FuzzSupport
 case $target in
-    timestamp) rooms="StrictText" length=48 ;;
-    json) rooms="StrictText" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    dataset) rooms="StrictText SnapshotModel" length=1024 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    gzip) rooms="StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
-    index) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
-    changes | container) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
-    block) rooms="StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
-    asset | rebuild) rooms="StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) rooms="StrictText CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    commit | checkpoint) rooms="StrictText CloudStore" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    message) rooms="StrictText SnapshotModel CloudStore" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    history) rooms="StrictText SnapshotModel CloudStore" length=49 shared="$shared FuzzCloud" ;;
+    timestamp) modules="Platform StrictText" length=48 ;;
+    json) modules="Platform StrictText" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
+    dataset) modules="Platform StrictText SnapshotModel" length=1024 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    gzip) modules="Platform StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
+    index) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
+    changes | container) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
+    block) modules="Platform StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
+    asset | rebuild) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
+    marker) modules="Platform StrictText CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    commit | checkpoint) modules="Platform StrictText CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    message) modules="Platform StrictText SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    history) modules="Platform StrictText SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac
 sources="Tests/Fuzz/$target.swift"
@@ -42,7 +42,7 @@ for file in $shared; do sources="$sources Tests/Fuzz/$file.swift"; done
 
 # What the optimised build made: Crypto and its C parts. FUZZ_BUILD names another build's directory.
 built=${FUZZ_BUILD:-$(swift build -c release --show-bin-path)}
-[ -e "$built/Modules/Crypto.swiftmodule" ] || swift build -c release --target CloudStore
+{ [ -e "$built/Modules/Crypto.swiftmodule" ] && [ -e "$built/CLinux.build" ]; } || swift build -c release --target DirectoryCloud
 out=.build/fuzz
 mkdir -p "$out" "$out/finds" "$out/corpus/$target"
 
@@ -51,20 +51,19 @@ flags="-O -g -use-ld=lld -sanitize=fuzzer,address -parse-as-library -enable-test
 for map in "$built"/*.build/module.modulemap; do flags="$flags -Xcc -fmodule-map-file=$map"; done
 for folder in .build/checkouts/swift-crypto/Sources/*/include; do flags="$flags -Xcc -I$folder"; done
 
-# A room is compiled anew when a file of it, or of one below it, is newer than the last time.
+# A module is compiled again when a file of it, or of one below it, is newer than the last time.
 stale=0
 objects=""
-for room in $rooms; do
-    objects="$objects $out/$room.o"
-    if [ $stale = 1 ] || [ ! -e "$out/$room.o" ] || [ -n "$(find "Sources/$room" -name '*.swift' -newer "$out/$room.o")" ]; then
-        [ $room = StrictText ] && stale=1
-        [ $room = SnapshotModel ] && stale=1
+for module in $modules; do
+    objects="$objects $out/$module.o"
+    if [ $stale = 1 ] || [ ! -e "$out/$module.o" ] || [ -n "$(find "Sources/$module" -name '*.swift' -newer "$out/$module.o")" ]; then
+        case $module in Platform | StrictText | SnapshotModel | CloudStore | CommitLog) stale=1 ;; esac
         begun=$(date +%Y%m%d%H%M.%S)
         # shellcheck disable=SC2086,SC2046 -- lists of words; no file here has a space in its name
-        swiftc $house $flags -D_GNU_SOURCE -Xcc -D_GNU_SOURCE -whole-module-optimization -module-name $room -emit-module -emit-module-path "$out/$room.swiftmodule" \
-            -c $(find "Sources/$room" -name '*.swift') -o "$out/$room.o"
+        swiftc $house $flags -D_GNU_SOURCE -Xcc -D_GNU_SOURCE -whole-module-optimization -module-name $module -emit-module -emit-module-path "$out/$module.swiftmodule" \
+            -c $(find "Sources/$module" -name '*.swift') -o "$out/$module.o"
         # What was changed while it was compiled is newer.
-        touch -t "$begun" "$out/$room.o"
+        touch -t "$begun" "$out/$module.o"
     fi
 done
 if [ ! -e "$out/dependencies.a" ]; then

@@ -20,14 +20,7 @@
         }
 
         package func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
-            let flags: Int32
-            switch purpose {
-            case .read: flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
-            case .directory: flags = O_RDONLY | O_DIRECTORY
-            case .create: flags = O_RDWR | O_CREAT | O_EXCL
-            case .createNameless: flags = O_RDWR | O_TMPFILE
-            }
-            let descriptor = try openBeneath(path, in: directory, flags)
+            let descriptor = try openBeneath(path, in: directory, purpose.flags ?? O_RDWR | O_TMPFILE)
             return purpose == .create || purpose == .createNameless ? try base.sharing(descriptor, in: directory) : descriptor
         }
 

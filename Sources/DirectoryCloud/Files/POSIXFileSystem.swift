@@ -26,13 +26,7 @@ package struct POSIXFileSystem: FileSystemCalls {
     }
 
     package func open(_ path: String, in directory: Int32, _ purpose: OpenPurpose) throws(SystemFault) -> Int32 {
-        let flags: Int32
-        switch purpose {
-        case .read: flags = O_RDONLY | O_NONBLOCK | O_NOCTTY
-        case .directory: flags = O_RDONLY | O_DIRECTORY
-        case .create: flags = O_RDWR | O_CREAT | O_EXCL
-        case .createNameless: throw SystemFault.missing("open")
-        }
+        guard let flags = purpose.flags else { throw SystemFault.missing("open") }
         let descriptor = try openStepByStep(path, in: directory, flags)
         return purpose == .create ? try sharing(descriptor, in: directory) : descriptor
     }
@@ -178,6 +172,18 @@ package struct POSIXFileSystem: FileSystemCalls {
             }
             // The format has no name that is not UTF-8.
             if let name, name != ".", name != ".." { names.append(name) }
+        }
+    }
+}
+
+extension OpenPurpose {
+    /// The flags of `open`; nil for a file without a name, which POSIX does not have.
+    var flags: Int32? {
+        switch self {
+        case .read: O_RDONLY | O_NONBLOCK | O_NOCTTY
+        case .directory: O_RDONLY | O_DIRECTORY
+        case .create: O_RDWR | O_CREAT | O_EXCL
+        case .createNameless: nil
         }
     }
 }

@@ -112,7 +112,10 @@ package struct BlockMerge {
             else { continue }
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
-            if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
+            // A base equal to the change's own instant would say that a rule made the change, so a tie leaves the base one microsecond earlier.
+            if verdict == .stays {
+                try transaction.merge.setBase(min(one.versionInstant, change.instant.advanced(byMicroseconds: -1)), of: change.key, in: schema)
+            }
         }
         try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing).record(contested, block)
     }

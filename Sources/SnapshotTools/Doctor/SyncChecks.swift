@@ -70,7 +70,7 @@ enum SyncChecks {
         if !waiting.isEmpty {
             findings.append(
                 .notice(
-                    "messages", "messages: " + waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "),
+                    "messages", waiting.map { "\($0.0) \($0.1)" }.joined(separator: ", "),
                     means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
         }
         if counts.missing > 0 {
