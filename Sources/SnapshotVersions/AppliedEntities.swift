@@ -32,7 +32,7 @@ package struct AppliedEntities: Sendable {
             for key in touched { try overlay.give(key, to: copies) }
             let blocks = Set(untouched.compactMap { block(of: $0, in: asset.index) }).sorted()
             try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
-                try block.give(to: SparingSink(copies, keyIndex: schema.keyIndex, sparing: touched))
+                try block.give(to: FilteringSink(copies, schema) { !touched.contains($0) })
             }
             return copies.copies
         }

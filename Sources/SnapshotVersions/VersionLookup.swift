@@ -51,7 +51,7 @@ package final class VersionLookup {
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { _, block in
             let found = EntityStates(schema: schema) { wanted.contains($0) }
             try block.give(to: found)
-            for key in found.states.keys.sorted() { try body(key) { [schema] in try block.give(to: FilterSink($0, schema) { $0 == key }) } }
+            for key in found.states.keys.sorted() { try body(key) { [schema] in try block.give(to: FilteringSink($0, schema) { $0 == key }) } }
         }
     }
 }

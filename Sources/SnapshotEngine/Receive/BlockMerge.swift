@@ -87,7 +87,7 @@ package struct BlockMerge {
         }
         // What is deleted here may turn out to be needed by the version's children.
         if !deleted.isEmpty, let parents = ledger?.parents, parents.wantsLastRows(of: schema) {
-            for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilterSink($0, schema) { $0 == key }) } }
+            for key in deleted { try parents.keepLastRow(key, of: schema) { try block?.give(to: FilteringSink($0, schema) { $0 == key }) } }
         }
         return decided
     }
@@ -134,7 +134,7 @@ package struct BlockMerge {
     /// Inserts a block's entities, except those whose changes were kept.
     func insert(_ block: EntityBlock, of range: KeyRange, through applier: EntityApplier) throws {
         let kept = Set(try transaction.changeLog.changes(of: schema, in: range, onlyKept: true).map(\.key))
-        try block.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+        try block.give(to: kept.isEmpty ? applier : FilteringSink(applier, schema) { !kept.contains($0) })
     }
 
     /// Whether a change that was made here wins over what the version has of the entity (nil: nothing).

@@ -62,7 +62,7 @@ struct ChangeImporter {
         var count = 0
         func give() throws {
             let applier = try transaction.rows.inserting(into: schema)
-            try changes.entities.give(to: kept.isEmpty ? applier : SparingSink(applier, keyIndex: schema.keyIndex, sparing: kept))
+            try changes.entities.give(to: kept.isEmpty ? applier : FilteringSink(applier, schema) { !kept.contains($0) })
             count = applier.count
         }
         guard try transaction.changeLog.hasChanges(of: schema), let rows = try UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays)

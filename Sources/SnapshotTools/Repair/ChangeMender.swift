@@ -24,7 +24,7 @@ struct ChangeMender {
         let changed = Set(new.states.filter { key, state in old.states[key]?.hash != state.hash || old.instants[key] != new.instants[key] }.keys)
         let deleted = new.deletions.filter { old.deletions[$0.key] != $0.value || old.states[$0.key] != nil }
         let encoder = ChangeEncoder(schema: after.schema, syncTimestamp: after.fields.syncTimestamp)
-        try after.read(Array(after.runs.indices)) { try $0.give(to: EntityFilter(encoder, schema: after.schema, passes: changed.contains)) }
+        try after.read(Array(after.runs.indices)) { try $0.give(to: FilteringSink(encoder, after.schema, where: changed.contains)) }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deleted.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: instant) }
         for key in changed.sorted() {

@@ -89,7 +89,7 @@ final class EarlierVersion: EntitySource {
             return !endsBefore && !beginsBehind
         }
         hasher.begin(index.blocks[number])
-        let inside = EntityFilter(hasher, schema: version.schema) { range.contains($0) }
+        let inside = FilteringSink(hasher, version.schema) { range.contains($0) }
         do {
             try version.read(runs) { try $0.give(to: inside) }
         } catch is RangeHasher.Differs {

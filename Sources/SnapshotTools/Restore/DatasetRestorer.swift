@@ -59,7 +59,7 @@ struct DatasetRestorer: Sendable {
             let applier = try transaction.rows.inserting(into: schema)
             let wanted = differences.added.merging(differences.changed) { $0.union($1) }
             try version.read(wanted.keys.sorted()) { run in
-                try run.give(to: EntityFilter(applier, schema: schema) { wanted[run.number]?.contains($0) ?? false })
+                try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
             }
             try transaction.rows.checkCount(of: schema, is: version.recordCount)
         }

@@ -1,0 +1,21 @@
+package import SnapshotModel
+
+/// Passes on the entities whose keys are wanted.
+///
+/// An entity without a key is passed on, so that the receiver refuses it.
+package final class FilteringSink: EntitySink {
+    private let sink: any EntitySink
+    private let keyIndex: Int
+    private let isWanted: (EntityKey) -> Bool
+
+    package init(_ sink: any EntitySink, _ schema: DatasetSchema, where isWanted: @escaping (EntityKey) -> Bool) {
+        self.sink = sink
+        keyIndex = schema.keyIndex
+        self.isWanted = isWanted
+    }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        if let key = EntityKey(values[keyIndex]), !isWanted(key) { return }
+        try sink.take(values)
+    }
+}
