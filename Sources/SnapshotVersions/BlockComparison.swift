@@ -38,13 +38,6 @@ package struct BlockComparison: Sendable {
         try differing(of: Array(index.blocks.indices))
     }
 
-    /// The keys that belong to a block's range: from its first key up to the next block's.
-    package static func range(ofBlock number: Int, in index: SnapshotIndex) -> KeyRange {
-        KeyRange(
-            number: number, first: number == 0 ? nil : index.blocks[number].firstKey,
-            next: number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil)
-    }
-
     private func differing(of numbers: [Int]) throws -> [Int] {
         let queue = OrderedQueue<Bool>(window: numbers.count)
         queue.finish(at: numbers.count)
@@ -76,10 +69,19 @@ package struct BlockComparison: Sendable {
     private func compare(_ number: Int, _ rows: RangeReader, _ hasher: RangeHasher) throws -> Bool {
         hasher.begin(index.blocks[number])
         do {
-            try rows.read(Self.range(ofBlock: number, in: index), into: hasher)
+            try rows.read(index.range(ofBlock: number), into: hasher)
             return hasher.isSame
         } catch is RangeHasher.Differs {
             return false
         }
+    }
+}
+
+extension SnapshotIndex {
+    /// The keys that belong to a block: from its first key up to the next block's. An asset without blocks has one range, which is
+    /// everything.
+    package func range(ofBlock number: Int) -> KeyRange {
+        KeyRange(
+            number: number, first: number == 0 ? nil : blocks[number].firstKey, next: number + 1 < blocks.count ? blocks[number + 1].firstKey : nil)
     }
 }

@@ -1,6 +1,7 @@
 package import CloudStore
+package import LocalStore
 package import SnapshotFormat
-import SnapshotModel
+package import SnapshotModel
 package import StrictText
 
 /// One version of one dataset in the cloud, opened: its index and head are checked, its blocks are not read yet.
@@ -70,6 +71,34 @@ package struct SnapshotAsset: Sendable {
     package func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
         return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
+    }
+
+    /// Hands over the tombstones and the instants in the tail, in key order.
+    package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
+        let tail = try readMember(index.tail, name: "tail")
+        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, keyKind: index.keyKind, deletion: deletion, instant: instant) } }
+    }
+
+    /// The dataset as the asset itself describes it.
+    package func schema() throws -> DatasetSchema {
+        try SyncError.at(.verify) { try step(.verify) { try index.schema(table: index.dataset) } }
+    }
+
+    /// The keys that belong to a block (``SnapshotIndex/range(ofBlock:)``).
+    package func range(ofBlock number: Int) -> KeyRange { index.range(ofBlock: number) }
+
+    /// The numbers of the blocks that hold these keys if any do, ascending: of each key the last block that begins at it or before.
+    func blocks(holding keys: Set<EntityKey>) -> [Int] {
+        var found: Set<Int> = []
+        for key in keys {
+            var low = 0, high = index.blocks.count
+            while low < high {
+                let middle = (low + high) / 2
+                if key < index.blocks[middle].firstKey { high = middle } else { low = middle + 1 }
+            }
+            if low > 0 { found.insert(low - 1) }
+        }
+        return found.sorted()
     }
 
     /// Runs `body`; an error of the format comes out with the dataset and the version.

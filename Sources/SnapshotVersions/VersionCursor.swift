@@ -6,8 +6,8 @@ package final class VersionCursor {
     private let asset: SnapshotAsset
     private let schema: DatasetSchema
     private var numbers: ArraySlice<Int>
-    private let entities: (Int, EntityBlock) throws -> VersionReader.Entities
-    private var first: VersionReader.Entities?
+    private let entities: (Int, EntityBlock) throws -> DatasetVersion.Entities
+    private var first: DatasetVersion.Entities?
     private let parser: BlockParser
     private let reader: MemberReader
     private let compressed = ByteBuffer()
@@ -17,8 +17,8 @@ package final class VersionCursor {
     ///   - first: entities that come before all blocks, of a version without any.
     ///   - entities: a block with what the version's changes make of it.
     init(
-        _ asset: SnapshotAsset, _ blocks: [Int], _ schema: DatasetSchema, first: VersionReader.Entities?,
-        _ entities: @escaping (Int, EntityBlock) throws -> VersionReader.Entities
+        _ asset: SnapshotAsset, _ blocks: [Int], _ schema: DatasetSchema, first: DatasetVersion.Entities?,
+        _ entities: @escaping (Int, EntityBlock) throws -> DatasetVersion.Entities
     ) throws {
         self.asset = asset
         self.schema = schema

@@ -47,8 +47,7 @@ package final class VersionLookup {
         }
         let wanted = Set(keys.filter { overlay.change(of: $0) == nil })
         guard !wanted.isEmpty else { return }
-        let blocks = asset.index.blocks.indices.filter { number in wanted.contains { BlockComparison.range(ofBlock: number, in: asset.index).contains($0) } }
-        try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { _, block in
+        try BlockPipeline(asset: asset, blocks: asset.blocks(holding: wanted), workerCount: 1).run(.entities(schema)) { _, block in
             let found = EntityStates(schema: schema) { wanted.contains($0) }
             try block.give(to: found)
             for key in found.states.keys.sorted() { try body(key) { [schema] in try block.give(to: FilteringSink($0, schema) { $0 == key }) } }

@@ -21,10 +21,8 @@ struct MissingRows: Sendable {
         guard !isComplete else { return }
         // An asset that cannot be read is another step's matter; it is written anew then.
         let record = last.record(of: schema)
-        guard let asset = try? await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone),
-            let changes = try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
-        else { return }
-        let count = try await WorkerThreads.run { try countMissing(schema, asset, changes, session) }
+        guard let version = try? await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone) else { return }
+        let count = try await WorkerThreads.run { try Self.countMissing(of: version, session) }
         guard count > 0 else { return }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
@@ -32,31 +30,10 @@ struct MissingRows: Sendable {
             hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
     }
 
-    private func countMissing(_ schema: DatasetSchema, _ asset: SnapshotAsset, _ changes: [ChangeAsset], _ session: ReadSession) throws -> Int {
-        guard asset.index.describes(schema) else { return 0 }
-        let overlay = try ChangeOverlay(reading: changes, schema)
-        let blocks = try SyncError.at(.read) { try BlockComparison(schema: schema, index: asset.index, session: session).allDifferences() }
+    private static func countMissing(of version: DatasetVersion, _ session: ReadSession) throws -> Int {
+        guard version.snapshot.index.describes(version.schema) else { return 0 }
         var missing = 0
-        func count(_ version: EntityStates, in range: KeyRange) throws {
-            try session.withReader(0) { reader in
-                let rows = EntityStates(schema: schema)
-                try reader.ranges(of: schema).read(range, into: rows)
-                missing +=
-                    Set(version.states.keys).subtracting(rows.states.keys).subtracting(try reader.transaction.changeLog.touchedKeys(of: schema, in: range))
-                    .count
-            }
-        }
-        if asset.index.blocks.isEmpty {
-            let version = EntityStates(schema: schema)
-            try overlay.give(nil, from: nil, upTo: nil, to: version)
-            try count(version, in: KeyRange(number: 0, first: nil, next: nil))
-        }
-        try BlockPipeline(asset: asset, blocks: blocks, workerCount: 1).run(.entities(schema)) { number, block in
-            let version = EntityStates(schema: schema)
-            let range = BlockComparison.range(ofBlock: number, in: asset.index)
-            try overlay.give(block, from: range.first, upTo: range.next, to: version)
-            try count(version, in: range)
-        }
+        try version.forEachUntrackedDifference(in: session) { found, keys in missing += keys.count { found.rows[$0] == nil } }
         return missing
     }
 }

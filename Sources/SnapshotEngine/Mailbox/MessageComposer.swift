@@ -110,8 +110,7 @@ struct MessageComposer: Sendable {
                 try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) }
             }
             guard let final = changes.last else { return }
-            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version)
-                .copies(of: Set(changes.map(\.key)), in: schema, masking: kind.ownColumns(of: schema))
+            let base = try await copies(of: changes.map(\.key), schema, in: version, masking: kind.ownColumns(of: schema))
             try SyncError.at(.read) {
                 try device.database.withoutRollbacks { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
             }
@@ -124,8 +123,7 @@ struct MessageComposer: Sendable {
         while true {
             let changes = try SyncError.at(.read) { try device.database.read { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) } }
             guard !changes.isEmpty else { return }
-            let base = try await AppliedEntities(cloud: device.cloud, zone: device.zone, version: version).copies(
-                of: Set(changes.map(\.key)), in: schema, masking: [])
+            let base = try await copies(of: changes.map(\.key), schema, in: version, masking: [])
             let isCurrent = try SyncError.at(.read) {
                 try device.database.write { transaction in
                     guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
@@ -141,6 +139,16 @@ struct MessageComposer: Sendable {
             }
             guard isCurrent else { return }
         }
+    }
+
+    /// What the applied version has of some entities; those that it lacks are left out.
+    private func copies(of keys: [EntityKey], _ schema: DatasetSchema, in applied: AppliedVersion, masking masked: [Int]) async throws -> [EntityKey:
+        EntityCopy]
+    {
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token) }
+        guard let record = state.record(schema.recordName) else { return [:] }
+        let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
+        return try await WorkerThreads.run { try version.copies(of: Set(keys), masking: masked) }
     }
 
     private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws

@@ -101,8 +101,8 @@ package struct DatasetExporter: Sendable {
     /// Reads only where something was touched; the other blocks are copied from the last snapshot asset unread.
     private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, _ previous: PreviousSnapshot, _ asset: any AssetWriter) throws -> Outcome {
         // Where there is one connection, which this thread holds, one worker uses it while this thread only writes.
-        let own = session.readerCount == 1 ? LentRanges(reader.ranges(of: schema)) : nil
-        for case .read(let range) in changed.parts { try own?.ranges.prepare(for: range) }
+        let own = session.readerCount == 1 ? UnsafeTransfer(reader.ranges(of: schema)) : nil
+        for case .read(let range) in changed.parts { try own?.value.prepare(for: range) }
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
         let queue = OrderedQueue<[Piece]>(window: 4 * workerCount)
         queue.finish(at: changed.parts.count)
@@ -110,7 +110,7 @@ package struct DatasetExporter: Sendable {
             workerCount,
             { worker in
                 do {
-                    if let own { return try work(changed, own.ranges, queue, previous) }
+                    if let own { return try work(changed, own.value, queue, previous) }
                     try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous) }
                 } catch {
                     queue.fail(SyncError(error, step: .encode))

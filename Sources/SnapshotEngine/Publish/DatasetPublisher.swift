@@ -70,7 +70,7 @@ struct DatasetPublisher: Sendable {
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
         guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.summary(of: schema).isComplete } }) else { return nil }
-        let lent = LentWriter(
+        let lent = UnsafeTransfer(
             try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {
@@ -79,7 +79,7 @@ struct DatasetPublisher: Sendable {
                     try session.withReader(0) { reader in
                         guard let encoded = try exporter.encode(reader) else { return nil }
                         let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
-                        let asset = try exporter.store(encoded, into: lent.writer)
+                        let asset = try exporter.store(encoded, into: lent.value)
                         return StoredChanges(
                             asset: asset, recordCount: recordCount,
                             report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
@@ -87,7 +87,7 @@ struct DatasetPublisher: Sendable {
                 }
             }
         } catch {
-            lent.writer.abandon()
+            lent.value.abandon()
             throw error
         }
     }
@@ -131,13 +131,13 @@ struct DatasetPublisher: Sendable {
                 try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
             }
         }
-        let lent = LentWriter(
+        let lent = UnsafeTransfer(
             try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
         do {
-            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.writer) }
+            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.value) }
             guard case .stored(let asset, let report) = outcome else {
                 await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
                 return nil
@@ -147,7 +147,7 @@ struct DatasetPublisher: Sendable {
                 fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
                 assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
         } catch {
-            lent.writer.abandon()
+            lent.value.abandon()
             throw error is ChangedBlocks.DoNotAddUp ? error : SyncError(error, step: .store)
         }
     }

@@ -83,16 +83,16 @@ struct DatasetImporter: Sendable {
 
     /// The ranges of keys that blocks stand for; a version without entities has one, which is everything.
     private func ranges(of blocks: [Int]) -> [KeyRange] {
-        asset.index.blocks.isEmpty ? [KeyRange(number: 0, first: nil, next: nil)] : blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
+        asset.index.blocks.isEmpty ? [asset.range(ofBlock: 0)] : blocks.map(asset.range)
     }
 
     private func decide(_ blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         if asset.index.blocks.isEmpty { return try SyncError.at(.apply) { for range in ranges(of: []) { try merge.decide(nil, in: range) } } }
         let touched = try SyncError.at(.apply) {
-            try blocks.filter { try !transaction.changeLog.changes(of: schema, in: BlockComparison.range(ofBlock: $0, in: asset.index)).isEmpty }
+            try blocks.filter { try !transaction.changeLog.changes(of: schema, in: asset.range(ofBlock: $0)).isEmpty }
         }
         try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
-            try SyncError.at(.apply) { try merge.decide(block, in: BlockComparison.range(ofBlock: number, in: asset.index)) }
+            try SyncError.at(.apply) { try merge.decide(block, in: asset.range(ofBlock: number)) }
         }
     }
 
@@ -104,7 +104,7 @@ struct DatasetImporter: Sendable {
         let differing = Set(blocks)
         guard keepsInstants else {
             return try SyncError.at(.apply) {
-                let ranges = blocks.map { BlockComparison.range(ofBlock: $0, in: asset.index) }
+                let ranges = blocks.map { asset.range(ofBlock: $0) }
                 for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) })
                 {
                     try transaction.merge.keep(of: key, in: schema)
@@ -112,7 +112,7 @@ struct DatasetImporter: Sendable {
             }
         }
         for number in asset.index.blocks.indices where !differing.contains(number) {
-            try SyncError.at(.apply) { try merge.keepLater(in: BlockComparison.range(ofBlock: number, in: asset.index)) }
+            try SyncError.at(.apply) { try merge.keepLater(in: asset.range(ofBlock: number)) }
         }
     }
 
@@ -131,7 +131,7 @@ struct DatasetImporter: Sendable {
         var unknown: Set<String> = []
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) { try give(block, BlockComparison.range(ofBlock: number, in: index)) }
+            try SyncError.at(.apply) { try give(block, asset.range(ofBlock: number)) }
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
         return Outcome(
@@ -148,15 +148,12 @@ struct DatasetImporter: Sendable {
     }
 
     private func takeTail(in transaction: LocalTransaction) throws {
-        let tail = try asset.readMember(asset.index.tail, name: "tail")
-        try SyncError.at(.apply) { try transaction.tombstonesAndInstants.clear(of: schema) }
-        _ = try SyncError.at(.verify) {
-            try tail.withBytes { bytes in
-                try SnapshotTail.read(bytes, keyKind: asset.index.keyKind) { key, instant in
-                    try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
-                } instant: { key, instant in
-                    try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
-                }
+        try SyncError.at(.apply) {
+            try transaction.tombstonesAndInstants.clear(of: schema)
+            try asset.readTail { key, instant in
+                try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
+            } instant: { key, instant in
+                try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
             }
         }
     }

@@ -11,7 +11,7 @@ struct IncomingDataset: Sendable {
     let fields: DatasetRecord
     /// The snapshot asset that the changes are laid over; nil if they are laid over what is here.
     let snapshot: SnapshotAsset?
-    /// Oldest first.
+    /// The change assets that are applied one after the other, oldest first.
     let changes: [ChangeAsset]
     /// How many entities the version has that is here; nil if it is not known.
     let countBefore: Int?
@@ -24,16 +24,17 @@ struct IncomingDataset: Sendable {
 
     /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any CloudDatabase, zone: ZoneID) async throws {
-        let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: cloud, zone: zone)
-        guard asset.index.key == schema.key.name else {
+        let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
+        guard version.snapshot.index.key == schema.key.name else {
             throw SyncError(
-                .refused, step: .verify, at: asset.place, "the writer's dataset file has the key \(asset.index.key), and this device's has \(schema.key.name)",
+                .refused, step: .verify, at: version.place,
+                "the writer's dataset file has the key \(version.snapshot.index.key), and this device's has \(schema.key.name)",
                 hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
         }
         self.schema = schema
-        fields = asset.fields
-        snapshot = asset
-        changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: cloud, zone: zone)
+        fields = version.fields
+        snapshot = version.snapshot
+        changes = version.changes
         countBefore = nil
     }
 

@@ -30,29 +30,28 @@ struct TrackingRebuild: Sendable {
         }
         for schema in untracked {
             guard let record = state.record(schema.recordName) else { continue }
-            let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: device.cloud, zone: device.zone)
-            let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone)
-            try await WorkerThreads.run { try track(LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes)) }
+            let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
+            try await WorkerThreads.run { try track(schema, comparedWith: version) }
         }
     }
 
-    private func track(_ comparison: LocalComparison) throws {
-        guard comparison.asset.index.describes(comparison.schema) else {
+    private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion) throws {
+        guard version.snapshot.index.describes(schema) else {
             throw SyncError(
-                .refused, step: .read, at: "\(device.database.path), table \(comparison.schema.table)",
+                .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
                 "its changes were not tracked, and the version that is here has other columns",
                 hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
         }
-        let found = try comparison.untrackedChanges()
+        let found = try version.untrackedChanges(in: device.database)
         try SyncError.at(.read) {
             try device.database.write { transaction in
-                let rows = try transaction.rows.lookup(of: comparison.schema), nowhere = EntityStates(schema: comparison.schema) { _ in false }
+                let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
                 // A row that is missing without a tracked deletion counts as damage: the import brings it back.
                 let missing = Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
                 for change in found where !missing.contains(change.key) {
-                    try transaction.changeLog.record(change.key, of: comparison.schema, as: .compared, replacing: change.seen, at: device.now())
+                    try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
                 }
-                if missing.isEmpty { try transaction.tracking.regainCompleteness(of: comparison.schema) }
+                if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema) }
             }
         }
     }

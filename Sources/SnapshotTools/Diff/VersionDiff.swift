@@ -13,9 +13,12 @@ struct VersionDiff: Sendable {
     let dataset: String?
     let hasValues: Bool
 
+    /// Where differences go: the caller waits while the worker's thread calls it, one call at a time.
+    private typealias Take = UnsafeTransfer<(EntityDifference) throws -> Void>
+
     /// Compares, and hands over each difference in the order of datasets and keys.
     func run(_ left: DiffSide, _ right: DiffSide, _ take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
-        let lent = LentTake(take)
+        let lent = UnsafeTransfer(take)
         switch (left, right) {
         case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
         case (.version(let left), .version(let right)):
@@ -26,29 +29,29 @@ struct VersionDiff: Sendable {
         }
     }
 
-    private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: LentTake) async throws -> DiffReport {
+    private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: Take) async throws -> DiffReport {
         var counts: [DiffReport.Dataset] = []
         let records = Dictionary(
             (before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         var isKnown = dataset == nil
         for name in records.keys.sorted() {
-            var left: VersionReader?, right: VersionReader?
+            var left: DatasetVersion?, right: DatasetVersion?
             if let record = before.record(name) { left = try await open(record) }
             if let record = after.record(name) { right = try await open(record) }
             let schema = try Self.common(left?.schema, right?.schema)
             if let dataset, ![schema.name, name].contains(dataset) { continue }
             isKnown = true
-            let one = try await left?.giving(schema), other = try await right?.giving(schema)
+            let one = left?.giving(schema), other = right?.giving(schema)
             counts.append(try await WorkerThreads.run { try merge(schema, one, other, lent) })
         }
         guard isKnown else { throw missing(after) }
         return DiffReport(datasets: counts)
     }
 
-    private func merge(_ schema: DatasetSchema, _ left: VersionReader?, _ right: VersionReader?, _ lent: LentTake) throws -> DiffReport.Dataset {
-        let before = left?.runs ?? [], after = right?.runs ?? []
+    private func merge(_ schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, _ lent: Take) throws -> DiffReport.Dataset {
+        let before = try left?.runs() ?? [], after = try right?.runs() ?? []
         let common = Set(before.filter { $0.hash != nil }).intersection(after)
-        let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, lent.take)
+        let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, lent.value)
         let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
@@ -56,7 +59,7 @@ struct VersionDiff: Sendable {
         return counter.count(unchanged: merge.equalCount + common.reduce(0) { $0 + $1.count })
     }
 
-    private func local(_ number: Int, isFlipped: Bool, _ lent: LentTake) async throws -> DiffReport {
+    private func local(_ number: Int, isFlipped: Bool, _ lent: Take) async throws -> DiffReport {
         guard let device = inspector.device else {
             throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give it with --db")
         }
@@ -67,9 +70,9 @@ struct VersionDiff: Sendable {
         defer { session.end() }
         var counts: [DiffReport.Dataset] = []
         for schema in schemas {
-            var version: VersionReader?
+            var version: DatasetVersion?
             if let record = state.record(schema.recordName) {
-                version = try await VersionReader(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone)
+                version = try await DatasetVersion(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone)
             }
             let found = version
             counts.append(try await WorkerThreads.run { try compare(schema, found, session, isFlipped: isFlipped, lent) })
@@ -77,12 +80,12 @@ struct VersionDiff: Sendable {
         return DiffReport(datasets: counts)
     }
 
-    private func compare(_ schema: DatasetSchema, _ version: VersionReader?, _ session: ReadSession, isFlipped: Bool, _ lent: LentTake) throws
+    private func compare(_ schema: DatasetSchema, _ version: DatasetVersion?, _ session: ReadSession, isFlipped: Bool, _ lent: Take) throws
         -> DiffReport.Dataset
     {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
         let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
-        let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.take)
+        let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.value)
         let cursor = try version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try SyncError.at(.read) {
@@ -92,12 +95,13 @@ struct VersionDiff: Sendable {
             }
         }
         try merge.finish()
-        let skipped = Set((version?.runs ?? []).indices).subtracting(runs).reduce(0) { $0 + (version?.runs[$1].count ?? 0) }
+        let all = try version?.runs() ?? []
+        let skipped = Set(all.indices).subtracting(runs).reduce(0) { $0 + all[$1].count }
         return counter.count(unchanged: merge.equalCount + skipped)
     }
 
-    private func open(_ record: CloudRecord) async throws -> VersionReader {
-        try await VersionReader(record, in: inspector.cloud, zone: inspector.zone)
+    private func open(_ record: CloudRecord) async throws -> DatasetVersion {
+        try await DatasetVersion(record, in: inspector.cloud, zone: inspector.zone)
     }
 
     private func missing(_ state: ZoneState) -> SyncError {
@@ -127,11 +131,6 @@ struct VersionDiff: Sendable {
         return try SyncError.at(.read) { try right.relaxed(adding: left.columns.filter { !known.contains($0.name) }) }
     }
 
-    private struct LentTake: @unchecked Sendable {
-        // SAFETY: the caller waits while the worker's thread calls it, one call at a time.
-        let take: (EntityDifference) throws -> Void
-        init(_ take: @escaping (EntityDifference) throws -> Void) { self.take = take }
-    }
 }
 
 extension DatasetSchema {

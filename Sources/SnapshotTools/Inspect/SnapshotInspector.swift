@@ -42,10 +42,9 @@ public struct SnapshotInspector: Sendable {
     public func writeContainer(of dataset: String, version: Int? = nil, to write: @escaping (UnsafeRawBufferPointer) throws -> Void) async throws {
         let state = try await records(at: version)
         let record = try find(dataset, in: state)
-        let asset = try await open(record)
-        let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: asset.index.dataset, in: cloud, zone: zone)
-        let lent = LentWrite(write)
-        try await WorkerThreads.run { try ContainerWriter(asset: asset, changes: changes).run(to: lent.write) }
+        let version = try await DatasetVersion(record, in: cloud, zone: zone)
+        let lent = UnsafeTransfer(write)
+        try await WorkerThreads.run { try version.writeContainer(to: lent.value) }
     }
 
     /// Reads and checks versions from the commit to the last byte.
@@ -87,12 +86,6 @@ public struct SnapshotInspector: Sendable {
                 hint: known.isEmpty ? nil : "it has the records \(known)")
         }
         return record
-    }
-
-    private struct LentWrite: @unchecked Sendable {
-        // SAFETY: the caller waits while the worker's thread writes, one call at a time.
-        let write: (UnsafeRawBufferPointer) throws -> Void
-        init(_ write: @escaping (UnsafeRawBufferPointer) throws -> Void) { self.write = write }
     }
 }
 

@@ -137,7 +137,7 @@ struct SnapshotVerifier: Sendable {
     }
 
     private func check(_ asset: SnapshotAsset) throws {
-        let schema = try asset.step(.verify) { try asset.index.schema(table: asset.index.dataset) }
+        let schema = try asset.schema()
         do {
             try checkFileHash(asset)
             var count = 0
@@ -196,11 +196,8 @@ struct SnapshotVerifier: Sendable {
         var problems: [String] = []
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else { continue }
-            let asset = try await SnapshotAsset(of: record, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
-            let changes = try await ChangeAsset.open(asset.fields.changeFiles, dataset: schema.name, in: inspector.cloud, zone: inspector.zone)
-            let difference = try await WorkerThreads.run {
-                try LocalComparison(database: device.database, schema: schema, asset: asset, changes: changes).firstDifference()
-            }
+            let version = try await DatasetVersion(record, as: schema, in: inspector.cloud, zone: inspector.zone)
+            let difference = try await WorkerThreads.run { try version.firstUntrackedDifference(in: device.database) }
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.

@@ -10,11 +10,11 @@ extension PlannedDataset {
     ///
     /// The loser goes on every side that has it, so that an entity can be named twice. Memory: the states of both sides, as in the
     /// import itself.
-    func planSingle(_ version: VersionReader) throws -> SyncPlan.Dataset {
+    func planSingle(_ version: DatasetVersion) throws -> SyncPlan.Dataset {
         try takeTail(of: version)
         let here = EntityStates(schema: schema), there = EntityStates(schema: schema)
         try transaction.rows.giveRows(of: schema, to: here)
-        try version.read(Array(version.runs.indices)) { try $0.give(to: there) }
+        try version.read(Array(version.runs().indices)) { try $0.give(to: there) }
         let changes = Dictionary(
             try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map { ($0.key, $0) },
             uniquingKeysWith: { first, _ in first })

@@ -31,14 +31,12 @@ struct PlannedDataset {
     }
 
     /// Compares with a version that is not applied here yet, or, with `isHere`, with the one that is.
-    func plan(_ version: VersionReader, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
+    func plan(_ version: DatasetVersion, isHere: Bool, isComplete: Bool) throws -> SyncPlan.Dataset {
         if !isHere { try takeTail(of: version) }
         let rows = transaction.rows.ranges(of: schema)
         var tally = Tally()
-        try version.read(try runs(of: version, isHere: isHere, isComplete: isComplete)) { run in
-            let states = EntityStates(schema: schema)
-            try run.give(to: states)
-            try compare(states.states, in: version.range(of: run.number), rows, isHere: isHere, &tally)
+        try version.compare(runs(of: version, isHere: isHere, isComplete: isComplete), with: rows) { run in
+            try compare(run, in: version.range(of: run.run), isHere: isHere, &tally)
         }
         return tally.dataset(schema.name)
     }
@@ -56,9 +54,9 @@ struct PlannedDataset {
     }
 
     /// Where rows and version can differ: where something was noted, as long as the notes are known to be complete.
-    private func runs(of version: VersionReader, isHere: Bool, isComplete: Bool) throws -> [Int] {
+    private func runs(of version: DatasetVersion, isHere: Bool, isComplete: Bool) throws -> [Int] {
         if isHere, isComplete {
-            return try version.runs.indices.filter { try !transaction.changeLog.changes(of: schema, in: version.range(of: $0)).isEmpty }
+            return try version.runs().indices.filter { try !transaction.changeLog.changes(of: schema, in: version.range(of: $0)).isEmpty }
         }
         let session = try ReadSession(insideWriteOf: database, readers: WorkerThreads.count)
         defer { session.end() }
@@ -66,7 +64,7 @@ struct PlannedDataset {
     }
 
     /// Takes what the version says of deletions and instants; the rules look there.
-    func takeTail(of version: VersionReader) throws {
+    func takeTail(of version: DatasetVersion) throws {
         try transaction.tombstonesAndInstants.clear(of: schema)
         try version.readTail { key, instant in
             try transaction.tombstonesAndInstants.addTombstone(of: key, at: instant, in: schema)
@@ -75,14 +73,11 @@ struct PlannedDataset {
         }
     }
 
-    private func compare(_ version: [EntityKey: EntityState], in range: KeyRange, _ rows: RangeReader, isHere: Bool, _ tally: inout Tally) throws {
-        let here = EntityStates(schema: schema)
-        try rows.read(range, into: here)
+    private func compare(_ run: DatasetVersion.Comparison, in range: KeyRange, isHere: Bool, _ tally: inout Tally) throws {
         let changes = Dictionary(try transaction.changeLog.changes(of: schema, in: range).map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         let merge = BlockMerge(schema: schema, transaction: transaction, rule: rule)
-        for key in Set(version.keys).union(here.states.keys).sorted() {
-            let there = version[key], local = here.states[key]
-            guard there?.hash != local?.hash else { continue }
+        for key in run.differingKeys {
+            let there = run.version[key], local = run.rows[key]
             if let change = changes[key] {
                 let wins = try merge.wins(change, over: there)
                 // In the version that is applied here, what was changed since is no conflict.

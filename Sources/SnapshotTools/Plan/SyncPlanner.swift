@@ -15,7 +15,7 @@ struct SyncPlanner: Sendable {
 
     private struct Incoming: Sendable {
         let schema: DatasetSchema
-        let version: VersionReader?
+        let version: DatasetVersion?
         let isHere: Bool
     }
 
@@ -25,10 +25,10 @@ struct SyncPlanner: Sendable {
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {
-            var version: VersionReader?
+            var version: DatasetVersion?
             var isHere = false
             if let record = head.record(schema.recordName) {
-                version = try await VersionReader(record, as: schema, in: device.cloud, zone: device.zone)
+                version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone).loaded()
                 isHere = view == nil && applied.map { (Int(record.changeTag ?? "") ?? .max) <= $0.number } == true
             }
             incoming.append(Incoming(schema: schema, version: version, isHere: isHere))

@@ -198,8 +198,8 @@ struct AssetRepair {
             if let bytes = try copy.bytes(limit: FormatLimits.changeRawBytes) { return (bytes, copy.path) }
         }
         if let own = assets.ownRecord(of: asset), own.fields.changeFile?.path == asset.asset.path, let before = assets.fields(before: asset),
-            let new = try? await VersionReader(own.record, in: cloud, zone: zone),
-            let old = try? await VersionReader(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
+            let new = try? await DatasetVersion(own.record, in: cloud, zone: zone),
+            let old = try? await DatasetVersion(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
         {
             let mender = ChangeMender(before: old, after: new)
             // A version that is damaged itself is no source.

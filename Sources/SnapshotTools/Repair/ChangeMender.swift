@@ -9,8 +9,8 @@ import StrictText
 /// The hash in the commit decides. An entity that was touched and left as it was stands in the file and in no difference, so this
 /// can fail. Memory: a key and a hash for each entity of both versions, so only datasets up to ``entityLimit`` are tried.
 struct ChangeMender {
-    let before: VersionReader
-    let after: VersionReader
+    let before: DatasetVersion
+    let after: DatasetVersion
 
     /// The most entities of a dataset that is compared.
     static let entityLimit = 200_000
@@ -24,7 +24,7 @@ struct ChangeMender {
         let changed = Set(new.states.filter { key, state in old.states[key]?.hash != state.hash || old.instants[key] != new.instants[key] }.keys)
         let deleted = new.deletions.filter { old.deletions[$0.key] != $0.value || old.states[$0.key] != nil }
         let encoder = ChangeEncoder(schema: after.schema, syncTimestamp: after.fields.syncTimestamp)
-        try after.read(Array(after.runs.indices)) { try $0.give(to: FilteringSink(encoder, after.schema, where: changed.contains)) }
+        try after.read(Array(after.runs().indices)) { try $0.give(to: FilteringSink(encoder, after.schema, where: changed.contains)) }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deleted.sorted(by: { $0.key < $1.key }) { tail.addDeletion(of: key, at: instant) }
         for key in changed.sorted() {
@@ -38,9 +38,9 @@ struct ChangeMender {
         private(set) var deletions: [EntityKey: Instant] = [:]
         private(set) var instants: [EntityKey: Instant] = [:]
 
-        init(_ version: VersionReader, as schema: DatasetSchema) throws {
+        init(_ version: DatasetVersion, as schema: DatasetSchema) throws {
             let sink = EntityStates(schema: schema)
-            try version.read(Array(version.runs.indices)) { try $0.give(to: sink) }
+            try version.read(Array(version.runs().indices)) { try $0.give(to: sink) }
             states = sink.states
             var deletions: [EntityKey: Instant] = [:], instants: [EntityKey: Instant] = [:]
             try version.readTail {

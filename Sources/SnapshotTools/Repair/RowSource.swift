@@ -38,7 +38,7 @@ final class LocalRows: EntitySource {
         let isRead = try SyncError.at(.read) {
             try session.withReader(0) { reader in
                 do {
-                    try reader.ranges(of: schema).read(BlockComparison.range(ofBlock: number, in: index), into: hasher)
+                    try reader.ranges(of: schema).read(index.range(ofBlock: number), into: hasher)
                     return true
                 } catch is RangeHasher.Differs {
                     return false
@@ -63,7 +63,7 @@ final class LocalRows: EntitySource {
 /// The version before, with the change asset that leads from it to the damaged one.
 final class EarlierVersion: EntitySource {
     let name: String
-    private let version: VersionReader
+    private let version: DatasetVersion
     private let hasher: RangeHasher
 
     /// - Parameters:
@@ -74,15 +74,15 @@ final class EarlierVersion: EntitySource {
     {
         let whole = DatasetRecord(
             dataFile: fields.dataFile, changeFiles: fields.changeFiles + [change], syncTimestamp: damaged.syncTimestamp, recordCount: damaged.recordCount)
-        version = try await VersionReader(CloudRecord(type: record.type, name: record.name, fields: whole.cloudFields), in: cloud, zone: zone)
+        version = try await DatasetVersion(CloudRecord(type: record.type, name: record.name, fields: whole.cloudFields), in: cloud, zone: zone).loaded()
         hasher = RangeHasher(schema: version.schema)
         name = "the version before, with \(change.path)"
     }
 
     func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]? {
         guard index.describes(version.schema) else { return nil }
-        let range = BlockComparison.range(ofBlock: number, in: index)
-        let runs = version.runs.indices.filter { run in
+        let range = index.range(ofBlock: number)
+        let runs = try version.runs().indices.filter { run in
             let other = version.range(of: run)
             let endsBefore = other.next.flatMap { next in range.first.map { next <= $0 } } ?? false
             let beginsBehind = range.next.flatMap { next in other.first.map { $0 >= next } } ?? false
@@ -99,15 +99,6 @@ final class EarlierVersion: EntitySource {
     }
 
     func tail() throws -> [UInt8] {
-        var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
-        try version.readTail {
-            deletions.append(($0, $1))
-        } instant: {
-            instants.append(($0, $1))
-        }
-        var tail = SnapshotTailBuilder()
-        for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
-        for (key, instant) in instants.sorted(by: { $0.0 < $1.0 }) { tail.addInstant(instant, of: key) }
-        return try tail.text().withBytes { Array($0) }
+        try version.tailText().withBytes { Array($0) }
     }
 }

@@ -27,7 +27,7 @@ struct CloudReplacer: Sendable {
                 warnings.append("the zone has no dataset \(schema.name) yet")
                 continue
             }
-            let version = try await VersionReader(record, as: schema, in: device.cloud, zone: device.zone)
+            let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone).loaded()
             restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
         }
         let act = "replacement of the cloud's version \(token.number)"

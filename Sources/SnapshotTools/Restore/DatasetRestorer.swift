@@ -10,7 +10,7 @@ import StrictText
 /// Rows that are equal are not touched. Memory: a run of entities, and the keys that differ.
 struct DatasetRestorer: Sendable {
     let schema: DatasetSchema
-    let version: VersionReader
+    let version: DatasetVersion
     let database: LocalDatabase
 
     /// What has to be done to the rows.
@@ -39,11 +39,9 @@ struct DatasetRestorer: Sendable {
             return try version.differingRuns(from: session, of: schema)
         }
         let rows = transaction.rows.ranges(of: schema)
-        try version.read(runs) { run in
+        try version.compare(runs, with: rows) { run in
             try refuseUnknown(run)
-            let states = EntityStates(schema: schema)
-            try run.give(to: states)
-            try SyncError.at(.read) { try compare(states.states, run: run.number, version.range(of: run.number), rows, &found) }
+            add(run, to: &found)
         }
         return found
     }
@@ -65,25 +63,18 @@ struct DatasetRestorer: Sendable {
         }
     }
 
-    private func compare(_ version: [EntityKey: EntityState], run: Int, _ range: KeyRange, _ rows: RangeReader, _ found: inout Differences) throws {
-        var absent = Set(version.keys)
-        let here = EntityStates(schema: schema)
-        try rows.read(range, into: here)
-        for (key, row) in here.states {
-            guard let state = version[key] else {
+    private func add(_ run: DatasetVersion.Comparison, to found: inout Differences) {
+        for key in run.differingKeys {
+            guard let state = run.version[key] else {
                 found.removed.append(key)
                 continue
             }
-            absent.remove(key)
-            guard state.hash != row.hash else { continue }
-            found.changed[run, default: []].insert(key)
+            if run.rows[key] == nil { found.added[run.run, default: []].insert(key) } else { found.changed[run.run, default: []].insert(key) }
             if let timestamp = state.timestamp { found.timestamps[key] = timestamp }
         }
-        for key in absent { if let timestamp = version[key]?.timestamp { found.timestamps[key] = timestamp } }
-        if !absent.isEmpty { found.added[run] = absent }
     }
 
-    private func refuseUnknown(_ run: VersionReader.Entities) throws {
+    private func refuseUnknown(_ run: DatasetVersion.Comparison) throws {
         guard run.unknownFields.isEmpty else {
             throw SyncError(
                 .refused, step: .decode, at: version.place,

@@ -128,15 +128,15 @@ struct LocalBackups: Sendable {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
-        let lent = LentWriter(
+        let lent = UnsafeTransfer(
             try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
         do {
-            guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.writer) }) else {
+            guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.value) }) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
             }
             return DatasetRecord(dataFile: asset, syncTimestamp: now, recordCount: report.recordCount)
         } catch {
-            lent.writer.abandon()
+            lent.value.abandon()
             throw SyncError(error, step: .store)
         }
     }

@@ -55,7 +55,7 @@ struct StateRestorer: Sendable {
                 warnings.append("\(source.name) has no dataset \(schema.name); its table stays as it is")
                 continue
             }
-            let version = try await VersionReader(record, as: schema, in: source.cloud, zone: device.zone)
+            let version = try await DatasetVersion(record, as: schema, in: source.cloud, zone: device.zone).loaded()
             restorers.append(DatasetRestorer(schema: schema, version: version, database: device.database))
         }
         let before = try await UndoKeeper(device: device).keep(act: act)

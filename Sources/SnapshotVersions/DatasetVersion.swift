@@ -1,0 +1,199 @@
+package import CloudStore
+import Foundation
+package import LocalStore
+package import SnapshotFormat
+package import SnapshotModel
+package import StrictText
+
+/// One version of one dataset: a snapshot asset with the change assets after it.
+///
+///     let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
+///     try version.read(version.runs().indices.map(\.self)) { run in try run.give(to: sink) }
+///
+/// Opening checks the record, the block index and the head. The change assets are opened too, so that a file that has not arrived
+/// is noticed; they are read when an entity is asked for. The entities come in runs: the blocks of the snapshot asset, with what
+/// the change assets say of their ranges of keys. Memory: a few runs, and the changes. One thread at a time reads entities.
+package struct DatasetVersion: Sendable {
+    /// A run of consecutive entities, of which there is always at least one.
+    package struct Run: Hashable, Sendable {
+        let firstKey: EntityKey?
+        package let count: Int
+        /// Two runs with one first key and hash are the same entities; nil where that is not known.
+        package let hash: SnapshotFormat.ContentHash?
+    }
+
+    /// A run that was read, lent for the length of a call.
+    package struct Entities {
+        package let number: Int
+        /// Fields in the JSON that the schema does not have.
+        package let unknownFields: Set<String>
+        fileprivate let body: (any EntitySink) throws -> Void
+
+        /// Gives the run's entities, in key order.
+        package func give(to sink: any EntitySink) throws { try body(sink) }
+    }
+
+    /// What entities are given as.
+    package let schema: DatasetSchema
+    /// The snapshot asset, opened.
+    package let snapshot: SnapshotAsset
+    /// The change assets after it, opened, oldest first.
+    package let changes: [ChangeAsset]
+    private let contents: VersionContents
+
+    /// Opens the dataset that a record carries.
+    ///
+    /// - Parameter schema: what the entities are given as, if not as the version itself describes them.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do
+    ///   not belong together.
+    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+        let snapshot = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
+        let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)
+        self.init(snapshot, changes, try schema ?? snapshot.schema())
+    }
+
+    private init(_ snapshot: SnapshotAsset, _ changes: [ChangeAsset], _ schema: DatasetSchema) {
+        self.snapshot = snapshot
+        self.changes = changes
+        self.schema = schema
+        contents = VersionContents(snapshot.index, changes, schema)
+    }
+
+    /// The same version once its change assets are read: from here on only the snapshot asset's blocks can turn out to be damaged.
+    package func loaded() async throws -> DatasetVersion {
+        try await WorkerThreads.run {
+            _ = try contents.overlay()
+            return self
+        }
+    }
+
+    /// The same version with its entities given as another schema describes them.
+    package func giving(_ schema: DatasetSchema) -> DatasetVersion { schema == self.schema ? self : DatasetVersion(snapshot, changes, schema) }
+
+    /// `notifications@42`, for errors.
+    package var place: String { snapshot.place }
+
+    /// What its record says.
+    package var fields: DatasetRecord { snapshot.fields }
+
+    /// How many entities the version has.
+    package var recordCount: Int { fields.recordCount }
+
+    /// The entities, cut into runs.
+    package func runs() throws -> [Run] { try contents.runs() }
+
+    /// The keys that belong to a run; the runs' ranges together are all keys there can be.
+    package func range(of run: Int) -> KeyRange { snapshot.range(ofBlock: run) }
+
+    /// Reads runs, in ascending order, on all cores.
+    package func read(_ runs: [Int], take: (Entities) throws -> Void) throws {
+        let overlay = try contents.overlay()
+        guard !snapshot.index.blocks.isEmpty else {
+            guard !runs.isEmpty else { return }
+            return try take(entities(nil, 0, overlay))
+        }
+        try BlockPipeline(asset: snapshot, blocks: runs, workerCount: WorkerThreads.count).run(.entities(schema)) { try take(entities($1, $0, overlay)) }
+    }
+
+    /// Returns what reads runs one at a time, when asked.
+    package func cursor(_ runs: [Int]) throws -> VersionCursor {
+        let overlay = try contents.overlay()
+        let hasBlocks = !snapshot.index.blocks.isEmpty
+        return try VersionCursor(snapshot, hasBlocks ? runs : [], schema, first: hasBlocks || runs.isEmpty ? nil : entities(nil, 0, overlay)) {
+            entities($1, $0, overlay)
+        }
+    }
+
+    /// The entities of these keys that the version has; reads the change assets and the blocks that hold the keys, and no other blocks.
+    package func copies(of keys: Set<EntityKey>, masking masked: [Int]) throws -> [EntityKey: EntityCopy] {
+        let overlay = try contents.overlay()
+        let copies = EntityCopies(schema: schema, masking: masked) { keys.contains($0) }
+        // What a change asset says of an entity counts, and no longer what the block says.
+        let touched = keys.filter { overlay.change(of: $0) != nil }
+        for key in touched { try overlay.give(key, to: copies) }
+        let blocks = snapshot.blocks(holding: keys.subtracting(touched))
+        try BlockPipeline(asset: snapshot, blocks: blocks, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
+            try block.give(to: FilteringSink(copies, schema) { !touched.contains($0) })
+        }
+        return copies.copies
+    }
+
+    /// Hands over the version's tombstones and the instants that differ from the entities' own timestamps, in no order.
+    package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
+        let overlay = try contents.overlay()
+        try snapshot.readTail { key, at in
+            if overlay.change(of: key) == nil { try deletion(key, at) }
+        } instant: { key, at in
+            if overlay.change(of: key) == nil { try instant(key, at) }
+        }
+        for key in overlay.keys {
+            switch overlay.change(of: key) {
+            case .deleted(let at): try deletion(key, at)
+            case .present(let at?): try instant(key, at)
+            case .present(nil), nil: break
+            }
+        }
+    }
+
+    /// The text of a tail with the version's tombstones and instants, as a snapshot asset of this version has it.
+    package func tailText() throws -> ByteBuffer {
+        var deletions: [(EntityKey, Instant)] = [], instants: [(EntityKey, Instant)] = []
+        try readTail {
+            deletions.append(($0, $1))
+        } instant: {
+            instants.append(($0, $1))
+        }
+        var tail = SnapshotTailBuilder()
+        for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
+        for (key, instant) in instants.sorted(by: { $0.0 < $1.0 }) { tail.addInstant(instant, of: key) }
+        return try tail.text()
+    }
+
+    private func entities(_ block: EntityBlock?, _ number: Int, _ overlay: ChangeOverlay) -> Entities {
+        let range = range(of: number)
+        return Entities(number: number, unknownFields: block?.unknownFieldNames ?? []) { try overlay.give(block, from: range.first, upTo: range.next, to: $0) }
+    }
+
+    /// What the change assets say all together.
+    func overlay() throws -> ChangeOverlay { try contents.overlay() }
+}
+
+/// The change assets of a version, read once, when they are first needed, and the runs that follow from them.
+private final class VersionContents: @unchecked Sendable {
+    // SAFETY: `known` is touched under `lock` only. The overlay that it holds is used by one thread at a time, the one that reads
+    // the version's entities.
+    private let lock = NSLock()
+    private var known: (overlay: ChangeOverlay, runs: [DatasetVersion.Run])?
+    private let index: SnapshotIndex
+    private let changes: [ChangeAsset]
+    private let schema: DatasetSchema
+
+    init(_ index: SnapshotIndex, _ changes: [ChangeAsset], _ schema: DatasetSchema) {
+        self.index = index
+        self.changes = changes
+        self.schema = schema
+    }
+
+    func overlay() throws -> ChangeOverlay { try read().overlay }
+
+    func runs() throws -> [DatasetVersion.Run] { try read().runs }
+
+    private func read() throws -> (overlay: ChangeOverlay, runs: [DatasetVersion.Run]) {
+        try lock.withLock {
+            if let known { return known }
+            let overlay = try ChangeOverlay(reading: changes, schema)
+            let blocks = index.blocks
+            let runs =
+                blocks.isEmpty
+                ? [DatasetVersion.Run(firstKey: nil, count: 0, hash: nil)]
+                : blocks.indices.map { number in
+                    let range = index.range(ofBlock: number)
+                    let isTouched = !overlay.keys(from: range.first, upTo: range.next).isEmpty
+                    return DatasetVersion.Run(
+                        firstKey: blocks[number].firstKey, count: blocks[number].count, hash: isTouched ? nil : blocks[number].member.rawSHA256)
+                }
+            known = (overlay, runs)
+            return (overlay, runs)
+        }
+    }
+}
