@@ -44,6 +44,11 @@ package enum DatasetFile {
         try StrictJSON.encode(Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)))
     }
 
+    /// Encodes schemas as part of a larger document.
+    package static func encode(_ schemas: [DatasetSchema], to encoder: any Encoder) throws {
+        try Document(formatVersion: formatVersion, datasets: schemas.map(Dataset.init)).encode(to: encoder)
+    }
+
     struct Document: Codable, PlainReadable {
         let formatVersion: Int
         let datasets: [Dataset]

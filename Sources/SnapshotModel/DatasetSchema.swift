@@ -107,7 +107,8 @@ public struct DatasetSchema: Hashable, Sendable {
             && isLetter(text.utf8.first!)
     }
 
-    private static func isIdentifier(_ text: String) -> Bool {
+    /// Whether a table or column of that name can be described.
+    package static func isIdentifier(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     }
 

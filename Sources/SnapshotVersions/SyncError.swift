@@ -37,6 +37,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public let reason: String
     /// What to do next; nil if nothing can be said.
     public let hint: String?
+    /// Each of several things that the error is about, in words; empty where `reason` says all.
+    public private(set) var details: [String] = []
     /// Why the zone was deleted, if that is what went wrong.
     package var zoneDeletion: ZoneDeletion?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
@@ -62,8 +64,15 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
         return error
     }
 
+    /// The same error with a list of what it is about.
+    package func with(details: [String]) -> SyncError {
+        var error = self
+        error.details = details
+        return error
+    }
+
     public var description: String {
-        (step.map { "\($0.rawValue) failed: " } ?? "") + "\(place): \(reason)" + (hint.map { "; hint: \($0)" } ?? "")
+        (step.map { "\($0.rawValue) failed: " } ?? "") + "\(([place + ": " + reason] + details).joined(separator: "; "))" + (hint.map { "; hint: \($0)" } ?? "")
     }
 }
 

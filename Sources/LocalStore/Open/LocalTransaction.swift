@@ -31,6 +31,8 @@ package final class LocalTransaction {
     package var rows: RowAccess { RowAccess(transaction: self) }
     /// The datasets' tables as the database declares them.
     package var tables: TableInspector { TableInspector(transaction: self) }
+    /// What makes the description of datasets from the tables.
+    package var describer: TableDescriber { TableDescriber(transaction: self) }
     /// The foreign keys of all tables.
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.

@@ -20,8 +20,12 @@ public struct SetupRequest: Sendable {
     /// `iCloud.` and the application's reverse-DNS name: what a cloud that is made gets, and one that is there must have. nil takes any
     /// cloud, and makes one for ``standardContainer``.
     public var container: String?
-    /// The path of a dataset file; nil means the built-in datasets.
+    /// The path of a dataset file; nil means the built-in datasets, unless ``tables`` says more.
     public var datasets: String?
+    /// Which tables travel, if their description is to be made from the database; nil if it is not.
+    public var tables: TableChoice?
+    /// Whether the built-in datasets are meant where nothing says what travels. If not, a database with other tables is refused.
+    public var assumesBuiltIn = true
     /// Whether to make the database and the built-in tables where they are missing.
     public var createsTables: Bool
     /// Whether the first import may replace rows that are there already.
@@ -99,6 +103,12 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var changesTaken = 0
     /// What deserves attention, in words.
     public internal(set) var warnings: [String] = []
+    /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
+    public internal(set) var described: DescribeReport?
+
+    enum CodingKeys: String, CodingKey {
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, warnings
+    }
 }
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
@@ -112,7 +122,7 @@ package enum SyncSetup {
                 .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
                 hint: "leave sharing nil for a backend of your own")
         }
-        let datasets = try SyncError.at(.open) { try schemas(request.datasets) }
+        let filed = try SyncError.at(.open) { try request.tables == nil ? schemas(request.datasets) : [] }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
             try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database))
@@ -124,6 +134,9 @@ package enum SyncSetup {
 
         do {
             if request.role == .peer, backend == nil { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
+            let described = try request.tables.map { try describe(database, $0, request) }
+            let datasets = described?.datasets ?? filed
+            if request.datasets == nil, request.tables == nil { try refuseAssuming(request, database) }
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
@@ -167,15 +180,43 @@ package enum SyncSetup {
             let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map {
                 TriggerReport($0, datasets: datasets)
             }
-            return SetupReport(
+            var report = SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
                 triggers: triggers, changesTaken: taken,
                 warnings: request.role == .peer ? try SyncError.at(.read) { try database.read { try integerKeyWarnings(datasets, in: $0) } } : [])
+            report.described = described.map { DescribeReport($0, database: request.database) }
+            return report
         } catch {
             // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
             if isNew, !hasBegun { database.remove() }
             throw error
+        }
+    }
+
+    /// Describes the tables of a database that is not set up yet.
+    private static func describe(_ database: LocalDatabase, _ choice: TableChoice, _ request: SetupRequest) throws -> DatabaseDescription {
+        try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
+        return try DatabaseDescriber.datasets(of: database, choice, role: request.role)
+    }
+
+    /// Refuses a database of somebody's own tables where nobody said what travels: the built-in tables are none of its business.
+    private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
+        guard !request.assumesBuiltIn else { return }
+        let tables = try SyncError.at(.open) { try database.read { try $0.describer.applicationTables() } }
+        let builtIn = Set(DatasetSchema.builtIn.map { $0.table.asciiLowercased }), own = Set(tables.map(\.asciiLowercased))
+        guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
+        throw SyncError(
+            .refused, step: .open, at: request.database,
+            "nothing says which of its \(tables.count == 1 ? "tables" : "\(tables.count) tables") travel: it does not have the built-in ones, \(builtIn.sorted().joined(separator: " and "))",
+            hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what travels then")
+    }
+
+    private static func refuseSetUp(_ transaction: LocalTransaction, _ request: SetupRequest) throws {
+        guard try !transaction.settings.exists() else {
+            throw SyncError(
+                .refused, step: .open, at: request.database, "this database is set up for syncing already",
+                hint: "snapsync status shows how; snapsync detach takes it out again")
         }
     }
 
@@ -226,11 +267,7 @@ package enum SyncSetup {
     private static func prepareTables(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase, isNew: Bool) throws -> [String] {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
-            guard try !transaction.settings.exists() else {
-                throw SyncError(
-                    .refused, step: .open, at: request.database, "this database is set up for syncing already",
-                    hint: "snapsync status shows how; snapsync detach takes it out again")
-            }
+            try refuseSetUp(transaction, request)
             let made = request.createsTables ? try transaction.tables.createBuiltIn() : []
             for schema in datasets {
                 let shape = try transaction.tables.check(of: schema)

@@ -13,6 +13,8 @@ struct InitCommand: AsyncParsableCommand {
             peer publishes; all of them must mount one file system.
 
             EXAMPLES
+              snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all
+              snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all --skip cache,log
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
@@ -47,6 +49,7 @@ struct InitCommand: AsyncParsableCommand {
         name: .long,
         help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
     var datasets: String?
+    @OptionGroup var tables: TableOptions
     @Flag(name: .long, help: "Make the database and the built-in tables where they are missing.")
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
@@ -110,6 +113,11 @@ struct InitCommand: AsyncParsableCommand {
         guard !create || datasets == nil else {
             throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
         }
+        guard !tables.isGiven || datasets == nil else {
+            throw ValidationError("The tables are described by a file (--datasets) or from the database (--tables), not both.")
+        }
+        guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp belong to --tables.") }
+        guard !create || !tables.isGiven else { throw ValidationError("--tables describes the tables that the database has; there is nothing to create.") }
         guard share == nil || (role != nil && role != .reader) else {
             throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
         }
@@ -131,6 +139,8 @@ struct InitCommand: AsyncParsableCommand {
             database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+        if tables.isGiven { request.tables = tables.choice() }
+        request.assumesBuiltIn = false
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.isReplicated = replicated
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
@@ -151,6 +161,10 @@ struct InitCommand: AsyncParsableCommand {
     private func lines(_ report: SetupReport) -> [String] {
         var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
         lines.append("  device \(report.device), datasets \(report.datasets.joined(separator: ", "))")
+        lines += (report.described?.remarks ?? []).map { "  \($0)" }
+        if let described = report.described, described.tables.contains(where: { $0.timestamp != nil }) {
+            lines.append("  last write wins goes by these columns; choose others with --timestamp TABLE=COLUMN, or TABLE=none")
+        }
         if !report.isEnabled {
             lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)")
         }

@@ -32,7 +32,8 @@ struct Printer {
             text = json
         } else {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
-            text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
+            let details = error.details.map { "\n  " + Self.clean($0) }.joined()
+            text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + details + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
         }
         // Where even this cannot be written, the exit code must do.
         try? StandardStream.error.write(text + "\n")
@@ -85,6 +86,7 @@ struct ErrorDocument: Encodable {
         let step: String?
         let place: String
         let reason: String
+        let details: [String]?
         let hint: String?
         let isRetryable: Bool
         let exitCode: Int32
@@ -93,7 +95,8 @@ struct ErrorDocument: Encodable {
 
     init(_ error: SyncError) {
         self.error = Body(
-            code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason, hint: error.hint,
+            code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason,
+            details: error.details.isEmpty ? nil : error.details, hint: error.hint,
             isRetryable: error.isRetryable, exitCode: error.exitStatus)
     }
 }

@@ -1,0 +1,64 @@
+import GRDB
+import SnapshotModel
+import StrictText
+
+/// What the rows of a table hold in each column.
+///
+/// One SELECT reads the table once. It counts only what a column's affinity permits, and reads values only of columns that are declared as JSON or BOOLEAN.
+struct ColumnCensus {
+    /// How many rows the table has.
+    let rowCount: Int64
+    private(set) var columns: [String: Counts] = [:]
+
+    struct Counts {
+        var nulls: Int64 = 0
+        var integers: Int64 = 0
+        var reals: Int64 = 0
+        var texts: Int64 = 0
+        var blobs: Int64 = 0
+        /// How many values of a column that is declared as BOOLEAN are neither 0 nor 1.
+        var otherThanBooleans: Int64 = 0
+        /// How many texts of a column that is declared as JSON are no JSON.
+        var otherThanJSON: Int64 = 0
+
+        /// The storage classes that are there, in words.
+        var classes: [String] {
+            [("integers", integers), ("reals", reals), ("text", texts), ("blobs", blobs)].filter { $0.1 > 0 }.map(\.0)
+        }
+    }
+
+    /// Counts.
+    init(_ db: Database, _ table: TableColumns) throws {
+        let wanted = table.columns.filter { !$0.isGenerated }
+        db.add(function: Self.strictJSON)
+        defer { db.remove(function: Self.strictJSON) }
+        let counts = wanted.map { column -> String in
+            let name = column.name.sqlIdentifier
+            func total(_ condition: String) -> String { "ifnull(sum(\(condition)), 0)" }
+            func type(_ name: String, where isPossible: Bool) -> String { isPossible ? total("typeof(\(column.name.sqlIdentifier)) = '\(name)'") : "0" }
+            let affinity = column.affinity
+            return [
+                total("\(name) IS NULL"), type("integer", where: affinity != .text && affinity != .real),
+                type("real", where: affinity != .text), type("text", where: true), type("blob", where: true),
+                column.isDeclaredBoolean ? total("typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)") : "0",
+                column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
+            ].joined(separator: " || ',' || ")
+        }
+        // One result column for each column of the table: as many as a SELECT may have.
+        let row = try Row.fetchOne(db, sql: "SELECT \((["count(*)"] + counts).joined(separator: ", ")) FROM \(table.name.sqlIdentifier)")
+        rowCount = row?[0] ?? 0
+        for (index, column) in wanted.enumerated() {
+            let numbers = (row?[index + 1] as String? ?? "").split(separator: ",").compactMap { Int64($0) }
+            guard numbers.count == 7 else { continue }
+            columns[column.name] = Counts(
+                nulls: numbers[0], integers: numbers[1], reals: numbers[2], texts: numbers[3], blobs: numbers[4], otherThanBooleans: numbers[5],
+                otherThanJSON: numbers[6])
+        }
+    }
+
+    private static let strictJSON = DatabaseFunction("snapsync_strict_json", argumentCount: 1, pure: true) { values in
+        guard case .string(let value) = values[0].storage else { return false }
+        var text = value
+        return text.withUTF8 { (try? StrictJSON.check(UnsafeRawBufferPointer($0))) != nil }
+    }
+}

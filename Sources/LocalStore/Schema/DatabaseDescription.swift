@@ -1,0 +1,66 @@
+package import SnapshotModel
+
+/// What ``TableDescriber`` found: the datasets of a database, and the tables that none was made of.
+package struct DatabaseDescription: Sendable {
+    /// A table of which no dataset can be made.
+    package struct UnfitTable: Sendable, Hashable {
+        package let table: String
+        /// Each reason, in words.
+        package let reasons: [String]
+
+        package init(table: String, reasons: [String]) {
+            self.table = table
+            self.reasons = reasons
+        }
+    }
+
+    /// A table or column that was left out on purpose.
+    package struct LeftOut: Sendable, Hashable {
+        package let table: String
+        /// The column; nil where it is the whole table.
+        package let column: String?
+        package let reason: String
+    }
+
+    /// The column that says when a row was last changed.
+    package struct Timestamp: Sendable, Hashable {
+        package let table: String
+        /// The column; nil if the table has none.
+        package let column: String?
+        /// Whether the caller named the column, or said that there is none.
+        package let isGiven: Bool
+        /// Columns with a fitting name that were not taken.
+        package let others: [String]
+    }
+
+    /// The datasets, parents before children.
+    package internal(set) var datasets: [DatasetSchema] = []
+    package internal(set) var timestamps: [Timestamp] = []
+    package internal(set) var unfit: [UnfitTable] = []
+    package internal(set) var leftOut: [LeftOut] = []
+    /// What deserves attention, in words.
+    package internal(set) var notes: [String] = []
+
+    /// Moves a dataset to the tables that cannot travel.
+    package mutating func refuse(_ dataset: DatasetSchema, _ reason: String) {
+        datasets.removeAll { $0.name == dataset.name }
+        timestamps.removeAll { $0.table == dataset.table }
+        unfit.append(UnfitTable(table: dataset.table, reasons: [reason]))
+    }
+}
+
+/// Which tables are to be described, and what the caller decided about them.
+package struct DescriptionRequest: Sendable {
+    /// The tables; nil for all.
+    package var tables: [String]?
+    /// Tables that are to be left out.
+    package var skipped: [String]
+    /// The timestamp column of each table for which the caller chose one; nil as the value: none.
+    package var timestamps: [(table: String, column: String?)]
+
+    package init(tables: [String]? = nil, skipped: [String] = [], timestamps: [(table: String, column: String?)] = []) {
+        self.tables = tables
+        self.skipped = skipped
+        self.timestamps = timestamps
+    }
+}

@@ -1,0 +1,91 @@
+import GRDB
+import SnapshotModel
+
+/// The columns of a table as the database declares them.
+struct TableColumns {
+    let name: String
+    let isWithoutRowid: Bool
+    let isStrict: Bool
+    let columns: [Column]
+
+    struct Column {
+        let name: String
+        /// The declared type as it was written; empty if there is none.
+        let declared: String
+        let isNotNull: Bool
+        /// The place in the PRIMARY KEY, from 1; 0 for a column outside of it.
+        let keyPlace: Int
+        let isGenerated: Bool
+        /// In upper case; `BINARY` unless the column is declared with another.
+        let collation: String
+        let affinity: ColumnAffinity
+
+        /// The declared type without its length, in lower case: `decimal` of `DECIMAL(10,2)`.
+        var declaredName: String {
+            let name = declared.asciiLowercased.prefix { $0 != "(" }
+            return name.split(separator: " ").joined(separator: " ")
+        }
+
+        var isDeclaredBoolean: Bool { ["bool", "boolean"].contains(declaredName) }
+        var isDeclaredJSON: Bool { declaredName == "json" }
+        var isDeclaredAsTime: Bool { ["date", "datetime", "timestamp", "time"].contains { declaredName == $0 || declaredName.hasPrefix($0 + " ") } }
+        var isDeclaredDecimal: Bool { ["decimal", "numeric", "number", "money", "dec", "currency"].contains(declaredName) }
+    }
+
+    /// The columns of the PRIMARY KEY, in its order.
+    var primaryKey: [Column] { columns.filter { $0.keyPlace > 0 }.sorted { $0.keyPlace < $1.keyPlace } }
+
+    /// The column that is the rowid under another name; nil if none is.
+    var rowidColumn: Column? {
+        guard !isWithoutRowid, primaryKey.count == 1, primaryKey[0].declared.asciiLowercased == "integer" else { return nil }
+        return primaryKey[0]
+    }
+
+    func column(_ name: String) -> Column? { columns.first { $0.name.asciiLowercased == name.asciiLowercased } }
+
+    /// Reads a table's columns; nil if there is no such table.
+    init?(_ db: Database, _ table: String) throws {
+        let sql = "SELECT name, wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"
+        guard let list = try Row.fetchOne(db.cachedStatement(sql: sql), arguments: [table]) else { return nil }
+        let name: String = list[0], isStrict: Bool = list[2]
+        self.name = name
+        isWithoutRowid = list[1]
+        self.isStrict = isStrict
+        columns = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, type, \"notnull\", pk, hidden FROM pragma_table_xinfo(?) ORDER BY cid"), arguments: [table]
+        ).map { row in
+            let column: String = row[0]
+            return Column(
+                name: column, declared: row[1], isNotNull: row[2], keyPlace: row[3], isGenerated: (row[4] as Int) != 0,
+                collation: try columnCollation(db, table: name, column: column), affinity: ColumnAffinity(declared: row[1], isStrict: isStrict))
+        }
+    }
+}
+
+/// A UNIQUE constraint or index of a table.
+struct UniqueIndex {
+    let name: String
+    /// The columns; nil in the place of an expression.
+    let columns: [String?]
+    /// In upper case.
+    let collations: [String]
+    let isPartial: Bool
+    /// Whether it is the PRIMARY KEY's.
+    let isPrimary: Bool
+
+    var isPlain: Bool { !isPartial && !columns.contains { $0 == nil } }
+
+    /// The unique indexes of a table, the PRIMARY KEY's first.
+    static func all(_ db: Database, of table: String) throws -> [UniqueIndex] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, partial, origin FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY origin <> 'pk', seq DESC"),
+            arguments: [table]
+        ).map { index in
+            let parts = try Row.fetchAll(
+                db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
+            return UniqueIndex(
+                name: index[0], columns: parts.map { $0[0] }, collations: parts.map { ($0[1] as String).uppercased() }, isPartial: index[1],
+                isPrimary: (index[2] as String) == "pk")
+        }
+    }
+}

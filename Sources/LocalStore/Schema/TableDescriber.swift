@@ -1,0 +1,277 @@
+import Foundation
+import GRDB
+import SnapshotModel
+
+/// Makes the description of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
+///
+///     let description = try transaction.describer.describe(DescriptionRequest(skipped: ["cache"]))
+///
+/// Each table is read once at most. Nothing is written.
+package struct TableDescriber: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Describes tables.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch` if the request names a table or column that is not there.
+    package func describe(_ request: DescriptionRequest) throws -> DatabaseDescription {
+        let catalog = try Catalog(db)
+        var description = DatabaseDescription()
+        let chosen = try choose(request, catalog, &description)
+        var names = DatasetNames()
+        var datasets: [DatasetSchema] = []
+        for table in chosen {
+            guard let columns = try TableColumns(db, table) else { continue }
+            let given = request.timestamps.last { $0.table.asciiLowercased == table.asciiLowercased }
+            switch try describe(columns, named: names.peek(table), given: given.map { .some($0.column) } ?? nil, &description) {
+            case .dataset(let schema):
+                names.take(schema.name)
+                datasets.append(schema)
+            case .unfit(let reasons): description.unfit.append(DatabaseDescription.UnfitTable(table: table, reasons: reasons))
+            }
+        }
+        description.datasets = try sorted(datasets)
+        try notesOnParents(&description, catalog)
+        return description
+    }
+
+    /// The application's own tables, in the order in which they were made.
+    package func applicationTables() throws -> [String] { try Catalog(db).tables }
+}
+
+extension TableDescriber {
+    /// The tables of the database, by what they are.
+    private struct Catalog {
+        var tables: [String] = []
+        var virtual: [String] = []
+        var shadows: [String: String] = [:]
+        var views: Set<String> = []
+
+        init(_ db: Database) throws {
+            var kinds: [String: String] = [:]
+            for row in try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_list WHERE schema = 'main'") { kinds[row[0]] = row[1] }
+            let names = try String.fetchAll(db, sql: "SELECT name FROM main.sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid")
+            virtual = names.filter { kinds[$0] == "virtual" }
+            for name in names where !name.asciiLowercased.hasPrefix("sqlite_") && !name.asciiLowercased.hasPrefix("snapsync_") {
+                switch kinds[name] {
+                case "view": views.insert(name)
+                case "virtual": break
+                case "shadow": shadows[name] = owner(of: name) ?? name
+                default:
+                    // The tables of a virtual table whose module only the application has look like any other.
+                    if let owner = owner(of: name), Self.isShadowName(name.dropFirst(owner.count + 1)) { shadows[name] = owner } else { tables.append(name) }
+                }
+            }
+        }
+
+        private func owner(of name: String) -> String? {
+            virtual.filter { name.asciiLowercased.hasPrefix($0.asciiLowercased + "_") }.max { $0.count < $1.count }
+        }
+
+        private static func isShadowName(_ ending: Substring) -> Bool {
+            let known = [
+                "data", "idx", "content", "docsize", "config", "node", "parent", "rowid", "segments", "segdir", "stat", "chunks", "rowids", "info", "auxiliary",
+            ]
+            let name = String(ending).asciiLowercased
+            return known.contains(name) || name.hasPrefix("vector_chunks") || name.hasPrefix("metadatachunks") || name.hasPrefix("metadatatext")
+        }
+    }
+
+    /// The tables that are to be described; notes those that are left out.
+    private func choose(_ request: DescriptionRequest, _ catalog: Catalog, _ description: inout DatabaseDescription) throws -> [String] {
+        func find(_ name: String, _ option: String) throws -> String {
+            if let table = catalog.tables.first(where: { $0.asciiLowercased == name.asciiLowercased }) { return table }
+            let lowercased = name.asciiLowercased
+            let reason: String
+            if catalog.virtual.contains(where: { $0.asciiLowercased == lowercased }) {
+                reason = "\(name) is a virtual table, which does not travel"
+            } else if let owner = catalog.shadows.first(where: { $0.key.asciiLowercased == lowercased })?.value {
+                reason = "\(name) belongs to the virtual table \(owner), which does not travel"
+            } else if catalog.views.contains(where: { $0.asciiLowercased == lowercased }) {
+                reason = "\(name) is a view, which does not travel"
+            } else {
+                reason = "there is no table \(name)"
+            }
+            let known = catalog.tables.isEmpty ? "the database has no tables of an application" : "the tables are \(catalog.tables.joined(separator: ", "))"
+            throw LocalStoreError(.schemaMismatch, at: path, reason, hint: "correct \(option): \(known)")
+        }
+        let skipped = Set(
+            try request.skipped.compactMap { name -> String? in
+                // A virtual table is left out anyhow; its name in the list does no harm.
+                if catalog.virtual.contains(where: { $0.asciiLowercased == name.asciiLowercased }) { return nil }
+                return try find(name, "--skip")
+            })
+        let wanted: [String] = try request.tables.map { try $0.map { try find($0, "--tables") } } ?? catalog.tables
+        for (table, _) in request.timestamps {
+            let name = try find(table, "--timestamp")
+            guard wanted.contains(name), !skipped.contains(name) else {
+                throw LocalStoreError(.schemaMismatch, at: path, "the table \(name) is not among those that travel", hint: "correct --timestamp")
+            }
+        }
+        for name in catalog.tables where skipped.contains(name) {
+            description.leftOut.append(.init(table: name, column: nil, reason: "skipped"))
+        }
+        if request.tables == nil {
+            for name in catalog.virtual {
+                description.leftOut.append(
+                    .init(table: name, column: nil, reason: "a virtual table; its contents follow from other tables or belong to the application"))
+            }
+        }
+        return catalog.tables.filter { wanted.contains($0) && !skipped.contains($0) }
+    }
+
+    private enum Outcome {
+        case dataset(DatasetSchema)
+        case unfit([String])
+    }
+
+    private func describe(_ table: TableColumns, named name: String, given: String??, _ description: inout DatabaseDescription) throws -> Outcome {
+        var reasons: [String] = []
+        let stored = table.columns.filter { !$0.isGenerated }
+        for column in table.columns where !DatasetSchema.isIdentifier(column.name) {
+            reasons.append("a column's name is longer than 128 bytes or holds control characters")
+        }
+        if !DatasetSchema.isIdentifier(table.name) { reasons.append("the table's name is longer than 128 bytes or holds control characters") }
+        if stored.count > 1000 { reasons.append("it has \(stored.count) columns; a dataset has at most 1000") }
+        guard reasons.isEmpty else { return .unfit(reasons) }
+
+        let census = try ColumnCensus(db, table)
+        let key: TableColumns.Column?
+        switch try findKey(of: table, census) {
+        case .column(let column): key = column
+        case .none(let why):
+            key = nil
+            reasons.append(why)
+        }
+        var kinds: [String: ColumnKind] = [:]
+        var columns: [DatasetColumn] = []
+        for column in stored {
+            let isKey = column.name == key?.name
+            switch ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find() {
+            case .kind(let kind):
+                kinds[column.name] = kind
+                columns.append(DatasetColumn(column.name, kind, isOptional: !isKey && !column.isNotNull))
+                if isKey, kind != .text, kind != .integer { reasons.append("the key column \(column.name) holds values of type \(kind.rawValue)") }
+            case .none(let why): reasons.append(why)
+            }
+        }
+        guard reasons.isEmpty, let key else { return .unfit(reasons) }
+        for column in table.columns where column.isGenerated {
+            description.leftOut.append(.init(table: table.name, column: column.name, reason: "generated: it follows from other columns"))
+        }
+        let timestamp = try findTimestamp(of: TimestampColumn(table: table, kinds: kinds, census: census), given: given)
+        do {
+            let schema = try DatasetSchema(name: name, table: table.name, key: key.name, timestamp: timestamp.column, columns: columns)
+            _ = try transaction.tables.check(of: schema)
+            description.timestamps.append(timestamp)
+            return .dataset(schema)
+        } catch let error as SchemaError {
+            return .unfit([error.reason])
+        } catch let error as LocalStoreError where error.code == .schemaMismatch {
+            let prefix = "dataset \(name): "
+            return .unfit([error.reason.hasPrefix(prefix) ? String(error.reason.dropFirst(prefix.count)) : error.reason])
+        }
+    }
+
+    private enum Key {
+        case column(TableColumns.Column)
+        case none(String)
+    }
+
+    /// The column that identifies a row: the PRIMARY KEY, else a UNIQUE column that is never NULL.
+    private func findKey(of table: TableColumns, _ census: ColumnCensus) throws -> Key {
+        let primary = table.primaryKey
+        if primary.count > 1 { return .none("its primary key has \(primary.count) columns (\(primary.map(\.name).joined(separator: ", ")))") }
+        if let column = primary.first {
+            let nulls = census.columns[column.name]?.nulls ?? 0
+            if nulls > 0 { return .none("\(nulls) row\(nulls == 1 ? " has" : "s have") NULL in the key column \(column.name)") }
+            return .column(column)
+        }
+        for index in try UniqueIndex.all(db, of: table.name) where index.isPlain && index.columns.count == 1 && index.collations == ["BINARY"] {
+            guard let column = index.columns[0].flatMap({ table.column($0) }), column.isNotNull, !column.isGenerated, column.collation == "BINARY" else {
+                continue
+            }
+            return .column(column)
+        }
+        return .none("it has no PRIMARY KEY, and no UNIQUE column that is NOT NULL")
+    }
+
+    private func findTimestamp(of finder: TimestampColumn, given: String??) throws -> DatabaseDescription.Timestamp {
+        let candidates = finder.candidates()
+        func found(_ column: String?, isGiven: Bool) -> DatabaseDescription.Timestamp {
+            .init(table: finder.table.name, column: column, isGiven: isGiven, others: candidates.filter { $0 != column })
+        }
+        guard let given else {
+            return found(try candidates.first { try finder.refusal(of: $0, db) == nil }, isGiven: false)
+        }
+        guard let wanted = given else { return found(nil, isGiven: true) }
+        guard let column = finder.table.column(wanted)?.name else {
+            throw LocalStoreError(
+                .schemaMismatch, at: "\(path), table \(finder.table.name)", "it has no column \(wanted)",
+                hint: "correct --timestamp: the columns are \(finder.table.columns.map(\.name).joined(separator: ", "))")
+        }
+        if let why = try finder.refusal(of: column, db, checksValues: false) {
+            throw LocalStoreError(
+                .schemaMismatch, at: "\(path), table \(finder.table.name)", "the column \(column) cannot be the timestamp: it \(why)",
+                hint: "name another column, or none: --timestamp \(finder.table.name)=none")
+        }
+        return found(column, isGiven: true)
+    }
+
+    /// Parents before children; tables that refer to one another in a circle keep the order in which they were made.
+    private func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
+        let byTable = Dictionary(datasets.map { ($0.table.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
+        var parents: [String: [String]] = [:]
+        for key in try ForeignKey.all(db) { parents[key.child.asciiLowercased, default: []].append(key.parent.asciiLowercased) }
+        var sorted: [DatasetSchema] = []
+        var seen: Set<String> = []
+        func visit(_ schema: DatasetSchema) {
+            guard seen.insert(schema.table.asciiLowercased).inserted else { return }
+            for parent in parents[schema.table.asciiLowercased] ?? [] { if let schema = byTable[parent] { visit(schema) } }
+            sorted.append(schema)
+        }
+        for schema in datasets { visit(schema) }
+        return sorted
+    }
+
+    /// Says which tables refer to tables that do not travel: a reader does not have those rows.
+    private func notesOnParents(_ description: inout DatabaseDescription, _ catalog: Catalog) throws {
+        let travelling = Set(description.datasets.map { $0.table.asciiLowercased })
+        var said: Set<[String]> = []
+        for key in try ForeignKey.all(db)
+        where travelling.contains(key.child.asciiLowercased) && !travelling.contains(key.parent.asciiLowercased)
+            && said.insert([key.child, key.parent]).inserted
+        {
+            description.notes.append("\(key.child) refers to \(key.parent), which does not travel")
+        }
+    }
+}
+
+/// Names for datasets, made of the names of tables.
+private struct DatasetNames {
+    private var taken: Set<String> = []
+
+    /// The name that a table's dataset would get: letters, digits and `_`, a letter first, unlike all others in any case.
+    func peek(_ table: String) -> String {
+        var name = ""
+        for scalar in table.decomposedStringWithCanonicalMapping.unicodeScalars {
+            if scalar.isASCII, scalar.properties.isAlphabetic || ("0"..."9").contains(scalar) || scalar == "_" {
+                name.unicodeScalars.append(scalar)
+            } else if scalar.properties.canonicalCombiningClass == .notReordered {
+                name += "_"
+            }
+        }
+        if name.first?.isLetter != true { name = "t" + (name.hasPrefix("_") ? "" : "_") + name }
+        // The record's name has five characters more.
+        name = String(name.prefix(55))
+        if ["syncTimestamp", "deletions", "instants"].contains(name) { name += "_" }
+        var unique = name
+        var number = 2
+        while taken.contains(unique.asciiLowercased) {
+            unique = "\(name)_\(number)"
+            number += 1
+        }
+        return unique
+    }
+
+    mutating func take(_ name: String) { taken.insert(name.asciiLowercased) }
+}

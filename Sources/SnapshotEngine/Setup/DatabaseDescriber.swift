@@ -1,0 +1,127 @@
+import Foundation
+import LocalStore
+package import SnapshotModel
+import SnapshotVersions
+
+/// What ``SyncEngine/describe(_:tables:)`` found in a database.
+public struct DescribeReport: Sendable, Encodable {
+    /// A table that becomes a dataset.
+    public struct Table: Sendable, Encodable {
+        public let table: String
+        public let dataset: String
+        /// The column that says when a row was last changed; nil if there is none.
+        public let timestamp: String?
+        /// Columns with a fitting name that were not taken as the timestamp.
+        public let otherTimestamps: [String]
+    }
+
+    /// A table that cannot travel.
+    public struct UnfitTable: Sendable, Encodable {
+        public let table: String
+        public let reasons: [String]
+
+        /// The table and its reasons in one line.
+        public var sentence: String { "\(table): \(reasons.joined(separator: "; "))" }
+    }
+
+    /// A table or column that was left out.
+    public struct LeftOut: Sendable, Encodable {
+        public let table: String
+        public let column: String?
+        public let reason: String
+    }
+
+    public let database: String
+    /// The description, as a dataset file has it.
+    public let file: DatasetFileDocument
+    public let tables: [Table]
+    public let unfit: [UnfitTable]
+    public let leftOut: [LeftOut]
+    /// What deserves attention, in words.
+    public let notes: [String]
+}
+
+/// A dataset file as a value that can be encoded.
+public struct DatasetFileDocument: Sendable, Encodable {
+    package let datasets: [DatasetSchema]
+
+    package init(_ datasets: [DatasetSchema]) { self.datasets = datasets }
+
+    public func encode(to encoder: any Encoder) throws { try DatasetFile.encode(datasets, to: encoder) }
+
+    /// The file's text, one line for each column; nil if there is no dataset to describe.
+    public var text: String? { datasets.isEmpty ? nil : DatasetFile.text(datasets) }
+}
+
+extension SyncEngine {
+    /// Describes the tables of a database as datasets. Nothing is changed; each table is read once.
+    ///
+    /// - Parameter tables: which tables, and what was decided about them.
+    /// - Throws: ``SyncError`` with `.refused` if a table or column is named that is not there.
+    public static func describe(_ database: String, tables: TableChoice = TableChoice()) throws -> DescribeReport {
+        let local = try SyncError.at(.open) { try LocalDatabase(path: database, waiting: waiting(for: database)) }
+        return DescribeReport(try DatabaseDescriber.describe(local, tables), database: database)
+    }
+}
+
+extension DescribeReport {
+    init(_ found: DatabaseDescription, database: String) {
+        let stamps = Dictionary(found.timestamps.map { ($0.table, $0) }, uniquingKeysWith: { first, _ in first })
+        self.init(
+            database: database, file: DatasetFileDocument(found.datasets),
+            tables: found.datasets.map {
+                Table(table: $0.table, dataset: $0.name, timestamp: stamps[$0.table]?.column, otherTimestamps: stamps[$0.table]?.others ?? [])
+            },
+            unfit: found.unfit.map { UnfitTable(table: $0.table, reasons: $0.reasons) },
+            leftOut: found.leftOut.map { LeftOut(table: $0.table, column: $0.column, reason: $0.reason) }, notes: found.notes)
+    }
+}
+
+/// Describes databases for `describe` and `init`.
+enum DatabaseDescriber {
+    /// Describes a database.
+    ///
+    /// - Parameter role: the role that the database is to get; nil if none is known. A reader's tables must be writable without the application, too.
+    static func describe(_ database: LocalDatabase, _ choice: TableChoice, role: SyncRole? = nil) throws -> DatabaseDescription {
+        var found = try SyncError.at(.read) { try database.read { try $0.describer.describe(choice.request) } }
+        let survey = try SyncError.at(.read) { try TriggerSurvey(path: database.path, found.datasets) }
+        for schema in found.datasets {
+            guard let reason = survey.unwritable[schema.name] else { continue }
+            if let lack = survey.needsForKeys[schema.name] {
+                found.refuse(schema, "its key or a UNIQUE index needs what only the application registers with SQLite: \(lack)")
+            } else if role == .reader || role == .peer {
+                found.refuse(schema, "it cannot be written without the application: \(reason)")
+            }
+        }
+        return found
+    }
+
+    /// The datasets of a database that is to be set up.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` and all tables that cannot travel, if there are any.
+    static func datasets(of database: LocalDatabase, _ choice: TableChoice, role: SyncRole) throws -> DatabaseDescription {
+        let found = try describe(database, choice, role: role)
+        guard found.unfit.isEmpty else {
+            let isOne = found.unfit.count == 1
+            throw SyncError(
+                .refused, step: .open, at: database.path, "\(isOne ? "a table" : "\(found.unfit.count) tables") cannot travel",
+                hint:
+                    "change the table\(isOne ? "" : "s"), or leave \(isOne ? "it" : "them") out: --skip \(shellWord(found.unfit.map(\.table).joined(separator: ",")))"
+            ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence })
+        }
+        guard !found.datasets.isEmpty else {
+            throw SyncError(
+                .refused, step: .open, at: database.path, "no table is left that could travel", hint: "make the tables first, or skip fewer of them")
+        }
+        return found
+    }
+
+    /// A word as a shell takes it.
+    static func shellWord(_ text: String) -> String {
+        let plain = text.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || "_-.,".utf8.contains(byte)
+        }
+        return plain && !text.isEmpty ? text : "'" + text.replacing("'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,32 @@
+import Foundation
+import StrictText
+
+extension DatasetFile {
+    /// A dataset file for people: the fields in the order of docs/datasets.md, one line for each column. What has its default value is left out.
+    package static func text(_ schemas: [DatasetSchema]) -> String {
+        let datasets = schemas.map { schema -> String in
+            let standard = try? DatasetSchema(
+                name: schema.name, table: schema.table, key: schema.key.name, timestamp: nil, columns: schema.columns)
+            var fields = [("name", quoted(schema.name))]
+            if schema.table != schema.name { fields.append(("table", quoted(schema.table))) }
+            fields.append(("key", quoted(schema.key.name)))
+            if let index = schema.timestampIndex { fields.append(("timestamp", quoted(schema.columns[index].name))) }
+            if schema.recordType != standard?.recordType { fields.append(("recordType", quoted(schema.recordType))) }
+            if schema.recordName != standard?.recordName { fields.append(("recordName", quoted(schema.recordName))) }
+            if schema.merge != .replace { fields.append(("merge", quoted(schema.merge.rawValue))) }
+            if schema.triggers != .fire { fields.append(("triggers", quoted(schema.triggers.rawValue))) }
+            let columns = schema.columns.map { column in
+                var fields = [("name", quoted(column.name)), ("type", quoted(column.kind.rawValue))]
+                if column.column != column.name { fields.append(("column", quoted(column.column))) }
+                if column.isOptional { fields.append(("optional", "true")) }
+                return "    {" + members(fields) + "}"
+            }
+            return "  {" + members(fields) + ", \"columns\": [\n" + columns.joined(separator: ",\n") + "]}"
+        }
+        return "{\"formatVersion\": \(formatVersion), \"datasets\": [\n" + datasets.joined(separator: ",\n") + "]}\n"
+    }
+
+    private static func members(_ fields: [(String, String)]) -> String { fields.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ") }
+
+    private static func quoted(_ text: String) -> String { (try? StrictJSON.encode(text)).map { String(decoding: $0, as: UTF8.self) } ?? "\"\"" }
+}

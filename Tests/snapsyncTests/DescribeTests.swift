@@ -1,0 +1,157 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `describe` and `init --tables`: datasets made from what a database declares and holds.
+@Suite struct DescribeTests {
+    private static let schema = """
+        CREATE TABLE entries(id INTEGER PRIMARY KEY, shelf TEXT NOT NULL REFERENCES shelves(code), title VARCHAR(80) NOT NULL, draft BOOLEAN NOT NULL, extra JSON,
+            price DECIMAL(10,2), seen DATETIME, created_at TEXT NOT NULL, updated_at TEXT NOT NULL, cover BLOB, length INTEGER AS (length(title)));
+        CREATE TABLE shelves("code" VARCHAR(8) PRIMARY KEY NOT NULL, "over" TEXT REFERENCES shelves(code), level INTEGER);
+        CREATE TABLE "Ärzte 1"(id INTEGER PRIMARY KEY, deletions TEXT);
+        CREATE TABLE deletions(id INTEGER PRIMARY KEY, changed BOOLEAN);
+        CREATE TABLE loose(note TEXT);
+        CREATE VIRTUAL TABLE search USING fts5(title);
+        CREATE VIEW titles AS SELECT title FROM entries;
+        INSERT INTO shelves VALUES('A', NULL, 1), ('B', 'A', 2);
+        INSERT INTO entries(id, shelf, title, draft, extra, price, seen, created_at, updated_at, cover) VALUES
+            (1, 'A', 'One', 0, '{"a": 1}', 9.5, '2026-01-01 10:00:00', '2026-01-01T10:00:00Z', '2026-01-02T10:00:00Z', x'00ff'),
+            (2, 'B', 'Two', 1, NULL, 4, NULL, '2026-01-01T10:00:00Z', '2026-01-03T10:00:00Z', NULL);
+        """
+
+    private func scene() throws -> Scene {
+        let scene = try Scene()
+        try scene.database("app.db").run(Self.schema)
+        return scene
+    }
+
+    @Test func fileFollowsFromTheTablesAndTheirRows() throws {
+        let scene = try scene()
+        let run = try scene.run("describe --db app.db --skip loose")
+        #expect(run.status == 0)
+        #expect(
+            run.text == """
+                {"formatVersion": 1, "datasets": [
+                  {"name": "shelves", "key": "code", "columns": [
+                    {"name": "code", "type": "text"},
+                    {"name": "over", "type": "text", "optional": true},
+                    {"name": "level", "type": "integer", "optional": true}]},
+                  {"name": "entries", "key": "id", "timestamp": "updated_at", "columns": [
+                    {"name": "id", "type": "integer"},
+                    {"name": "shelf", "type": "text"},
+                    {"name": "title", "type": "text"},
+                    {"name": "draft", "type": "boolean"},
+                    {"name": "extra", "type": "json", "optional": true},
+                    {"name": "price", "type": "real", "optional": true},
+                    {"name": "seen", "type": "text", "optional": true},
+                    {"name": "created_at", "type": "text"},
+                    {"name": "updated_at", "type": "text"},
+                    {"name": "cover", "type": "blob", "optional": true}]},
+                  {"name": "Arzte_1", "table": "Ärzte 1", "key": "id", "columns": [
+                    {"name": "id", "type": "integer"},
+                    {"name": "deletions", "type": "text", "optional": true}]},
+                  {"name": "deletions_", "table": "deletions", "key": "id", "columns": [
+                    {"name": "id", "type": "integer"},
+                    {"name": "changed", "type": "boolean", "optional": true}]}]}
+
+                """)
+        #expect(
+            run.errorText == """
+                left out: loose (skipped)
+                left out: search (a virtual table; its contents follow from other tables or belong to the application)
+                left out: entries.length (generated: it follows from other columns)
+                timestamp of entries: updated_at
+                timestamp of deletions: none; not changed
+
+                """)
+        // The file is one that init takes, and says the same.
+        try scene.scratch.write(run.text, to: "app.json")
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --datasets app.json")
+        try scene.succeed("sync --db app.db")
+        #expect(try scene.database("app.db").run("SELECT count(*) FROM snapsync_datasets") == "4\n")
+    }
+
+    @Test func reportHasTheFieldsOfThePage() throws {
+        let scene = try scene()
+        let report = try scene.json("describe --db app.db")
+        var seen: Set<String> = []
+        var own = report
+        let file = try #require(own.removeValue(forKey: "file") as? [String: Any])
+        own["file"] = [:] as [String: Any]
+        #expect(try CommandPage().differences(of: own, from: "describe --json", seen: &seen) == [])
+        #expect((file["datasets"] as? [Any])?.count == 4)
+        #expect((report["unfit"] as? [[String: Any]])?.first?["table"] as? String == "loose")
+        #expect(seen.isSuperset(of: ["tables[].timestamp", "unfit[].reasons", "leftOut[].column"]))
+    }
+
+    @Test func tablesThatCannotTravelAreListedAtOnceAndNothingIsMade() throws {
+        let scene = try scene()
+        try scene.database("app.db").run(
+            "CREATE TABLE keyless(a TEXT); CREATE TABLE empties(name TEXT PRIMARY KEY, x TEXT); INSERT INTO empties VALUES(NULL, 'x'), (NULL, 'y')")
+        let before = try scene.database("app.db").run(".dump")
+        let run = try scene.run("init --db app.db --cloud cloud --role writer --tables all")
+        #expect(run.status == 78 && run.text == "")
+        #expect(
+            run.errorText == """
+                snapsync: open failed: app.db: 3 tables cannot travel
+                  loose: it has no PRIMARY KEY, and no UNIQUE column that is NOT NULL
+                  keyless: it has no PRIMARY KEY, and no UNIQUE column that is NOT NULL
+                  empties: 2 rows have NULL in the key column name
+                  hint: change the tables, or leave them out: --skip loose,keyless,empties
+
+                """)
+        #expect(try scene.database("app.db").run(".dump") == before)
+        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("cloud")))
+        let error = try scene.run("init --db app.db --cloud cloud --role writer --tables all --json")
+        let object = try #require(try JSONSerialization.jsonObject(with: Data(error.errorText.utf8)) as? [String: [String: Any]])
+        #expect((object["error"]?["details"] as? [String])?.count == 3)
+
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --skip loose,keyless --skip empties")
+        try scene.succeed("sync --db app.db")
+        #expect(try scene.succeed("cat shelves --db app.db").contains("\"code\":\"A\""))
+    }
+
+    @Test func timestampIsChosenOnlyWhereItIsKept() throws {
+        let scene = try Scene()
+        try scene.database("app.db").run(
+            """
+            CREATE TABLE a(id INTEGER PRIMARY KEY, created_at TEXT, due TEXT); INSERT INTO a VALUES(1, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z');
+            CREATE TABLE b(id INTEGER PRIMARY KEY, modified TEXT); INSERT INTO b VALUES(1, 'by Ann');
+            CREATE TABLE c(id INTEGER PRIMARY KEY, updatedAt TEXT, edited TEXT); INSERT INTO c VALUES(1, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z');
+            CREATE TABLE d(id INTEGER PRIMARY KEY, last_changed TEXT, last_updated TEXT); INSERT INTO d VALUES(1, '2026-01-01T00:00:00Z', NULL);
+            """)
+        func stamps(_ options: String = "") throws -> [String?] {
+            try #require(try scene.json("describe --db app.db \(options)")["tables"] as? [[String: Any]]).map { $0["timestamp"] as? String }
+        }
+        #expect(try stamps() == [nil, nil, "updatedAt", "last_changed"])
+        #expect(try stamps("--timestamp c=edited --timestamp D=none") == [nil, nil, "edited", nil])
+        for (option, part) in [("c=nope", "no column nope"), ("x=id", "no table x"), ("c=id", "type integer")] {
+            let run = try scene.run("describe --db app.db --timestamp \(option)")
+            #expect(run.status == 78 && run.errorText.contains(part), "\(run.errorText)")
+        }
+    }
+
+    /// A database of somebody's own tables never gets the built-in ones, and the hint says what to do instead.
+    @Test(arguments: ["", "--create"]) func tablesOfAnApplicationMustBeChosen(flag: String) throws {
+        let scene = try scene()
+        let before = try scene.database("app.db").run(".dump")
+        let run = try scene.run("init --db app.db --cloud cloud --role writer \(flag)")
+        #expect(run.status == 78 && run.errorText.contains("hint: add --tables all"), "\(run.errorText)")
+        #expect(try scene.database("app.db").run(".dump") == before)
+        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("cloud")))
+    }
+
+    @Test(arguments: [
+        ("--tables nope", 78, "there is no table nope"), ("--tables search", 78, "search is a virtual table"),
+        ("--tables search_data", 78, "belongs to the virtual table search"), ("--tables titles", 78, "titles is a view"),
+        ("--tables all --skip nope", 78, "correct --skip"), ("--tables entries --timestamp shelves=code", 78, "not among those that travel"),
+        ("--tables all --datasets a.json", 64, "not both"), ("--skip loose", 64, "belong to --tables"), ("--tables all --timestamp x", 64, "--timestamp takes"),
+    ])
+    func wrongChoicesAreNamed(options: String, status: Int32, part: String) throws {
+        let scene = try scene()
+        let before = try scene.database("app.db").run(".dump")
+        let run = try scene.run("init --db app.db --cloud cloud --role writer \(options)")
+        #expect(run.status == status && run.errorText.contains(part), "\(run.errorText)")
+        #expect(try scene.database("app.db").run(".dump") == before)
+    }
+}
