@@ -216,6 +216,14 @@ import Testing
         let refused = try scene.run("export --db watch.db --json")
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
 
+        try scene.database("own.db").run(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, updated_at TEXT, modified INTEGER, n INTEGER AS (id)); CREATE TABLE u(x TEXT)")
+        var described = try scene.json("describe --db own.db")
+        described["file"] = [String: Any]()
+        check(described, "describe --json")
+        let unfit = try scene.run("init --db own.db --cloud cloud --role writer --tables all --json")
+        check(try #require(try JSONSerialization.jsonObject(with: unfit.errors) as? [String: Any]), "errors")
+
         let contested = try Scene.phoneAndWatch()
         try contested.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT min(id) FROM buckets)")
         try contested.database("phone.db").run("UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")

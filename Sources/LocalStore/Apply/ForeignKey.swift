@@ -9,13 +9,15 @@ struct ForeignKey {
     let columns: [(child: String, parent: String)]
     /// `CASCADE`, `SET NULL`, `SET DEFAULT`, `RESTRICT` or `NO ACTION`.
     let onDelete: String
+    /// The same for a parent that gets another key.
+    let onUpdate: String
 
     /// All foreign keys of the database.
     static func all(_ db: Database) throws -> [ForeignKey] {
         let rows = try Row.fetchAll(
             db,
             sql: """
-                SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete, f.seq
+                SELECT t.name, f.id, f."table", f."from", f."to", f.on_delete, f.seq, f.on_update
                 FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table' ORDER BY t.name, f.id, f.seq
                 """)
         var found: [ForeignKey] = []
@@ -26,7 +28,7 @@ struct ForeignKey {
             columns.append((row[3], to))
             let isLast = index + 1 == rows.count || rows[index + 1][0] != child || rows[index + 1][1] as Int != row[1]
             if isLast {
-                found.append(ForeignKey(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5]))
+                found.append(ForeignKey(number: found.count, child: child, parent: parent, columns: columns, onDelete: row[5], onUpdate: row[7]))
                 columns = []
             }
         }

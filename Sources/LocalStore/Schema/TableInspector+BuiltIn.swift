@@ -2,9 +2,11 @@ import GRDB
 
 extension TableInspector {
     /// Makes the tables of the built-in datasets, where they are not there yet. Returns the names of those it made.
-    package func createBuiltIn() throws -> [String] {
+    ///
+    /// - Parameter wanted: the tables that are meant; nil for all.
+    package func createBuiltIn(_ wanted: [String]? = nil) throws -> [String] {
         var made: [String] = []
-        for (table, sql) in Self.builtInTables where try !db.hasTable(table) {
+        for (table, sql) in Self.builtInTables where try wanted?.contains(table) != false && !db.hasTable(table) {
             try db.execute(sql: sql)
             made.append(table)
         }

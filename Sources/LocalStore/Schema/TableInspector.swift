@@ -29,7 +29,9 @@ package struct TableInspector: TransactionPart {
             let kind = try String.fetchOne(
                 db, sql: "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
         else {
-            throw refuse("there is no such table", "make it first (snapsync init --create makes the built-in ones), or correct the dataset file")
+            throw refuse(
+                "there is no such table",
+                "make it first (snapsync init --create makes the built-in ones and those that the zone describes), or correct the dataset file")
         }
         guard kind == "table" else { throw refuse("it is a view", "name the table behind it in the dataset file") }
 

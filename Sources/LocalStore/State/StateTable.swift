@@ -36,6 +36,12 @@ package struct StateTable: TransactionPart {
     /// Keeps, or forgets, what the applied version's record of a dataset says, so that the next export need not read it.
     package func setKnownRecord(_ record: KnownRecord?, of schema: DatasetSchema) throws { try setPlainValue("record:\(schema.name)", record) }
 
+    /// What was last looked at of the descriptions that this device publishes; nil before the first look.
+    package func descriptionNote() throws -> DescriptionNote? { try value("descriptions") }
+
+    /// Records what was looked at of the descriptions.
+    package func setDescriptionNote(_ note: DescriptionNote?) throws { try setValue("descriptions", note) }
+
     func value<T: Decodable>(_ key: String) throws -> T? {
         guard let text = try table.text(of: key) else { return nil }
         do {

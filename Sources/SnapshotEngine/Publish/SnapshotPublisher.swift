@@ -21,6 +21,8 @@ package struct SnapshotPublisher: Sendable {
     var allowed = ShrinkApproval.none
     /// Whom to wait for before something is published; nil waits for nobody.
     var turn: PublishTurn?
+    /// What the commit is to say of the datasets' tables.
+    private var descriptions = PendingDescriptions()
 
     package init(
         device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
@@ -58,9 +60,11 @@ package struct SnapshotPublisher: Sendable {
         try await device.correctFutureInstants()
         let last = try await lastFields(token)
         // Whoever publishes anything lists the mailbox, whatever its mark says.
-        let isIdle = try !isFull && hasNothing(last)
+        var publisher = self
+        publisher.descriptions = try await PendingDescriptions.find(device, after: token)
+        let isIdle = try !isFull && publisher.hasNothing(last)
         let mail = try await MailboxProcessor(device: device).run(mayRest: isIdle)
-        var report = try await publish(token, last, mail, isIdle: isIdle, warnings)
+        var report = try await publisher.publish(token, last, mail, isIdle: isIdle, warnings)
         report.conflicts += mail.conflicts
         return report
     }
@@ -92,7 +96,8 @@ package struct SnapshotPublisher: Sendable {
 
     /// Whether there is neither a change nor an answer to publish.
     private func hasNothing(_ last: [String: DatasetRecord]) throws -> Bool {
-        try SyncError.at(.read) {
+        guard descriptions.isEmpty else { return false }
+        return try SyncError.at(.read) {
             try device.database.read { transaction in
                 try transaction.inbox.entries(onlyUnnamed: true).isEmpty && device.settings.datasets.allSatisfy { try isUntouched($0, last, in: transaction) }
             }
@@ -140,7 +145,7 @@ package struct SnapshotPublisher: Sendable {
             }
             session.end()
             let answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) } }
-            guard !exported.isEmpty || !answers.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
+            guard !exported.isEmpty || !answers.isEmpty || !descriptions.isEmpty else { return try await nothingNew(token, settled: settled, warnings) }
             return try await announce(exported, settled, answers, after: token, warnings)
         } catch {
             await device.cloud.discard(exported.flatMap(\.assets), in: device.zone)
@@ -220,7 +225,7 @@ package struct SnapshotPublisher: Sendable {
         let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(for: exported.map { ($0.schema, $0.fields.recordCount) }, after: token)
         let horizon = exported.compactMap(\.horizon).first
         var draft = CommitDraft(
-            device: device.settings.device, saving: records + pending.pins.map(\.record), clock: device.now(),
+            device: device.settings.device, saving: records + pending.pins.map(\.record) + descriptions.records, clock: device.now(),
             approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
         draft.messages = answers
         let commit = try await SyncError.at(.announce) { try await device.cloud.prepare(draft, after: token, in: device.zone) }
@@ -251,6 +256,7 @@ package struct SnapshotPublisher: Sendable {
                     }
                 }
                 try transaction.state.setPendingPins([])
+                if let note = descriptions.note { try transaction.state.setDescriptionNote(note) }
                 for lost in pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
                 for one in exported { if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) } }
                 try device.noteSuccess(.export, in: transaction)

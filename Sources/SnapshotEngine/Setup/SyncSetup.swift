@@ -134,10 +134,15 @@ package enum SyncSetup {
 
         do {
             if request.role == .peer, backend == nil { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
-            let described = try request.tables.map { try describe(database, $0, request) }
-            let datasets = described?.datasets ?? filed
-            if request.datasets == nil, request.tables == nil { try refuseAssuming(request, database) }
-            let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, database, isNew: isNew) }
+            try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
+            let described = try request.tables.map { try DatabaseDescriber.datasets(of: database, $0, role: request.role) }
+            var fromZone: ZoneDescriptions?
+            if !request.assumesBuiltIn, request.datasets == nil, request.tables == nil {
+                fromZone = try await zoneDescriptions(request, backend, database)
+                if fromZone == nil { try refuseAssuming(request, database) }
+            }
+            let datasets = described?.datasets ?? fromZone?.datasets ?? filed
+            let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, fromZone, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
@@ -194,10 +199,31 @@ package enum SyncSetup {
         }
     }
 
-    /// Describes the tables of a database that is not set up yet.
-    private static func describe(_ database: LocalDatabase, _ choice: TableChoice, _ request: SetupRequest) throws -> DatabaseDescription {
-        try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
-        return try DatabaseDescriber.datasets(of: database, choice, role: request.role)
+    /// What the zone says about its datasets; nil where it is for this device to say.
+    private static func zoneDescriptions(_ request: SetupRequest, _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws
+        -> ZoneDescriptions?
+    {
+        let zone = ZoneID(request.zone)
+        let cloud: any CloudDatabase
+        do {
+            cloud = try backend ?? DirectoryCloud(path: request.cloud)
+            _ = try await cloud.zone(zone)
+        } catch {
+            // A publisher may be about to make it.
+            guard !request.role.publishes else { return nil }
+            throw SyncError(error, step: .open)
+        }
+        if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
+        let hasBuiltIn = try SyncError.at(.open) {
+            try database.read { transaction in
+                Set(try transaction.describer.applicationTables().map(\.asciiLowercased)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.asciiLowercased })
+            }
+        }
+        guard !request.role.publishes, !hasBuiltIn else { return nil }
+        let creator = try await SyncError.at(.open) { try await cloud.zone(zone) }.creator
+        throw SyncError(
+            .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
+            hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
     }
 
     /// Refuses a database of somebody's own tables where nobody said what travels: the built-in tables are none of its business.
@@ -264,11 +290,14 @@ package enum SyncSetup {
         }
     }
 
-    private static func prepareTables(_ request: SetupRequest, _ datasets: [DatasetSchema], _ database: LocalDatabase, isNew: Bool) throws -> [String] {
+    private static func prepareTables(
+        _ request: SetupRequest, _ datasets: [DatasetSchema], _ fromZone: ZoneDescriptions?, _ database: LocalDatabase, isNew: Bool
+    ) throws -> [String] {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
             try refuseSetUp(transaction, request)
-            let made = request.createsTables ? try transaction.tables.createBuiltIn() : []
+            let made = !request.createsTables ? [] : try fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+            for description in fromZone?.descriptions ?? [] { try transaction.tables.check(description) }
             for schema in datasets {
                 let shape = try transaction.tables.check(of: schema)
                 guard request.role == .reader else { continue }

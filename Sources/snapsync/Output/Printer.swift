@@ -86,7 +86,7 @@ struct ErrorDocument: Encodable {
         let step: String?
         let place: String
         let reason: String
-        let details: [String]?
+        let details: [String]
         let hint: String?
         let isRetryable: Bool
         let exitCode: Int32
@@ -96,7 +96,7 @@ struct ErrorDocument: Encodable {
     init(_ error: SyncError) {
         self.error = Body(
             code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason,
-            details: error.details.isEmpty ? nil : error.details, hint: error.hint,
+            details: error.details, hint: error.hint,
             isRetryable: error.isRetryable, exitCode: error.exitStatus)
     }
 }

@@ -1,0 +1,129 @@
+import GRDB
+package import SnapshotModel
+
+// The structure of a dataset's table: read from this database, or made here from a zone's description.
+extension TableInspector {
+    /// How the table of a dataset is built.
+    ///
+    /// - Parameter datasets: the datasets that travel. Foreign keys to other tables are left out.
+    package func structure(of schema: DatasetSchema, among datasets: [DatasetSchema]) throws -> TableStructure {
+        guard let table = try TableColumns(db, schema.table) else {
+            throw LocalStoreError(.schemaMismatch, at: "\(path), table \(schema.table)", "dataset \(schema.name): there is no such table")
+        }
+        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        func areDescribed(_ names: [String]) -> Bool { names.allSatisfy { described.contains($0.asciiLowercased) } }
+        let unique = try UniqueIndex.all(db, of: table.name).filter { $0.isPlain && !$0.isPrimary }.compactMap { index -> TableStructure.Unique? in
+            let columns = index.columns.compactMap { $0 }, collations = index.collations.compactMap { TableStructure.Collation(rawValue: $0.lowercased()) }
+            guard areDescribed(columns), collations.count == columns.count else { return nil }
+            return TableStructure.Unique(columns: columns, collations: collations)
+        }
+        let references = try transaction.references.foreignKeys().filter { $0.child.asciiLowercased == table.name.asciiLowercased }.compactMap {
+            key -> TableStructure.Reference? in
+            guard let parent = datasets.first(where: { $0.table.asciiLowercased == key.parent.asciiLowercased }), areDescribed(key.columns.map(\.child)) else {
+                return nil
+            }
+            // A key that names no unique columns of its parent is SQLite's "foreign key mismatch"; no table is made with one.
+            let parentColumns = Set(parent.columns.map { $0.column.asciiLowercased }), named = Set(key.columns.map(\.parent.asciiLowercased))
+            guard parentColumns.isSuperset(of: named), try isUnique(named, in: parent.table) else { return nil }
+            return TableStructure.Reference(
+                columns: key.columns.map(\.child), parent: parent.name, parentColumns: key.columns.map(\.parent), onDelete: action(key.onDelete),
+                onUpdate: action(key.onUpdate))
+        }
+        let primary = table.primaryKey.map(\.name)
+        return TableStructure(
+            columns: table.columns.filter { described.contains($0.name.asciiLowercased) }.map { column in
+                TableStructure.Column(
+                    column: column.name, declared: column.structureType(isStrict: table.isStrict), notNull: column.isNotNull,
+                    collation: TableStructure.Collation(rawValue: column.collation.lowercased()) ?? .binary)
+            },
+            primaryKey: areDescribed(primary) ? primary : [], autoincrement: try hasAutoincrement(schema), withoutRowid: table.isWithoutRowid,
+            strict: table.isStrict, unique: unique, references: references)
+    }
+
+    private func isUnique(_ columns: Set<String>, in table: String) throws -> Bool {
+        guard let parent = try TableColumns(db, table) else { return false }
+        if Set(parent.primaryKey.map(\.name.asciiLowercased)) == columns { return true }
+        return try UniqueIndex.all(db, of: table).contains { $0.isPlain && Set($0.columns.compactMap { $0?.asciiLowercased }) == columns }
+    }
+
+    /// A number that changes with every change of the database's schema, whoever makes it.
+    package func schemaVersion() throws -> Int64 { try Int64.fetchOne(db, sql: "PRAGMA schema_version") ?? 0 }
+
+    private func action(_ text: String) -> TableStructure.Action {
+        TableStructure.Action.allCases.first { $0.sql == text.uppercased() } ?? .noAction
+    }
+
+    /// Makes the tables of descriptions that are missing here. Returns their names.
+    ///
+    /// The statements are built from names, which are quoted, and from the words of ``TableStructure``; no SQL text comes from elsewhere.
+    package func create(_ descriptions: [DatasetDescription]) throws -> [String] {
+        let tables = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.schema.name, $0.schema.table) })
+        var made: [String] = []
+        for one in descriptions where try !db.hasTable(one.schema.table) {
+            try db.execute(sql: one.structure.definition(of: one.schema.table, tables: tables))
+            made.append(one.schema.table)
+        }
+        return made
+    }
+
+    /// Checks that a table can hold what a description lets its rows be.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.schemaMismatch`, naming the column.
+    package func check(_ description: DatasetDescription) throws {
+        let schema = description.schema
+        guard let table = try TableColumns(db, schema.table) else { return }
+        for column in schema.columns where column.isOptional {
+            guard let own = table.column(column.column), own.isNotNull else { continue }
+            throw LocalStoreError(
+                .schemaMismatch, at: "\(path), table \(table.name)",
+                "dataset \(schema.name): the column \(own.name) is NOT NULL here, and the zone's description lets it be NULL",
+                hint: "change the table, or let --create make it in a database that does not have it")
+        }
+    }
+}
+
+extension TableColumns.Column {
+    /// The type to declare the column with where the table is made elsewhere.
+    fileprivate func structureType(isStrict: Bool) -> TableStructure.DeclaredType {
+        switch affinity {
+        case .integer: declaredName == "integer" ? .integer : .int
+        case .text: .text
+        case .real: .real
+        case .blob: isStrict && declaredName == "any" ? .any : declared.isEmpty ? .untyped : .blob
+        case .numeric:
+            [.boolean, .date, .datetime, .timestamp, .time, .decimal, .json].first { $0.rawValue == declaredName }
+                ?? (declaredName == "bool" ? .boolean : .numeric)
+        }
+    }
+}
+
+extension TableStructure {
+    /// The `CREATE TABLE` statement.
+    ///
+    /// - Parameter tables: the tables of all datasets, by the datasets' names.
+    fileprivate func definition(of table: String, tables: [String: String]) -> String {
+        func list(_ names: [String]) -> String { names.map(\.sqlIdentifier).joined(separator: ", ") }
+        let rowid = primaryKey.count == 1 && !withoutRowid ? column(primaryKey[0]).flatMap { $0.declared == .integer ? $0 : nil } : nil
+        var parts = columns.map { column -> String in
+            var words = [column.column.sqlIdentifier, column.declared.sql]
+            if column == rowid { words.append("PRIMARY KEY\(autoincrement ? " AUTOINCREMENT" : "")") }
+            if column.notNull { words.append("NOT NULL") }
+            if column.collation != .binary { words.append("COLLATE \(column.collation.rawValue.uppercased())") }
+            return words.filter { !$0.isEmpty }.joined(separator: " ")
+        }
+        if rowid == nil, !primaryKey.isEmpty { parts.append("PRIMARY KEY(\(list(primaryKey)))") }
+        for unique in unique {
+            let columns = zip(unique.columns, unique.collations).map { "\($0.sqlIdentifier) COLLATE \($1.rawValue.uppercased())" }
+            parts.append("UNIQUE(\(columns.joined(separator: ", ")))")
+        }
+        for reference in references {
+            guard let parent = tables[reference.parent] else { continue }
+            var part = "FOREIGN KEY(\(list(reference.columns))) REFERENCES \(parent.sqlIdentifier)(\(list(reference.parentColumns)))"
+            if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }
+            if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
+            parts.append(part)
+        }
+        let options = [withoutRowid ? "WITHOUT ROWID" : nil, strict ? "STRICT" : nil].compactMap { $0 }.joined(separator: ", ")
+        return "CREATE TABLE \(table.sqlIdentifier)(\(parts.joined(separator: ", ")))\(options.isEmpty ? "" : " " + options)"
+    }
+}

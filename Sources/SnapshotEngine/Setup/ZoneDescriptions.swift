@@ -1,0 +1,47 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// What a zone says about its datasets, for a device that joins it without a dataset file.
+struct ZoneDescriptions {
+    /// The datasets, parents before children.
+    let datasets: [DatasetSchema]
+    /// The descriptions of those that are not built in.
+    let descriptions: [DatasetDescription]
+    /// The tables of the built-in datasets that the zone has.
+    let builtInTables: [String]
+
+    /// Reads them; nil if the zone has no version yet.
+    ///
+    /// - Throws: ``SyncError`` with `.dataRefused` for descriptions that cannot be used, `.refused` if a dataset is not described.
+    init?(_ zone: ZoneID, in cloud: any CloudDatabase) async throws {
+        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone) }
+        guard state.token != nil else { return nil }
+        descriptions = try state.descriptions(in: zone)
+        let described = Set(descriptions.map(\.schema.recordName))
+        let others = state.records.filter { DatasetRecord($0) != nil && !described.contains($0.name) }
+        let builtIn = DatasetSchema.builtIn.filter { schema in others.contains { $0.name == schema.recordName && $0.type == schema.recordType } }
+        let unknown = others.map(\.name).filter { name in !builtIn.contains { $0.recordName == name } }.sorted()
+        guard unknown.isEmpty else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(zone)",
+                "it does not describe \(unknown.joined(separator: ", ")): an earlier version of snapsync published \(unknown.count == 1 ? "that" : "those")",
+                hint: "update snapsync on the device that publishes and sync there, or give a dataset file (--datasets)")
+        }
+        datasets = builtIn + descriptions.map(\.schema)
+        builtInTables = builtIn.map(\.table)
+        guard !datasets.isEmpty else {
+            throw SyncError(.nothingThere, step: .open, at: "zone \(zone)", "it has no dataset", hint: "sync on a device that publishes")
+        }
+        for (what, names) in [("name", datasets.map { $0.name.asciiLowercased }), ("table", datasets.map { $0.table.asciiLowercased })]
+        where Set(names).count != names.count {
+            throw DescriptionError("two datasets have one \(what)").refusal(at: "zone \(zone)")
+        }
+    }
+
+    /// Makes the tables that are missing. Returns their names.
+    func createTables(in transaction: LocalTransaction) throws -> [String] {
+        try transaction.tables.createBuiltIn(builtInTables) + transaction.tables.create(descriptions)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import StrictText
+
+/// A dataset and the table that carries it, as a zone describes them: enough for a device that has neither a dataset file nor the table.
+///
+/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is what a dataset file has. Source: docs/format.md, "Descriptions".
+package struct DatasetDescription: Hashable, Sendable {
+    package let schema: DatasetSchema
+    package let structure: TableStructure
+
+    /// The format of descriptions that this program reads and writes.
+    package static let formatVersion = 1
+    /// The most bytes that a description may have.
+    package static let byteLimit = 1 << 20
+
+    package init(schema: DatasetSchema, structure: TableStructure) {
+        self.schema = schema
+        self.structure = structure
+    }
+
+    private struct Version: Decodable {
+        let formatVersion: Int
+    }
+
+    private struct Document: Codable {
+        let formatVersion: Int
+        let dataset: DatasetFile.Dataset
+        let structure: TableStructure
+    }
+
+    /// The description's document: canonical JSON, the same for the same description.
+    package func text() throws -> String {
+        String(
+            decoding: try StrictJSON.encode(Document(formatVersion: Self.formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
+            as: UTF8.self)
+    }
+
+    /// Reads a document and checks that its parts agree.
+    ///
+    /// - Throws: ``DescriptionError``.
+    package init(_ text: String) throws {
+        guard text.utf8.count <= Self.byteLimit else { throw DescriptionError("it has \(text.utf8.count) bytes; at most \(Self.byteLimit) are allowed") }
+        do {
+            let data = Data(text.utf8)
+            let version = try StrictJSON.decode(Version.self, from: data).formatVersion
+            guard version == Self.formatVersion else {
+                throw DescriptionError("it has formatVersion \(version), this program knows \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
+            }
+            let document = try StrictJSON.decode(Document.self, from: data)
+            self.init(schema: try document.dataset.schema(), structure: document.structure)
+        } catch let error as DescriptionError {
+            throw error
+        } catch let error as SchemaError {
+            throw DescriptionError(error.reason)
+        } catch {
+            throw DescriptionError(DatasetFile.explain(error))
+        }
+        try verify()
+    }
+}
+
+/// Why a description in a zone cannot be used.
+package struct DescriptionError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let reason: String
+    /// Whether a newer program can read it.
+    package let needsUpdate: Bool
+
+    package init(_ reason: String, needsUpdate: Bool = false) {
+        self.reason = reason
+        self.needsUpdate = needsUpdate
+    }
+
+    package var description: String { reason }
+}
+
+extension DatasetDescription {
+    private func require(_ condition: Bool, _ reason: @autoclosure () -> String) throws {
+        guard condition else { throw DescriptionError(reason()) }
+    }
+
+    /// Checks what concerns this description alone.
+    private func verify() throws {
+        let table = schema.table.asciiLowercased
+        try require(!table.hasPrefix("sqlite_") && !table.hasPrefix("snapsync_"), "the table name \(schema.table.debugDescription) is reserved")
+        let names = structure.columns.map { $0.column.asciiLowercased }
+        let known = Set(names)
+        try require(known.count == names.count, "one column of the table is named twice")
+        try require(known == Set(schema.columns.map { $0.column.asciiLowercased }), "the table's columns are not the dataset's")
+        func areColumns(_ columns: [String]) -> Bool {
+            let wanted = columns.map(\.asciiLowercased)
+            return Set(wanted).count == wanted.count && known.isSuperset(of: wanted)
+        }
+        try require(areColumns(structure.primaryKey), "the primary key names a column twice, or one that is not there")
+        try require(structure.unique.count <= 64 && structure.references.count <= 64, "it has more than 64 UNIQUE constraints or foreign keys")
+        for unique in structure.unique {
+            try require(
+                !unique.columns.isEmpty && areColumns(unique.columns) && unique.columns.count == unique.collations.count,
+                "a UNIQUE constraint names a column twice, or one that is not there")
+        }
+        for reference in structure.references {
+            try require(
+                !reference.columns.isEmpty && areColumns(reference.columns) && reference.columns.count == reference.parentColumns.count,
+                "a foreign key names a column twice, or one that is not there")
+        }
+        let rowid = structure.primaryKey.count == 1 ? structure.column(structure.primaryKey[0]) : nil
+        try require(!structure.autoincrement || rowid?.declared == .integer && !structure.withoutRowid, "AUTOINCREMENT stands without an INTEGER PRIMARY KEY")
+        try require(!structure.withoutRowid || !structure.primaryKey.isEmpty, "WITHOUT ROWID stands without a PRIMARY KEY")
+        let strictTypes: Set<TableStructure.DeclaredType> = [.integer, .int, .text, .real, .blob, .any]
+        try require(
+            !structure.strict || structure.columns.allSatisfy { strictTypes.contains($0.declared) }, "a STRICT table has a column of a type that none may have")
+    }
+
+    /// Checks descriptions that are to be used together, and orders them: parents before children. Tables that refer to one another in a circle keep
+    /// the order in which they stand.
+    ///
+    /// - Throws: ``DescriptionError``.
+    package static func sorted(_ descriptions: [DatasetDescription]) throws -> [DatasetDescription] {
+        for (what, names) in [
+            ("name", descriptions.map { $0.schema.name.asciiLowercased }), ("table", descriptions.map { $0.schema.table.asciiLowercased }),
+            ("record name", descriptions.map { $0.schema.recordName.asciiLowercased }),
+        ] where Set(names).count != names.count {
+            throw DescriptionError("two datasets have one \(what)")
+        }
+        let byName = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.schema.name, $0) })
+        for one in descriptions {
+            for reference in one.structure.references {
+                guard let parent = byName[reference.parent] else {
+                    throw DescriptionError("the dataset \(one.schema.name) refers to \(reference.parent.debugDescription), which is not described")
+                }
+                guard reference.parentColumns.allSatisfy({ parent.structure.column($0) != nil }) else {
+                    throw DescriptionError("the dataset \(one.schema.name) refers to a column that \(reference.parent) does not have")
+                }
+            }
+        }
+        var sorted: [DatasetDescription] = []
+        var seen: Set<String> = []
+        func visit(_ one: DatasetDescription) {
+            guard seen.insert(one.schema.name).inserted else { return }
+            for reference in one.structure.references { if let parent = byName[reference.parent] { visit(parent) } }
+            sorted.append(one)
+        }
+        for one in descriptions { visit(one) }
+        return sorted
+    }
+}
+
+extension TableStructure {
+    /// The column of that name, in any case.
+    package func column(_ name: String) -> Column? { columns.first { $0.column.asciiLowercased == name.asciiLowercased } }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A zone that describes its tables: readers and peers that need no dataset file, and descriptions that lie.
+@Suite struct ZoneDescriptionTests {
+    /// Databases with the features of real applications, each with the tables that cannot travel.
+    static let databases = [
+        ("music", "list_song"), ("blog", ""), ("library", ""), ("home", ""), ("cards", "facts,graves,fields"), ("history", "meta,inputs,hosts"),
+    ]
+
+    private static let schema = """
+        CREATE TABLE shelves(code VARCHAR(8) PRIMARY KEY NOT NULL COLLATE BINARY, name TEXT NOT NULL COLLATE NOCASE UNIQUE);
+        CREATE TABLE books(id INTEGER PRIMARY KEY AUTOINCREMENT, shelf TEXT NOT NULL REFERENCES shelves(code) ON DELETE CASCADE, title TEXT, lent BOOLEAN, twin INTEGER REFERENCES books(id));
+        CREATE UNIQUE INDEX twins ON books(shelf, title);
+        INSERT INTO shelves VALUES('A', 'Art'), ('B', 'Birds');
+        INSERT INTO books(id, shelf, title, lent) VALUES(1, 'A', 'One', 0), (2, 'B', NULL, 1);
+        """
+
+    private func library() throws -> Scene {
+        let scene = try Scene()
+        try scene.database("app.db").run(Self.schema)
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
+        try scene.succeed("sync --db app.db")
+        return scene
+    }
+
+    private func script(_ name: String) throws -> String {
+        try String(contentsOf: CommandPage.root.appendingPathComponent("Tests/Databases/\(name).py"), encoding: .utf8)
+    }
+
+    /// The two commands of the README, on databases that Python makes and compares.
+    @Test func wholeDatabasesArriveWithTheirTables() throws {
+        let scene = try Scene()
+        try Python.run(try script("make_databases"), in: scene.scratch.path)
+        for (name, skipped) in Self.databases {
+            let skip = skipped.isEmpty ? "" : " --skip \(skipped)"
+            try scene.succeed("init --db \(name).db --cloud \(name) --role writer --device w --tables all\(skip)")
+            try scene.succeed("sync --db \(name).db")
+            try scene.succeed("init --db copy-\(name).db --cloud \(name) --role reader --device r --create")
+            try scene.succeed("sync --db copy-\(name).db")
+            let outcome = try Python.run(try script("compare_databases"), ["\(name).db", "copy-\(name).db", skipped], in: scene.scratch.path)
+            #expect(outcome.contains(" same ok 0"), "\(outcome)")
+            #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing new since version 1"))
+            #expect(try scene.succeed("verify --db copy-\(name).db --local").contains("all is well"))
+        }
+    }
+
+    @Test func tablesAreMadeAsTheyAreDeclared() throws {
+        let scene = try library()
+        let made = try scene.json("init --db copy.db --cloud cloud --role reader --device r --create")
+        #expect(made["tablesMade"] as? [String] == ["shelves", "books"])
+        #expect(
+            try scene.database("copy.db").run("SELECT sql FROM sqlite_schema WHERE name IN ('books', 'shelves') ORDER BY name")
+                == """
+                CREATE TABLE "books"("id" INTEGER PRIMARY KEY AUTOINCREMENT, "shelf" TEXT NOT NULL, "title" TEXT, "lent" BOOLEAN, "twin" INTEGER, UNIQUE("shelf" COLLATE BINARY, "title" COLLATE BINARY), FOREIGN KEY("twin") REFERENCES "books"("id"), FOREIGN KEY("shelf") REFERENCES "shelves"("code") ON DELETE CASCADE)
+                CREATE TABLE "shelves"("code" TEXT NOT NULL, "name" TEXT NOT NULL COLLATE NOCASE, PRIMARY KEY("code"), UNIQUE("name" COLLATE NOCASE))
+
+                """)
+        // Changes go on arriving, and a peer may join the same way where peers publish.
+        try scene.succeed("sync --db copy.db")
+        try scene.database("app.db").run(
+            "UPDATE books SET title = 'Two', twin = 1 WHERE id = 2; DELETE FROM books WHERE id = 1; INSERT INTO shelves VALUES('C', 'Cars')")
+        try scene.succeed("sync --db app.db")
+        try scene.succeed("sync --db copy.db")
+        #expect(try scene.database("copy.db").run("SELECT * FROM books; SELECT * FROM shelves") == "2|B|Two|1|1\nA|Art\nB|Birds\nC|Cars\n")
+    }
+
+    @Test func aPeerJoinsWithoutAFile() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(Self.schema)
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run("UPDATE shelves SET name = 'Air' WHERE code = 'A'")
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.database("a.db").run("SELECT name FROM shelves WHERE code = 'A'") == "Air\n")
+        for name in ["a", "b"] { #expect(try scene.succeed("sync --db \(name).db").hasPrefix("nothing new")) }
+    }
+
+    @Test func aReaderThatComesTooEarlyIsToldWhoHasToSync() throws {
+        let scene = try Scene()
+        try scene.database("app.db").run(Self.schema)
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device desk --tables all")
+        let run = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        #expect(run.status == 66 && run.errorText.contains("hint: run snapsync sync on desk first"), "\(run.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy.db")))
+    }
+
+    /// The description is published again when a table's structure changes, and only then.
+    @Test func structureThatChangesIsPublished() throws {
+        let scene = try library()
+        try scene.database("app.db").run("CREATE UNIQUE INDEX titles ON books(title); CREATE INDEX lent ON books(lent)")
+        try scene.succeed("sync --db app.db")
+        #expect(try scene.succeed("sync --db app.db").hasPrefix("nothing new since version 2"))
+        try scene.database("app.db").run("DROP INDEX lent")
+        #expect(try scene.succeed("sync --db app.db").hasPrefix("nothing new since version 2"))
+        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        #expect(try scene.database("copy.db").run("SELECT sql LIKE '%UNIQUE(\"title\" COLLATE BINARY)%' FROM sqlite_schema WHERE name = 'books'") == "1\n")
+        try scene.succeed("sync --db copy.db")
+    }
+
+    /// A device whose file has other names for table and columns leaves the zone's description alone.
+    @Test func otherNamesOfAPeerAreItsOwnBusiness() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY, body TEXT); INSERT INTO notes VALUES('x', 'y')")
+        try scene.database("b.db").run("CREATE TABLE Notizen(nr TEXT PRIMARY KEY, inhalt TEXT)")
+        try scene.scratch.write(
+            #"{"formatVersion":1,"datasets":[{"name":"notes","table":"Notizen","key":"id","columns":[{"name":"id","type":"text","column":"nr"},{"name":"body","type":"text","column":"inhalt","optional":true}]}]}"#,
+            to: "b.json")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --datasets b.json")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.succeed("sync --db b.db").hasPrefix("nothing new since version 1"))
+        #expect(try scene.succeed("sync --db a.db").hasPrefix("nothing new since version 1"))
+    }
+
+    @Test(arguments: [
+        ("CREATE TABLE books(id INTEGER PRIMARY KEY, shelf TEXT, title TEXT, lent BOOLEAN)", "it has no column twin"),
+        ("CREATE TABLE books(id INTEGER PRIMARY KEY, shelf TEXT, title TEXT, lent TEXT, twin INTEGER)", "the column lent is declared TEXT"),
+        ("CREATE TABLE books(id INTEGER PRIMARY KEY, shelf TEXT, title TEXT NOT NULL, lent BOOLEAN, twin INTEGER)", "the column title is NOT NULL here"),
+        ("CREATE TABLE books(id INTEGER, shelf TEXT, title TEXT, lent BOOLEAN, twin INTEGER)", "the key column id is not unique"),
+        ("CREATE VIEW books AS SELECT 1 AS id", "it is a view"),
+    ])
+    func aTableThatContradictsTheDescriptionIsRefused(table: String, says: String) throws {
+        let scene = try library()
+        try scene.database("copy.db").run(table)
+        let before = try scene.database("copy.db").run(".dump")
+        let run = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        #expect(run.status == 78 && run.errorText.contains("table books") && run.errorText.contains(says), "\(run.errorText)")
+        #expect(try scene.database("copy.db").run(".dump") == before)
+    }
+
+    @Test(arguments: [
+        ("d['dataset']['columns'] += [{'name': 'c%d' % i, 'type': 'text', 'optional': True} for i in range(10000)]", "1 to 1000 columns"),
+        ("d['dataset']['table'] = 'sqlite_schema'", "is reserved"), ("d['dataset']['table'] = 'SnapSync_settings'", "is reserved"),
+        ("d['dataset']['table'] = 'a\\nb'", "control characters"), ("d['dataset']['name'] = 'x' * 65", "dataset name"),
+        ("d['dataset']['name'] = 'shelves'", "another dataset than its record's name says"),
+        ("d['dataset']['table'] = 'SHELVES'", "two datasets have one table"),
+        ("d['dataset']['recordName'] = 'shelves_data'", "two datasets have one record name"),
+        ("d['structure']['columns'][1]['column'] = 'id'", "named twice"), ("d['structure']['columns'].pop()", "are not the dataset's"),
+        ("d['structure']['columns'][1]['declared'] = 'TEXT); DROP TABLE x; --'", "structure"),
+        ("d['structure']['columns'][1]['collation'] = 'german'", "structure"), ("d['structure']['primaryKey'] = ['id', 'ID']", "primary key"),
+        ("d['structure']['unique'] = [{'columns': ['nope'], 'collations': ['binary']}]", "UNIQUE"),
+        ("d['structure']['unique'] *= 100", "more than 64"),
+        ("d['structure']['references'][0]['parent'] = 'nope'", "which is not described"),
+        ("d['structure']['references'][0]['parentColumns'] = ['nope']", "a column that"),
+        ("d['structure']['references'][0]['onDelete'] = 'EXPLODE'", "structure"), ("d['structure']['autoincrement'] = 1", "true or false"),
+        ("d['structure']['strict'] = True", "STRICT"), ("del d['structure']", "structure"), ("d['dataset']['extra'] = 1", "extra"),
+        ("d = []", "an object is expected"), ("d = 'x' * 2000000", "at most"),
+    ])
+    func aForgedDescriptionIsRefused(edit: String, says: String) throws {
+        let scene = try library()
+        let commit = scene.scratch.path("\(Scene.zone)/commits/00000000000000000001.json")
+        try CloudForgery.rewriteCommit(
+            commit,
+            """
+            field = [r for r in commit['saved'] if r['name'] == 'table.books'][0]['fields']['description']
+            d = json.loads(field['value'])
+            \(edit)
+            field['value'] = json.dumps(d)
+            """)
+        let run = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        #expect(run.status == 65 && run.errorText.contains(says), "\(run.status) \(run.errorText)")
+        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy.db")))
+        // A description in an unknown format is for a newer program.
+        try CloudForgery.rewriteCommit(
+            commit, "[r for r in commit['saved'] if r['name'] == 'table.books'][0]['fields']['description']['value'] = '{\"formatVersion\":2}'")
+        let newer = try scene.run("init --db copy.db --cloud cloud --role reader --create")
+        #expect(newer.status == 78 && newer.errorText.contains("update snapsync"), "\(newer.errorText)")
+    }
+
+    /// Tables that refer to one another in a circle are real, and are made.
+    @Test func aCircleOfParentsArrives() throws {
+        let scene = try Scene()
+        try scene.database("app.db").run(
+            """
+            CREATE TABLE hens(id INTEGER PRIMARY KEY, egg INTEGER REFERENCES eggs(id)); CREATE TABLE eggs(id INTEGER PRIMARY KEY, hen INTEGER REFERENCES hens(id));
+            INSERT INTO hens VALUES(1, 1); INSERT INTO eggs VALUES(1, 1);
+            """)
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all")
+        try scene.succeed("sync --db app.db")
+        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("sync --db copy.db")
+        #expect(try scene.database("copy.db").run("SELECT * FROM hens; SELECT * FROM eggs; PRAGMA foreign_key_check") == "1|1\n1|1\n")
+    }
+}
