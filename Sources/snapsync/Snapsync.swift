@@ -14,10 +14,10 @@ struct Snapsync: AsyncParsableCommand {
 
             EXAMPLES
               snapsync demo
-              snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
-              snapsync sync --db phone.db
-              snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
-              snapsync sync --db watch.db
+              snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all
+              snapsync sync --db app.db
+              snapsync init --db copy.db --cloud /mnt/share/cloud --role reader --create
+              snapsync sync --db copy.db
 
             EXIT CODES
               0 done, or nothing to do    64 usage             65 data refused (damaged, rolled back)

@@ -85,7 +85,11 @@ import Testing
     @Test func zoneThatNobodyHasPublishedInHasNothing() throws {
         let scene = try Scene()
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
-        try scene.succeed("init --db watch.db --cloud cloud --role reader --create")
+        try scene.refuse(
+            "init --db watch.db --cloud cloud --role reader --create", exit: 66, saying: ["nothing has been published yet", "snapsync sync on phone"])
+        // With the tables there is nothing that the zone would have to say.
+        try scene.succeed("generate --db watch.db --notifications 0 --buckets 0")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader")
         for line in ["import --db watch.db", "sync --db watch.db", "cat buckets --db watch.db", "verify --db watch.db", "cat buckets --cloud cloud"] {
             try scene.refuse(line, exit: 66, saying: ["nothing has been published yet", "run snapsync export on the writer first"], watching: ["watch.db"])
         }

@@ -59,7 +59,11 @@ extension TableInspector {
     package func create(_ descriptions: [DatasetDescription]) throws -> [String] {
         let tables = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.schema.name, $0.schema.table) })
         var made: [String] = []
-        for one in descriptions where try !db.hasTable(one.schema.table) {
+        for one in descriptions {
+            // What is no table is for the check of the table to name.
+            let isThere = try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE)")
+                .bind(.text(one.schema.table)).integer()
+            if isThere == 1 { continue }
             try db.execute(sql: one.structure.definition(of: one.schema.table, tables: tables))
             made.append(one.schema.table)
         }

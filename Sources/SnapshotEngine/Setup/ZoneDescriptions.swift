@@ -26,7 +26,7 @@ struct ZoneDescriptions {
         guard unknown.isEmpty else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(zone)",
-                "it does not describe \(unknown.joined(separator: ", ")): an earlier version of snapsync published \(unknown.count == 1 ? "that" : "those")",
+                "it does not describe \(unknown.joined(separator: ", ")), which an earlier version of the program published",
                 hint: "update snapsync on the device that publishes and sync there, or give a dataset file (--datasets)")
         }
         datasets = builtIn + descriptions.map(\.schema)

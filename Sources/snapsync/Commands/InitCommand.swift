@@ -47,10 +47,10 @@ struct InitCommand: AsyncParsableCommand {
     var container: String?
     @Option(
         name: .long,
-        help: ArgumentHelp("A dataset file (JSON) that says which tables travel. Default: the built-in buckets and notifications.", valueName: "file"))
+        help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"))
     var datasets: String?
     @OptionGroup var tables: TableOptions
-    @Flag(name: .long, help: "Make the database and the built-in tables where they are missing.")
+    @Flag(name: .long, help: "Make the database, and the tables that are missing: those that the zone describes, or the built-in buckets and notifications.")
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
@@ -111,7 +111,7 @@ struct InitCommand: AsyncParsableCommand {
         guard role != nil || takeOver else { throw ValidationError("Say what this device does: --role writer, reader or peer.") }
         guard !adopt || !replace else { throw ValidationError("Own rows are kept (--adopt) or replaced (--replace), not both.") }
         guard !create || datasets == nil else {
-            throw ValidationError("--create makes the built-in tables; the tables of a dataset file are yours to make.")
+            throw ValidationError("--create makes the tables that the zone describes, or the built-in ones; the tables of a dataset file are yours to make.")
         }
         guard !tables.isGiven || datasets == nil else {
             throw ValidationError("The tables are described by a file (--datasets) or from the database (--tables), not both.")
