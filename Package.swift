@@ -82,6 +82,17 @@ let package = Package(
             dependencies: ["CloudStore", "CommitLog", "Platform", "StrictText", .target(name: "CLinux", condition: .when(platforms: [.linux]))],
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
             swiftSettings: house),
+        // HTTP for object stores: what every Linux has, no package, less than a millisecond a request. Its calls that are variadic need a header.
+        .systemLibrary(name: "CCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        // The XML of listings. Foundation's XML parser brings libxml2 and ICU into the program.
+        .systemLibrary(name: "CExpat", providers: [.apt(["libexpat1-dev"])]),
+        // A cloud in a bucket: HTTP, signatures, credentials, conditional writes.
+        .target(
+            name: "ObjectCloud",
+            dependencies: [
+                "CloudStore", "CommitLog", "Platform", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: house),
         // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
         .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
         // One version of one dataset: its record, its assets, its entities in key order, and what rows differ from it.
@@ -95,7 +106,7 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "StrictText",
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -103,7 +114,8 @@ let package = Package(
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud",
+                "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -167,6 +179,9 @@ let package = Package(
             name: "CloudStoreTests",
             dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"],
             swiftSettings: house),
+        .testTarget(
+            name: "ObjectCloudTests",
+            dependencies: ["ObjectCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [

@@ -29,7 +29,7 @@ case $target in
     changes | container) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
     block) modules="Platform StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
     asset | rebuild) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) modules="Platform StrictText CloudStore" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    marker) modules="Platform StrictText CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
     commit | checkpoint) modules="Platform StrictText CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     message) modules="Platform StrictText SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     history) modules="Platform StrictText SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;

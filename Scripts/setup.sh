@@ -15,6 +15,8 @@ need() { # need PACKAGE TEST...: the package, and a command that succeeds where 
 }
 need zlib1g-dev test -e /usr/include/zlib.h
 case "${TRAITS:-}" in *Libdeflate*) need libdeflate-dev test -e /usr/include/libdeflate.h ;; esac
+need libcurl4-openssl-dev command -v curl-config
+need libexpat1-dev test -e /usr/include/expat.h
 need libsqlite3-dev test -e /usr/include/sqlite3.h
 # The tests read assets and databases with programs that are not ours.
 need sqlite3 command -v sqlite3

@@ -41,7 +41,7 @@ public final class SyncEngine: Sendable {
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
         try self.init(database: path, gate: gate, logger: logger, now: now) {
-            try DirectoryCloud(path: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
+            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
         }
     }
 

@@ -128,11 +128,11 @@ private struct FileIdentity: Hashable, Sendable {
 
 /// The cloud of the last run, which has found out already what its file system can do.
 private final class KeptCloud: Sendable {
-    private let cloud = Mutex<(path: String, uuid: String, cloud: DirectoryCloud)?>(nil)
+    private let cloud = Mutex<(path: String, uuid: String, cloud: any CloudDatabase)?>(nil)
 
     func cloud(at path: String, expecting uuid: String, container: String?) throws -> any CloudDatabase {
         if let kept = cloud.withLock({ $0 }), kept.path == path, kept.uuid == uuid { return kept.cloud }
-        let opened = try DirectoryCloud(path: path, expecting: uuid, container: container)
+        let opened = try CloudLocation.open(path, expecting: uuid, container: container)
         cloud.withLock { $0 = (path, uuid, opened) }
         return opened
     }

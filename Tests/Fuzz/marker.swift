@@ -1,5 +1,6 @@
-import Foundation
 @testable import CloudStore
+@testable import CommitLog
+import Foundation
 
 /// `cloud.json` and `zone.json`.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {

@@ -76,7 +76,7 @@ enum CloudRoot {
         }
         // Before there is anything in it, and only once it is known to hold nothing of anybody's.
         try share()
-        switch try files.put(Array(try StrictJSON.encode(identity)), as: CloudMarker.fileName, in: root) {
+        switch try files.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName, in: root) {
         case .placed, .wasThere: return identity
         case .taken:
             guard let found = try CloudMarker.read(in: root) else { throw missingMarker(path, expected: true) }

@@ -28,7 +28,7 @@ struct ZoneSetup {
                     hint: "if a sync tool is bringing files, wait for it; else bring the file back from a copy", isRetryable: true)
             }
         }
-        _ = try files.put(Array(try StrictJSON.encode(marker)), as: ZoneMarker.fileName, in: folder)
+        _ = try files.put(marker.bytes(), as: ZoneMarker.fileName, in: folder)
         guard let info = try ZoneMarker.read(zone, in: folder) else {
             throw CloudError(.inputOutput, at: folder.place(ZoneMarker.fileName), "the file vanished as soon as it was made", isRetryable: true)
         }

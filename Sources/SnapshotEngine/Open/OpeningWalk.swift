@@ -68,7 +68,7 @@ struct OpeningWalk: Sendable {
                 setup.database = database
                 if let container {
                     // Before anything is written for a cloud of another application.
-                    if let cloud = try? backend ?? DirectoryCloud(path: setup.cloud), let problem = await containerProblem(cloud) { return problem }
+                    if let cloud = try? backend ?? CloudLocation.open(setup.cloud), let problem = await containerProblem(cloud) { return problem }
                     setup.container = setup.container ?? container
                 }
                 _ = try await SyncSetup.run(setup, in: backend)

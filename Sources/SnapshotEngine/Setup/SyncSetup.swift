@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import Logging
+import ObjectCloud
 public import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -133,7 +134,9 @@ package enum SyncSetup {
         var hasBegun = false
 
         do {
-            if request.role == .peer, backend == nil { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
+            if request.role == .peer, backend == nil, !CloudLocation.isBucket(request.cloud) {
+                try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
+            }
             try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
             let described = try request.tables.map { try DatabaseDescriber.datasets(of: database, $0, role: request.role) }
             var fromZone: ZoneDescriptions?
@@ -145,13 +148,16 @@ package enum SyncSetup {
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, fromZone, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
+            let probeWarnings = try await tryOut(cloud, request)
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
             do {
-                try await SyncError.at(.open) { try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil) }
+                try await SyncError.at(.open) {
+                    try await joinZone(zone, in: cloud, as: device, request, isDirectory: backend == nil && !CloudLocation.isBucket(request.cloud))
+                }
             } catch {
                 // Where no zone was made, the database is left as it was.
                 if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
@@ -159,7 +165,7 @@ package enum SyncSetup {
             }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
-            let path = backend == nil ? URL(fileURLWithPath: request.cloud).standardizedFileURL.path : request.cloud
+            let path = backend == nil ? CloudLocation.settled(request.cloud, cloud) : request.cloud
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,
@@ -189,7 +195,8 @@ package enum SyncSetup {
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
                 triggers: triggers, changesTaken: taken,
-                warnings: request.role == .peer ? try SyncError.at(.read) { try database.read { try integerKeyWarnings(datasets, in: $0) } } : [])
+                warnings: probeWarnings
+                    + (request.role == .peer ? try SyncError.at(.read) { try database.read { try integerKeyWarnings(datasets, in: $0) } } : []))
             report.described = described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
@@ -325,15 +332,31 @@ package enum SyncSetup {
     }
 
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
-        guard request.role.publishes else { return (try DirectoryCloud(path: request.cloud), false) }
-        let wasThere = FileManager.default.fileExists(atPath: request.cloud + "/cloud.json")
-        let container = request.container ?? SetupRequest.standardContainer
-        let cloud =
-            try request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }.map {
-                try DirectoryCloud.create(at: request.cloud, container: container, sharing: $0)
-            }
-            ?? DirectoryCloud.create(at: request.cloud, container: container)
-        return (cloud, !wasThere)
+        guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false) }
+        guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
+            throw CloudError(
+                .invalidArguments, at: request.cloud, "a bucket has no mode that says who may use it", hint: "leave --share out; the bucket's policy decides")
+        }
+        let (cloud, isNew) = try CloudLocation.create(
+            at: request.cloud, container: request.container ?? SetupRequest.standardContainer,
+            sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) })
+        return (cloud, isNew)
+    }
+
+    /// Tries a bucket out before anybody publishes there. Returns warnings.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` where several devices are to publish and the store may let two of them win one number.
+    private static func tryOut(_ cloud: any CloudDatabase, _ request: SetupRequest) async throws -> [String] {
+        guard request.role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
+        let probe = try await SyncError.at(.open) { try await bucket.probe() }
+        let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
+        guard !broken.isEmpty else { return [] }
+        guard request.role != .peer || probe.isSafeForMany else {
+            throw SyncError(
+                .refused, step: .open, at: request.cloud, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
+                hint: "let one device publish (--role writer, the others --role reader), or use a store with conditional writes")
+        }
+        return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
     }
 
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {

@@ -1,6 +1,7 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
@@ -19,9 +20,11 @@ struct Doctor: Sendable {
         if let directory = facts.directory {
             findings += [.ok("cloud", "\(cloud) is there, and is the cloud that is meant")] + DirectoryChecks.findings(directory, survey, now: facts.now)
         }
+        if let bucket = facts.bucket { findings += bucket.findings(manyPublish: survey?.info.publishers == .many) }
         switch facts.zone {
         case .success(let survey): findings += ZoneChecks.findings(survey, own: device, at: facts.place, now: facts.now)
-        case .failure(let error): findings.append(.error(facts.directory == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))
+        case .failure(let error):
+            findings.append(.error(facts.directory == nil && facts.bucket == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))
         case nil: break
         }
         if let database = facts.database { findings += DatabaseChecks.findings(database) }
@@ -63,6 +66,7 @@ extension SyncEngine {
                     facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
                     facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                 }
+                if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
                 return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
             }
         }
@@ -76,8 +80,9 @@ extension SnapshotInspector {
         let zone = ZoneID(name)
         var facts = DoctorFacts(place: "--cloud \(path)", now: .now)
         facts.zone = await DoctorFacts.look(.open) {
-            let cloud = try DirectoryCloud(path: path)
-            facts.directory = await DirectoryFacts(cloud, zone: zone, publishes: false, device: nil)
+            let cloud = try CloudLocation.open(path)
+            if let directory = cloud as? DirectoryCloud { facts.directory = await DirectoryFacts(directory, zone: zone, publishes: false, device: nil) }
+            if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: false) }
             return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
         }
         return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)

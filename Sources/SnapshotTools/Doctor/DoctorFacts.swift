@@ -12,6 +12,8 @@ struct DoctorFacts: Sendable {
     let now: Instant
     /// nil where there is no database, or the gate is closed and the cloud is not to be touched.
     var directory: DirectoryFacts?
+    /// The same for a cloud in a bucket.
+    var bucket: BucketFacts?
     var zone: Look<ZoneSurvey>?
     var database: DatabaseFacts?
     /// What `status` says; nil without a database.

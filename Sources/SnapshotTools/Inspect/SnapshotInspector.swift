@@ -24,7 +24,7 @@ public struct SnapshotInspector: Sendable {
 
     /// Looks into a cloud directory without any database.
     public init(cloud path: String, zone: String = "ZentikSyncZone") throws {
-        self.init(cloud: try SyncError.at(.open) { try DirectoryCloud(path: path) }, zone: ZoneID(zone), applied: nil, device: nil)
+        self.init(cloud: try SyncError.at(.open) { try CloudLocation.open(path) }, zone: ZoneID(zone), applied: nil, device: nil)
     }
 
     /// The zone's kept versions, newest first.

@@ -24,11 +24,15 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db board.db --cloud /srv/team --role peer --create --share group
               snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
               snapsync init --db restored.db --take-over
+              snapsync init --db app.db --cloud s3://team-data/app --role writer --create
+              snapsync init --db app.db --cloud s3://team-data/app --endpoint https://s3.example.org --role peer --create
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("The directory that the devices share. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
+    @Option(
+        name: .long, help: ArgumentHelp("The directory that the devices share, or a bucket: s3://BUCKET/PREFIX. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
     var cloud: String?
+    @OptionGroup var bucket: BucketOptions
     @Option(
         name: .long,
         help: "What this device does: writer publishes, reader imports, peer does both. Required, except to take over in a database that is set up.")
@@ -136,7 +140,7 @@ struct InitCommand: AsyncParsableCommand {
             throw ValidationError("Say which directory: --cloud DIR, or set SNAPSYNC_CLOUD.")
         }
         var request = SetupRequest(
-            database: db, cloud: cloud, role: role.syncRole, device: device, zone: zone, container: container,
+            database: db, cloud: try bucket.location(cloud), role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         if tables.isGiven { request.tables = tables.choice() }

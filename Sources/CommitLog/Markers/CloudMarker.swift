@@ -1,22 +1,19 @@
-import CloudStore
-import CommitLog
+package import CloudStore
 import Foundation
-import Platform
 package import StrictText
 
-/// `cloud.json`: what makes a directory a cloud, and this cloud no other.
-enum CloudMarker {
-    static let fileName = "cloud.json"
-    /// The version of the directory's format that this program reads and writes.
-    static let formatVersion = 1
+/// `cloud.json`: what makes a directory or a bucket's prefix a cloud, and this cloud no other.
+package enum CloudMarker {
+    package static let fileName = "cloud.json"
+    /// The version of the layout that this program reads and writes.
+    package static let formatVersion = 1
     /// The largest `cloud.json` or `zone.json`, in bytes.
-    static let byteLimit = 64 << 10
+    package static let byteLimit = 64 << 10
 
-    /// Reads the marker; nil if there is none.
+    /// Reads the marker's bytes.
     ///
     /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion`.
-    static func read(in root: CloudFolder) throws(CloudError) -> CloudIdentity? {
-        guard let bytes = try root.bytes(of: fileName, limit: byteLimit) else { return nil }
+    package static func identity(from bytes: [UInt8]) throws(CloudError) -> CloudIdentity {
         let identity = try decode(CloudIdentity.self, from: bytes, at: fileName)
         guard UUID(uuidString: identity.uuid)?.uuidString.lowercased() == identity.uuid, CloudNames.isContainer(identity.container) else {
             throw CloudError(.damaged, at: fileName, "the UUID or the container identifier is not one", hint: CloudError.damageHint)
@@ -24,8 +21,11 @@ enum CloudMarker {
         return identity
     }
 
+    /// The marker's bytes.
+    package static func bytes(of identity: CloudIdentity) throws -> [UInt8] { Array(try StrictJSON.encode(identity)) }
+
     /// Decodes a document that says its format version; a newer one may look otherwise but for that.
-    static func decode<T: PlainReadable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
+    package static func decode<T: PlainReadable>(_ type: T.Type, from bytes: [UInt8], at place: String) throws(CloudError) -> T {
         do {
             let version = try StrictJSON.decode(Version.self, from: bytes[...]).formatVersion
             guard version <= formatVersion else {

@@ -1,32 +1,31 @@
-import CloudStore
-import CommitLog
-import Platform
-import StrictText
+package import CloudStore
+package import StrictText
 
 /// `zone.json`: made once, last of all when a zone is made, so that a zone that has it is whole.
-struct ZoneMarker: Codable {
-    let creator: String
-    let features: [String]
-    let formatVersion: Int
-    let publishers: String
+package struct ZoneMarker: Codable {
+    package let creator: String
+    package let features: [String]
+    package let formatVersion: Int
+    package let publishers: String
 
-    static let fileName = "zone.json"
+    package static let fileName = "zone.json"
     /// What a reader of this version understands beyond the format itself.
-    static let knownFeatures: Set<String> = []
+    package static let knownFeatures: Set<String> = []
 
-    init(creator: String, publishers: PublisherRule) {
+    package init(creator: String, publishers: PublisherRule) {
         self.creator = creator
         self.features = []
         self.formatVersion = CloudMarker.formatVersion
         self.publishers = publishers.rawValue
     }
 
-    /// Reads a zone's marker; nil if there is none.
+    /// The marker's bytes.
+    package func bytes() throws -> [UInt8] { Array(try StrictJSON.encode(self)) }
+
+    /// Reads a marker's bytes.
     ///
     /// - Throws: ``CloudError`` with `.damaged`, or `.incompatibleVersion` for features and rules that are not known here.
-    static func read(_ zone: ZoneID, in folder: CloudFolder) throws(CloudError) -> ZoneInfo? {
-        guard let bytes = try folder.bytes(of: fileName, limit: CloudMarker.byteLimit) else { return nil }
-        let place = folder.place(fileName)
+    package static func info(of zone: ZoneID, from bytes: [UInt8], at place: String) throws(CloudError) -> ZoneInfo {
         let marker = try CloudMarker.decode(ZoneMarker.self, from: bytes, at: place)
         guard CloudNames.isName(marker.creator) else {
             throw CloudError(.damaged, at: place, "the creator's name is not allowed", hint: CloudError.damageHint)
@@ -41,7 +40,7 @@ struct ZoneMarker: Codable {
 }
 
 extension ZoneMarker: PlainReadable {
-    init(_ node: JSONNode) throws(JSONNode.Misfit) {
+    package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         creator = try members.member("creator").text()
         features = try [String](members.member("features"))

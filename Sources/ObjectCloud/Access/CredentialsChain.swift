@@ -1,0 +1,205 @@
+import CloudStore
+import Foundation
+package import StrictText
+import Synchronization
+
+/// Looks for credentials where the tools of object stores look: environment, profile, `credential_process`, the container's address, the
+/// machine's metadata service. The first place that has any decides.
+package final class CredentialsChain: CredentialsProvider {
+    private let environment: [String: String]
+    private let transport: any ObjectTransport
+    private let now: @Sendable () -> Instant
+    private let last = Mutex<ObjectCredentials?>(nil)
+
+    /// Temporary credentials are fetched again when they have less than this left, in microseconds.
+    private static let reserve: Int64 = 120_000_000
+
+    package init(
+        environment: [String: String] = ProcessInfo.processInfo.environment, transport: any ObjectTransport = CurlTransport(connectSeconds: 2),
+        now: @escaping @Sendable () -> Instant = { .now }
+    ) {
+        self.environment = environment
+        self.transport = transport
+        self.now = now
+    }
+
+    package func credentials() throws -> ObjectCredentials? {
+        if let known = last.withLock({ $0 }), known.expires.map({ $0.microseconds - now().microseconds > Self.reserve }) ?? true { return known }
+        let found = try find()
+        last.withLock { $0 = found }
+        return found
+    }
+
+    /// Forgets what was found, because the server no longer accepts it.
+    package func forget() { last.withLock { $0 = nil } }
+
+    private func find() throws -> ObjectCredentials? {
+        if let accessKey = variable("AWS_ACCESS_KEY_ID"), let secretKey = variable("AWS_SECRET_ACCESS_KEY"), variable("AWS_PROFILE") == nil {
+            return ObjectCredentials(accessKey: accessKey, secretKey: secretKey, sessionToken: variable("AWS_SESSION_TOKEN"))
+        }
+        if let found = try ofProfile() { return found }
+        if let found = try ofContainer() { return found }
+        return try ofMachine()
+    }
+
+    private func variable(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+
+    private func refusal(_ place: String, _ reason: String, _ hint: String) -> CloudError { CloudError(.permissionFailure, at: place, reason, hint: hint) }
+
+    // MARK: Profile
+
+    private var home: String { variable("HOME") ?? NSHomeDirectory() }
+
+    private func ofProfile() throws -> ObjectCredentials? {
+        let name = variable("AWS_PROFILE") ?? variable("AWS_DEFAULT_PROFILE") ?? "default"
+        let paths = (
+            credentials: variable("AWS_SHARED_CREDENTIALS_FILE") ?? home + "/.aws/credentials", config: variable("AWS_CONFIG_FILE") ?? home + "/.aws/config"
+        )
+        let secrets = try ProfileFile(path: paths.credentials)?.section(name) ?? [:]
+        let config = try ProfileFile(path: paths.config).flatMap { $0.section("profile \(name)") ?? $0.section(name) } ?? [:]
+        let values = config.merging(secrets) { _, secret in secret }
+        if let accessKey = values["aws_access_key_id"], let secretKey = values["aws_secret_access_key"] {
+            return ObjectCredentials(accessKey: accessKey, secretKey: secretKey, sessionToken: values["aws_session_token"])
+        }
+        if let command = values["credential_process"] { return try ofProcess(command, profile: name) }
+        guard variable("AWS_PROFILE") == nil else {
+            throw refusal(
+                "profile \(name)", "neither \(paths.credentials) nor \(paths.config) has keys or a credential_process for it",
+                "correct AWS_PROFILE, or the files")
+        }
+        return nil
+    }
+
+    /// The region that the environment or the profile names.
+    package func region() throws -> String? {
+        if let region = variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION") { return region }
+        let name = variable("AWS_PROFILE") ?? variable("AWS_DEFAULT_PROFILE") ?? "default"
+        let config = try ProfileFile(path: variable("AWS_CONFIG_FILE") ?? home + "/.aws/config")
+        return (config?.section("profile \(name)") ?? config?.section(name))?["region"]
+    }
+
+    /// The endpoint that the environment names.
+    package func endpoint() -> String? { variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") }
+
+    private func ofProcess(_ command: String, profile: String) throws -> ObjectCredentials {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/bin/sh")
+        process.arguments = ["-c", command]
+        process.environment = environment
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardInput = FileHandle.nullDevice
+        let place = "credential_process of profile \(profile)"
+        do { try process.run() } catch { throw refusal(place, "the program cannot be started", "correct the line in the configuration file") }
+        let bytes = Array(output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw refusal(place, "the program ended with \(process.terminationStatus)", "run it by hand and read what it says")
+        }
+        return try decode(bytes, at: place)
+    }
+
+    // MARK: Container and machine
+
+    private func ofContainer() throws -> ObjectCredentials? {
+        let url: String
+        if let relative = variable("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI") {
+            url = "http://169.254.170.2\(relative)"
+        } else if let full = variable("AWS_CONTAINER_CREDENTIALS_FULL_URI") {
+            let host = URLComponents(string: full)?.host ?? ""
+            guard full.hasPrefix("https://") || BucketLocation.isLoopback(host) || ["169.254.170.2", "169.254.170.23"].contains(host) else {
+                throw refusal(
+                    "AWS_CONTAINER_CREDENTIALS_FULL_URI", "the address uses HTTP and is not this machine's own", "use https, or an address of this machine")
+            }
+            url = full
+        } else {
+            return nil
+        }
+        var token = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+        if let file = variable("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") {
+            guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+                throw refusal(file, "the token file cannot be read", "correct AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE")
+            }
+            token = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let answer = try ask("GET", url, token.map { [("authorization", $0)] } ?? [], at: "the container's credentials")
+        guard answer.status == 200 else { throw refusal("the container's credentials", "the answer has status \(answer.status)", "check the task's role") }
+        return try decode(answer.body, at: "the container's credentials")
+    }
+
+    /// The metadata service of a virtual machine, version 2: a token first. Nobody answers on another machine, and then there are none.
+    private func ofMachine() throws -> ObjectCredentials? {
+        guard variable("AWS_EC2_METADATA_DISABLED")?.lowercased() != "true" else { return nil }
+        let base = variable("AWS_EC2_METADATA_SERVICE_ENDPOINT") ?? "http://169.254.169.254"
+        let place = "the machine's metadata service"
+        guard let token = try? ask("PUT", "\(base)/latest/api/token", [("x-aws-ec2-metadata-token-ttl-seconds", "21600")], at: place), token.status == 200
+        else { return nil }
+        let header = [("x-aws-ec2-metadata-token", String(decoding: token.body, as: UTF8.self))]
+        let folder = "\(base)/latest/meta-data/iam/security-credentials/"
+        let roles = try ask("GET", folder, header, at: place)
+        guard roles.status == 200, let role = String(decoding: roles.body, as: UTF8.self).split(whereSeparator: \.isNewline).first else { return nil }
+        let answer = try ask("GET", folder + BucketLocation.encode(String(role), sparingSlashes: false), header, at: place)
+        guard answer.status == 200 else { throw refusal(place, "the answer has status \(answer.status)", "check the machine's role") }
+        return try decode(answer.body, at: place)
+    }
+
+    private func ask(_ method: String, _ url: String, _ headers: [(String, String)], at place: String) throws -> ObjectResponse {
+        do throws(TransportFault) {
+            return try transport.send(
+                ObjectRequest(method: method, url: url, headers: headers.map { (name: $0.0, value: $0.1) }, responseLimit: 64 << 10))
+        } catch {
+            throw CloudError(.cloudUnavailable, at: place, error.reason, hint: "try again later", isRetryable: true)
+        }
+    }
+
+    private struct Answer: Decodable {
+        let accessKey: String
+        let secretKey: String
+        let sessionToken: String?
+        let token: String?
+        let expiration: String?
+
+        enum CodingKeys: String, CodingKey {
+            case accessKey = "AccessKeyId", secretKey = "SecretAccessKey", sessionToken = "SessionToken", token = "Token", expiration = "Expiration"
+        }
+    }
+
+    private func decode(_ bytes: [UInt8], at place: String) throws -> ObjectCredentials {
+        // The decoder's own error would repeat a part of the text, and the text is a secret.
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)) else {
+            throw refusal(place, "the answer is not JSON with AccessKeyId and SecretAccessKey", "correct the program or service")
+        }
+        return ObjectCredentials(
+            accessKey: answer.accessKey, secretKey: answer.secretKey, sessionToken: answer.sessionToken ?? answer.token,
+            expires: answer.expiration.flatMap { try? Instant(parsing: $0) })
+    }
+}
+
+/// A configuration file of the AWS tools: sections in brackets, `name = value` lines.
+struct ProfileFile {
+    private var sections: [String: [String: String]] = [:]
+
+    /// Reads a file; nil if there is none.
+    init?(path: String) throws(CloudError) {
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw CloudError(.permissionFailure, at: path, "the file cannot be read", hint: "check its rights: it is to be readable by you alone")
+        }
+        var name: String?
+        for line in text.split(whereSeparator: \.isNewline) {
+            // An indented line belongs to the value before it: nested settings, none of which is asked for here.
+            if line.first?.isWhitespace == true { continue }
+            let line = line.trimmingCharacters(in: .whitespaces)
+            if line.hasPrefix("#") || line.hasPrefix(";") { continue }
+            if line.hasPrefix("["), let end = line.firstIndex(of: "]") {
+                name = line[line.index(after: line.startIndex)..<end].split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                sections[name ?? "", default: [:]] = sections[name ?? ""] ?? [:]
+            } else if let name, let equals = line.firstIndex(of: "=") {
+                sections[name]?[line[..<equals].trimmingCharacters(in: .whitespaces).lowercased()] =
+                    line[line.index(after: equals)...].trimmingCharacters(in: .whitespaces)
+            }
+        }
+    }
+
+    func section(_ name: String) -> [String: String]? { sections[name] }
+}

@@ -1,0 +1,109 @@
+package import CloudStore
+import CommitLog
+import Foundation
+import Synchronization
+
+/// What a bucket keeps of what a cloud needs, tried out with objects of its own that are removed again.
+public struct BucketProbe: Sendable, Encodable {
+    /// One requirement and what was seen.
+    public struct Finding: Hashable, Sendable, Encodable {
+        /// `second-put`, `race`, `range`, `missing`, `clock`.
+        public let name: String
+        public let isKept: Bool
+        /// What was seen, in words.
+        public let observation: String
+    }
+
+    public let findings: [Finding]
+    /// How far the server's clock is ahead of this machine's, in seconds.
+    public let clockOffset: Double
+
+    /// How many writers race for one key, and how often.
+    static let writers = 16, rounds = 5
+    /// How far apart the clocks may be, in seconds: beyond that servers refuse signatures.
+    static let clockLimit = 900.0
+
+    /// Whether several devices may publish: of any number of writers of one key exactly one wins.
+    public var isSafeForMany: Bool { findings.filter { ["second-put", "race", "range", "missing"].contains($0.name) }.allSatisfy(\.isKept) }
+
+    /// Tries the bucket out. Some 90 small requests.
+    ///
+    /// - Parameter client: the bucket's client; its prefix is not touched but for objects whose names begin with `probe-`.
+    /// - Throws: ``CloudError`` if the bucket cannot be used at all.
+    package init(_ client: ObjectClient, nonces: NonceSource = .system) throws {
+        let folder = "probe-\(nonces.hex(16))"
+        var made: [String] = []
+        defer { for path in made { try? client.remove(path) } }
+        var findings: [Finding] = []
+        func find(_ name: String, _ isKept: Bool, _ observation: String) { findings.append(Finding(name: name, isKept: isKept, observation: observation)) }
+
+        let missing = try client.once("GET", "\(folder)/none", limit: 64 << 10)
+        let isMissingTold = missing.status == 404
+        find(
+            "missing", isMissingTold,
+            isMissingTold ? "a missing object is told with 404" : "a missing object is told with \(missing.status): grant s3:ListBucket on the bucket")
+
+        let first = "\(folder)/first"
+        made.append(first)
+        let headers = [(name: "if-none-match", value: "*")]
+        let one = try client.once("PUT", first, headers: headers, body: Array("one".utf8), limit: 64 << 10)
+        guard (200...204).contains(one.status) else {
+            guard one.status == 501 || one.status == 400 else { throw client.failure(one, at: first) }
+            find("second-put", false, "the server refuses a PUT with If-None-Match (\(one.status))")
+            self.init(findings: findings, client)
+            return
+        }
+        let two = try client.once("PUT", first, headers: headers, body: Array("two".utf8), limit: 64 << 10)
+        let stands = try client.get(first, limit: 64) == Array("one".utf8)
+        find(
+            "second-put", two.status == 412 && stands,
+            "a second PUT to one key gets \(two.status)" + (stands ? ", and the first object stands" : ", and the first object is gone"))
+
+        let (part, size) = try client.get(first, offset: 1, count: 2) ?? ([], 0)
+        let isRange = part == Array("ne".utf8) && size == 3
+        find("range", isRange, isRange ? "a range of an object can be read" : "a range was asked for, and \(part.count) other bytes came")
+
+        if findings.allSatisfy(\.isKept) {
+            var bad = 0
+            for round in 1...Self.rounds {
+                let path = "\(folder)/race-\(round)"
+                made.append(path)
+                let winners = Mutex<[Int]>([])
+                DispatchQueue.concurrentPerform(iterations: Self.writers) { writer in
+                    guard let answer = try? client.once("PUT", path, headers: headers, body: Array("writer \(writer)".utf8), limit: 64 << 10) else { return }
+                    if (200...204).contains(answer.status) { winners.withLock { $0.append(writer) } }
+                }
+                let won = winners.withLock { $0 }
+                let bytes = try client.get(path, limit: 64)
+                // Nobody may win a round: each was told to try again. That a loser's bytes lie there must not be.
+                let isGood = won.count == 1 && bytes == Array("writer \(won[0])".utf8) || won.isEmpty && bytes == nil
+                if !isGood { bad += 1 }
+            }
+            find(
+                "race", bad == 0,
+                bad == 0
+                    ? "of \(Self.writers) writers of one key exactly one won, in \(Self.rounds) of \(Self.rounds) rounds"
+                    : "in \(bad) of \(Self.rounds) rounds not exactly one of \(Self.writers) writers of one key won")
+        }
+        self.init(findings: findings, client)
+    }
+
+    private init(findings: [Finding], _ client: ObjectClient) {
+        let offset = client.clockOffset
+        clockOffset = offset
+        let isNear = abs(offset) <= Self.clockLimit
+        self.findings =
+            findings + [
+                Finding(
+                    name: "clock", isKept: isNear,
+                    observation: isNear ? "the clocks agree" : "the server's clock is \(Int(offset)) s \(offset > 0 ? "ahead of" : "behind") this machine's")
+            ]
+    }
+}
+
+extension ObjectCloud {
+    /// Tries out whether the bucket keeps what a cloud needs.
+    ///
+    /// - Throws: ``CloudError`` if the bucket cannot be used at all.
+    public func probe() async throws -> BucketProbe { try await blocking { try BucketProbe($0) } }
+}

@@ -1,0 +1,243 @@
+public import CloudStore
+import CommitLog
+import Foundation
+import Platform
+public import StrictText
+
+/// A cloud in a bucket of an object store with S3's interface.
+///
+///     let cloud = try ObjectCloud(location: "s3://team-data/app", expecting: uuid)
+///
+/// The objects have the names and the bytes of a ``CommitLog`` on a directory. The one thing that the store must offer is that a PUT with
+/// `If-None-Match: *` is refused where the key is taken, for one of any number of writers: that is the commit point. No object is ever
+/// written again. Source: docs/object-store.md.
+public final class ObjectCloud: CloudDatabase {
+    /// The location, as text that the initialiser reads.
+    public var location: String { client.location.description }
+    let client: ObjectClient
+    private let opened: CloudIdentity
+    private let nonces: NonceSource
+    private let ends = VerifiedEnds()
+    private let zones = ZoneCache()
+    /// A request blocks its thread until the answer is there.
+    private let workers = BlockingCalls(limit: 8, label: "snapsync.bucket")
+
+    /// Opens a cloud.
+    ///
+    /// - Parameters:
+    ///   - location: `s3://BUCKET/PREFIX`, with the server and the region behind a `?` where they are not AWS's own.
+    ///   - uuid: the UUID that the cloud must have; nil takes any.
+    ///   - container: the container identifier that it must have; nil takes any.
+    /// - Throws: ``CloudError`` with `.cloudUnavailable`, `.notACloud`, `.badContainer`, `.permissionFailure`,
+    ///   `.invalidArguments` (the location) or `.incompatibleVersion`.
+    public convenience init(location: String, expecting uuid: String? = nil, container: String? = nil) throws {
+        try self.init(client: try Self.client(location), expecting: uuid)
+        if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
+    }
+
+    /// Opens a cloud over another client.
+    package convenience init(client: ObjectClient, expecting uuid: String?, nonces: NonceSource = .system) throws {
+        guard let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) else {
+            throw CloudError(
+                uuid == nil ? .notACloud : .cloudUnavailable, at: client.location.description, "there is no cloud.json at this place of the bucket",
+                hint: uuid == nil ? "check the prefix, or make a cloud there with snapsync init" : "check the prefix and the bucket; nothing was touched")
+        }
+        let identity = try CloudMarker.identity(from: bytes)
+        if let uuid, uuid != identity.uuid {
+            throw CloudError(
+                .badContainer, at: client.location.description, "this is the cloud \(identity.uuid), not \(uuid)",
+                hint: "name the right bucket and prefix, or start anew with snapsync detach and snapsync init")
+        }
+        self.init(client: client, opened: identity, nonces: nonces)
+    }
+
+    private init(client: ObjectClient, opened: CloudIdentity, nonces: NonceSource) {
+        self.client = client
+        self.opened = opened
+        self.nonces = nonces
+    }
+
+    /// Makes a cloud at an empty place of a bucket, or opens the one that is there. The bucket must be there.
+    ///
+    /// - Returns: the cloud, and whether it was made.
+    /// - Throws: ``CloudError`` with `.notACloud` if other objects are there, `.invalidArguments`, and as ``init(location:expecting:container:)``.
+    public static func create(at location: String, container: String) throws -> (cloud: ObjectCloud, isNew: Bool) {
+        try create(client: try client(location), container: container)
+    }
+
+    /// Makes a cloud over another client.
+    package static func create(client: ObjectClient, container: String, nonces: NonceSource = .system) throws -> (cloud: ObjectCloud, isNew: Bool) {
+        _ = try ContainerIdentifier(container)
+        if let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) {
+            return (ObjectCloud(client: client, opened: try CloudMarker.identity(from: bytes), nonces: nonces), false)
+        }
+        guard try client.list("", first: 1).isEmpty else {
+            throw CloudError(
+                .notACloud, at: client.location.description, "other objects are there, and no cloud",
+                hint: "give a prefix that no object has: s3://BUCKET/PREFIX")
+        }
+        let identity = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
+        if try client.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName) == .taken {
+            return (try ObjectCloud(client: client, expecting: nil, nonces: nonces), false)
+        }
+        return (ObjectCloud(client: client, opened: identity, nonces: nonces), true)
+    }
+
+    /// The client of a location, with the credentials that the environment offers.
+    package static func client(_ text: String) throws -> ObjectClient {
+        let chain = CredentialsChain()
+        var location = try BucketLocation(text)
+        if location.endpoint == nil, let endpoint = chain.endpoint() { location.endpoint = endpoint }
+        if location.region == nil { location.region = try chain.region() }
+        try location.verifyServer()
+        return ObjectClient(location, transport: CurlTransport(certificates: location.certificates), credentials: chain)
+    }
+
+    /// The requests and bytes since the cloud was opened, the opening among them.
+    public var usage: RequestUsage { client.usage }
+
+    public func identity() async throws -> CloudIdentity { opened }
+
+    public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try CloudNames.verify(zone)
+        try CloudNames.verify(creator, isNameOf: "device")
+        return try await workers.run { [self] in
+            if let found = try marker(of: zone) { return found }
+            let place = "\(zone)/\(ZoneMarker.fileName)"
+            for folder in [CloudNames.commits, CloudNames.checkpoints] {
+                guard try client.list("\(zone)/\(folder)/", first: 1).isEmpty else {
+                    throw CloudError(
+                        .pending, at: place, "the zone has a history, but its zone.json is not there",
+                        hint: "if a tool is copying objects, wait for it; else bring the object back from a copy", isRetryable: true)
+                }
+            }
+            _ = try client.put(try ZoneMarker(creator: creator, publishers: publishers).bytes(), as: place)
+            guard let info = try marker(of: zone) else {
+                throw CloudError(.inputOutput, at: place, "the object vanished as soon as it was made", isRetryable: true)
+            }
+            return info
+        }
+    }
+
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { $0.info } }
+
+    public func zones() async throws -> [ZoneInfo] {
+        try await workers.run { [self] in
+            var found: [ZoneInfo] = []
+            for scope in CloudScope.allCases {
+                // One listing of everything beneath: a bucket holds few zones, and a listing by folders would be one more feature to need.
+                var names: Set<String> = []
+                for object in try client.list("\(scope.rawValue)/") {
+                    let parts = object.path.split(separator: "/")
+                    if parts.count == 3, parts[2] == ZoneMarker.fileName { names.insert(String(parts[1])) }
+                }
+                for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where CloudNames.isName(name) {
+                    if let info = try marker(of: ZoneID(name, scope: scope)) { found.append(info) }
+                }
+            }
+            return found
+        }
+    }
+
+    public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone) { try HistoryReader(source: $0).changes(since: token) }
+    }
+
+    public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
+    }
+
+    public func history(in zone: ZoneID) async throws -> [Commit] { try await inZone(zone) { try HistoryReader(source: $0).all() } }
+
+    public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
+    }
+
+    public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
+    }
+
+    public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try await inZone(commit.zone) { try self.publisher($0).publish(commit) }
+    }
+
+    public func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+        try CloudNames.verify(record, isNameOf: "record")
+        guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
+        let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
+        let found = try await inZone(zone) { $0 }
+        return ObjectAssetWriter(path, in: found)
+    }
+
+    public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try await inZone(zone) { try ObjectAssetReader(asset, in: $0) }
+    }
+
+    public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        try? await inZone(zone) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
+    }
+
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await inZone(zone) { try $0.add(report) } }
+
+    public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try CloudNames.verify(device, isNameOf: "device")
+        return try await inZone(zone) { try $0.newestReport(of: device) }
+    }
+
+    public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
+
+    public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try await inZone(zone) { try $0.send(message, clock: clock) }
+    }
+
+    public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try await inZone(zone) { try $0.mailbox(request) }
+    }
+
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await inZone(zone) { try $0.remove(message) } }
+
+    public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+        try await inZone(zone) { try self.publisher($0).placeCheckpoint(at: number) }
+    }
+
+    public func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(of: checkpoint) }
+    }
+
+    public func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await inZone(zone) { try $0.storedFiles() } }
+
+    public func storeClock(in zone: ZoneID) async throws -> Instant { try await inZone(zone) { try $0.clock() } }
+
+    public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+        try await inZone(zone) { try HistoryPruner(store: $0, zone: $0.info).remove(files, by: device) }
+    }
+}
+
+extension ObjectCloud {
+    private func publisher(_ zone: ObjectZone) -> HistoryPublisher<ObjectZone> { HistoryPublisher(store: zone, zone: zone.info, nonces: nonces) }
+
+    /// A zone's marker, which never changes once it is there; nil if there is no such zone.
+    private func marker(of zone: ZoneID) throws -> ZoneInfo? {
+        try CloudNames.verify(zone)
+        if let known = zones.info(of: zone) { return known }
+        let place = "\(zone)/\(ZoneMarker.fileName)"
+        guard let bytes = try client.get(place, limit: CloudMarker.byteLimit) else { return nil }
+        let info = try ZoneMarker.info(of: zone, from: bytes, at: place)
+        zones.remember(info)
+        return info
+    }
+
+    func blocking<T: Sendable>(_ body: @escaping @Sendable (ObjectClient) throws -> T) async throws -> T {
+        try await workers.run { [client] in try body(client) }
+    }
+
+    private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
+        try await workers.run { [self] in
+            guard let info = try marker(of: zone) else {
+                throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+            }
+            return try body(ObjectZone(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, client: client))
+        }
+    }
+}

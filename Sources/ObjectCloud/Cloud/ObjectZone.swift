@@ -1,0 +1,192 @@
+import CloudStore
+import CommitLog
+import StrictText
+
+/// One zone of a bucket as a ``HistoryStore``: each number an object, each put-if-absent a conditional PUT.
+///
+/// The names are those of a directory, so a tool that copies files converts a cloud in both directions.
+struct ObjectZone: HistoryStore {
+    let history: HistoryID
+    let ends: VerifiedEnds
+    let info: ZoneInfo
+    let client: ObjectClient
+
+    /// A path beneath the zone as one beneath the cloud.
+    func path(_ beneath: String) -> String { "\(info.id)/\(beneath)" }
+
+    func commitBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.commits, number), limit: CommitDocument.byteLimit) }
+
+    func checkpointBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.checkpoints, number), limit: CheckpointDocument.byteLimit) }
+
+    func commitNumbers() throws -> [Int] { try numbers(in: CloudNames.commits) }
+
+    func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
+
+    func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
+        try CommitClock.verify(clock, against: client.clock)
+        return try client.put(bytes, as: path(CloudNames.commits, number))
+    }
+
+    func removeCommit(_ number: Int) throws { try client.remove(path(CloudNames.commits, number)) }
+
+    func placeCheckpoint(_ bytes: [UInt8], number: Int) throws -> Placement { try client.put(bytes, as: path(CloudNames.checkpoints, number)) }
+
+    func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool {
+        guard try client.size(of: self.path(path.path)) == asset.byteCount else { return false }
+        guard let index = asset.index else { return true }
+        return try client.size(of: self.path(path.indexPath)) == index.byteCount
+    }
+
+    func storedFiles() throws -> [StoredFile] {
+        var files: [StoredFile] = []
+        for folder in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets] {
+            for object in try client.list(path("\(folder)/")) {
+                let beneath = String(object.path.dropFirst(path("").utf8.count))
+                guard let kind = Self.kind(of: beneath) else { continue }
+                files.append(StoredFile(kind: kind, path: beneath, byteCount: object.byteCount, modified: object.modified))
+            }
+        }
+        return files
+    }
+
+    /// The kind of a file by its path beneath the zone; nil for one that this format does not name.
+    private static func kind(of path: String) -> StoredFile.Kind? {
+        let parts = path.split(separator: "/").map(String.init)
+        switch (parts.first, parts.count) {
+        case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
+        case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
+        case (CloudNames.assets, 3): return StoredFile.Kind(nameInAssets: parts[2], of: parts[1])
+        default: return nil
+        }
+    }
+
+    func clock() throws -> Instant {
+        // Any answer has the server's date.
+        _ = try client.size(of: path(ZoneMarker.fileName))
+        return client.clock
+    }
+
+    func removeFile(_ path: String) throws { try client.remove(self.path(path)) }
+
+    /// A removal that was answered is durable.
+    func synchronizeRemovals(in directory: String) {}
+
+    private func path(_ folder: String, _ number: Int) -> String { path("\(folder)/\(CloudNames.digits(number)).json") }
+
+    private func numbers(in folder: String) throws -> [Int] {
+        let prefix = path("\(folder)/")
+        return try client.list(prefix).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(prefix.utf8.count))) }.sorted()
+    }
+}
+
+extension ObjectZone {
+    /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
+    func discard(_ path: AssetPath) throws {
+        guard try !HistoryReader(source: self).isNamed(path) else { return }
+        try client.remove(self.path(path.path))
+        try client.remove(self.path(path.indexPath))
+    }
+}
+
+// The mailbox: `messages/<sender>/<32 hex>.json`.
+extension ObjectZone {
+    /// Puts a message in place if nothing has its name.
+    func send(_ message: CloudMessage, clock: Instant) throws {
+        let bytes = try MessageDocument.encode(message, of: history)
+        try CommitClock.verify(clock, against: client.clock)
+        let place = path("\(CloudNames.messages)/\(message.sender)/\(message.id).json")
+        guard try client.put(bytes, as: place) != .taken else { throw CloudMailbox.takenID(at: place) }
+    }
+
+    func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
+        let all = path("\(CloudNames.messages)/")
+        let listed = try client.list(request.sender.map { "\(all)\($0)/" } ?? all)
+        var senders: [(name: String, files: [String])] = []
+        // The listing is in the order of the keys, so a sender's objects come one after another.
+        for object in listed {
+            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, CloudNames.isName(parts[0]) else { continue }
+            if senders.last?.name == parts[0] { senders[senders.count - 1].files.append(parts[1]) } else { senders.append((parts[0], [parts[1]])) }
+        }
+        var mailbox = CloudMailbox()
+        for sender in senders.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+            let folder = "\(all)\(sender.name)"
+            mailbox.take(sender.files, of: sender.name, request, in: history, at: folder) { name throws(CloudError) in
+                try client.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
+            }
+        }
+        return mailbox
+    }
+
+    func remove(_ message: CloudMessageName) throws {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id) else { return }
+        try client.remove(path("\(CloudNames.messages)/\(message.sender)/\(message.id).json"))
+    }
+}
+
+// The reports of the devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+extension ObjectZone {
+    /// The largest report, in bytes.
+    private static let reportByteLimit = 64 << 10
+
+    func add(_ report: DeviceReport) throws {
+        try report.verify()
+        let bytes = try SealedDocument.encode(report, named: DeviceReport.sealName)
+        let folder = path("\(CloudNames.devices)/\(report.device)/")
+        // Another run of the same device may count up at the same time: look again, then.
+        for _ in 0..<8 {
+            let counters = try counters(in: folder)
+            if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
+            let last = counters.last ?? 0
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
+            guard try client.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else { continue }
+            // A device without the right to delete leaves the older ones, which no longer count.
+            for old in counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { break }
+            return
+        }
+        throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
+    }
+
+    /// Removes an object. Returns false if the credentials may not.
+    private func removes(_ path: String) throws(CloudError) -> Bool {
+        do throws(CloudError) {
+            try client.remove(path)
+            return true
+        } catch {
+            guard error.code == .permissionFailure else { throw error }
+            return false
+        }
+    }
+
+    func newestReport(of device: String) throws -> DeviceReport? {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        return newest(of: device, try counters(in: folder), in: folder)
+    }
+
+    func newestReports() throws -> [DeviceReport] {
+        let all = path("\(CloudNames.devices)/")
+        var devices: [String: [Int]] = [:]
+        for object in try client.list(all) {
+            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, CloudNames.isName(parts[0]), let counter = CloudNames.number(ofFile: parts[1]) else { continue }
+            devices[parts[0], default: []].append(counter)
+        }
+        return devices.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.compactMap { name, counters in
+            newest(of: name, counters.sorted(), in: "\(all)\(name)/")
+        }
+    }
+
+    private func counters(in folder: String) throws(CloudError) -> [Int] {
+        try client.list(folder).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.utf8.count))) }.sorted()
+    }
+
+    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    private func newest(of device: String, _ counters: [Int], in folder: String) -> DeviceReport? {
+        for counter in counters.reversed() {
+            let name = "\(folder)\(CloudNames.digits(counter)).json"
+            if let bytes = try? client.get(name, limit: Self.reportByteLimit), let report = try? DeviceReport(bytes, of: device, at: name) { return report }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,302 @@
+package import CloudStore
+package import CommitLog
+import Crypto
+import Foundation
+package import StrictText
+import Synchronization
+
+/// One bucket of an object store: reads, listings, and objects put in place where none is.
+///
+/// Every PUT carries `If-None-Match: *`. An outcome that is not known (a cut connection, 409, 5xx) is settled by reading the key back.
+/// Requests that may be repeated are, with growing pauses. Synchronous; safe from several threads at once.
+package final class ObjectClient: Sendable {
+    package let location: BucketLocation
+    private let transport: any ObjectTransport
+    private let provider: any CredentialsProvider
+    private let retry: Retry
+    private let now: @Sendable () -> Instant
+    private let state = Mutex(State())
+
+    private struct State {
+        /// The server's clock less this machine's, in microseconds; nil before the first answer.
+        var clockOffset: Int64?
+        var usage = RequestUsage()
+    }
+
+    /// How often and how patiently a request is repeated.
+    package struct Retry: Sendable {
+        package var attempts = 6
+        /// The longest first pause; each further one may be twice as long.
+        package var pause: Duration = .milliseconds(100)
+        package var longestPause: Duration = .seconds(5)
+        /// Waits. Replaced in tests.
+        package var sleep: @Sendable (Duration) -> Void = { Thread.sleep(forTimeInterval: $0 / .seconds(1)) }
+
+        package init() {}
+    }
+
+    package init(
+        _ location: BucketLocation, transport: any ObjectTransport, credentials: any CredentialsProvider, retry: Retry = Retry(),
+        now: @escaping @Sendable () -> Instant = { .now }
+    ) {
+        self.location = location
+        self.transport = transport
+        self.provider = credentials
+        self.retry = retry
+        self.now = now
+    }
+
+    /// The requests and bytes so far.
+    package var usage: RequestUsage { state.withLock { $0.usage } }
+
+    /// The server's clock, to the second, as its last answer said; this machine's before the first.
+    package var clock: Instant { now().advanced(byMicroseconds: state.withLock { $0.clockOffset } ?? 0) }
+
+    /// How far the server's clock is ahead of this machine's, in seconds.
+    package var clockOffset: Double { Double(state.withLock { $0.clockOffset } ?? 0) / 1_000_000 }
+
+    // MARK: Reading
+
+    /// The bytes of an object; nil if there is none.
+    ///
+    /// - Parameter limit: the most bytes that it may have.
+    package func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? {
+        let answer = try repeating("GET", path, limit: limit)
+        switch answer.status {
+        case 200: return answer.body
+        case 404 where try isAbsence(answer): return nil
+        default: throw failure(answer, at: path)
+        }
+    }
+
+    /// Bytes of an object, beginning at `offset`, and the object's size; nil if there is none.
+    ///
+    /// Fewer bytes come where the object ends before that.
+    package func get(_ path: String, offset: Int, count: Int) throws(CloudError) -> (bytes: [UInt8], size: Int)? {
+        let answer = try repeating("GET", path, headers: [("range", "bytes=\(offset)-\(offset + count - 1)")], limit: count)
+        switch answer.status {
+        case 206:
+            guard let range = answer.headers["content-range"], range.hasPrefix("bytes \(offset)-"),
+                let size = range.split(separator: "/").last.flatMap({ Int($0) })
+            else { throw notAStore(path) }
+            return (answer.body, size)
+        // A server may send the whole object where the range is all of it.
+        case 200 where offset == 0: return (answer.body, answer.body.count)
+        case 404 where try isAbsence(answer): return nil
+        case 416: throw CloudError(.damaged, at: path, "the object ends before byte \(offset)", hint: "bring it back from a copy", isRetryable: true)
+        default: throw failure(answer, at: path)
+        }
+    }
+
+    /// The size of an object; nil if there is none.
+    package func size(of path: String) throws(CloudError) -> Int? {
+        let answer = try repeating("HEAD", path, limit: 0)
+        switch answer.status {
+        case 200:
+            guard let text = answer.headers["content-length"], let size = Int(text) else {
+                throw CloudError(.cloudUnavailable, at: path, "the server's answer has no length", hint: "see docs/object-store.md for servers that work")
+            }
+            return size
+        case 404: return nil
+        default: throw failure(answer, at: path)
+        }
+    }
+
+    /// An object of a listing.
+    package struct Listed: Sendable {
+        /// The path beneath the cloud.
+        package let path: String
+        package let byteCount: Int
+        package let modified: Instant
+    }
+
+    /// All objects whose paths begin with `prefix`, in the order of their keys.
+    ///
+    /// - Parameter last: ends the listing after so many; nil lists all.
+    package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [Listed] {
+        let whole = location.key(prefix)
+        var found: [Listed] = []
+        var token: String?
+        var seen: Set<String> = []
+        repeat {
+            var query = [(name: "list-type", value: "2"), (name: "prefix", value: whole)]
+            if let token { query.append(("continuation-token", token)) }
+            if let first { query.append(("max-keys", String(first - found.count))) }
+            let answer = try repeating("GET", nil, query: query, limit: 8 << 20)
+            guard answer.status == 200 else { throw failure(answer, at: prefix, listing: true) }
+            guard let page = ObjectListing(answer.body), page.root == "ListBucketResult" else { throw notAStore(prefix) }
+            for object in page.objects {
+                // A key that the prefix does not cover, or that comes again, would let a listing go on for ever.
+                guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
+                let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
+                found.append(Listed(path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock))
+            }
+            if let first, found.count >= first { return found }
+            token = page.isTruncated ? page.nextToken : nil
+            if let token, !seen.insert(token).inserted || page.objects.isEmpty {
+                throw CloudError(.cloudUnavailable, at: prefix, "the server's listing repeats itself", hint: "see docs/object-store.md for servers that work")
+            }
+        } while token != nil
+        return found
+    }
+
+    // MARK: Writing
+
+    /// Puts an object in place if none is there.
+    ///
+    /// - Throws: ``CloudError``; `.serverResponseLost` if it cannot be found out whether the object is there.
+    package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement {
+        var wasTried = false
+        var last: CloudError?
+        for attempt in 1...retry.attempts {
+            let answer: ObjectResponse
+            do throws(CloudError) {
+                answer = try once("PUT", path, headers: [("if-none-match", "*"), ("content-md5", Self.md5(bytes))], body: bytes, limit: 64 << 10)
+            } catch {
+                guard error.isRetryable else { throw error }
+                last = error
+                // Nothing was sent where the server was not reached.
+                if error.code != .cloudUnavailable {
+                    wasTried = true
+                    if let found = try standing(bytes, at: path) { return found }
+                }
+                pause(attempt, error.retryAfter)
+                continue
+            }
+            switch answer.status {
+            case 200, 201, 204:
+                try verifyTag(answer, of: bytes, at: path)
+                return .placed
+            case 412:
+                // The bytes are ours from an attempt of this call whose outcome was not known, or from an earlier call.
+                if let found = try standing(bytes, at: path) { return found == .placed && !wasTried ? .wasThere : found }
+                last = CloudError(.inputOutput, at: path, "the object was there, and is gone", isRetryable: true)
+            case 408, 409, 429, 500, 502...599:
+                last = failure(answer, at: path)
+                wasTried = true
+                if let found = try standing(bytes, at: path) { return found }
+                pause(attempt, Self.retryAfter(answer))
+            default: throw failure(answer, at: path)
+            }
+        }
+        throw unknownOutcome(at: path, last?.reason ?? "no answer")
+    }
+
+    /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if nothing is there.
+    private func standing(_ bytes: [UInt8], at path: String) throws(CloudError) -> Placement? {
+        do throws(CloudError) {
+            guard let found = try get(path, limit: bytes.count) else { return nil }
+            return found == bytes ? .placed : .taken
+        } catch {
+            // Longer than ours: another's.
+            if error.code == .limitExceeded { return .taken }
+            throw error.isRetryable ? unknownOutcome(at: path, error.reason) : error
+        }
+    }
+
+    /// Removes an object; nothing happens if it is not there.
+    package func remove(_ path: String) throws(CloudError) {
+        let answer = try repeating("DELETE", path, limit: 64 << 10)
+        guard [200, 202, 204, 404].contains(answer.status) else { throw failure(answer, at: path) }
+    }
+
+    // MARK: One request
+
+    /// Sends one request as often as it takes for an answer that is not a passing trouble. Only for requests that may be repeated.
+    package func repeating(
+        _ method: String, _ path: String?, query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        limit: Int
+    ) throws(CloudError) -> ObjectResponse {
+        for attempt in 1...retry.attempts {
+            let isLast = attempt == retry.attempts
+            do throws(CloudError) {
+                let answer = try once(method, path, query: query, headers: headers, body: body, limit: limit)
+                guard [408, 409, 429, 500, 502, 503, 504].contains(answer.status), !isLast else { return answer }
+                pause(attempt, Self.retryAfter(answer))
+            } catch {
+                guard error.isRetryable, !isLast else { throw error }
+                pause(attempt, nil)
+            }
+        }
+        throw CloudError(.cloudUnavailable, at: path ?? location.bucket, "no attempt was made", isRetryable: true)
+    }
+
+    /// Sends one request once, but for a signature whose time or credentials the server no longer accepts.
+    package func once(
+        _ method: String, _ path: String?, query: [(name: String, value: String)] = [], headers: [(name: String, value: String)] = [], body: [UInt8] = [],
+        limit: Int
+    ) throws(CloudError) -> ObjectResponse {
+        let answer = try signed(method, path, query: query, headers: headers, body: body, limit: limit)
+        guard answer.status == 403 || answer.status == 400, let code = ObjectListing(answer.body)?.errorCode else { return answer }
+        switch code {
+        // The answer has set the clock by the server's.
+        case "RequestTimeTooSkewed", "RequestExpired": return try signed(method, path, query: query, headers: headers, body: body, limit: limit)
+        case "ExpiredToken", "ExpiredTokenException":
+            provider.forget()
+            return try signed(method, path, query: query, headers: headers, body: body, limit: limit)
+        default: return answer
+        }
+    }
+
+    private func signed(
+        _ method: String, _ path: String?, query: [(name: String, value: String)], headers: [(name: String, value: String)], body: [UInt8], limit: Int
+    ) throws(CloudError) -> ObjectResponse {
+        let found: ObjectCredentials?
+        do { found = try provider.credentials() } catch let error as CloudError { throw error } catch {
+            throw CloudError(.permissionFailure, at: location.bucket, "the credentials cannot be read")
+        }
+        guard let credentials = found else {
+            throw CloudError(
+                .permissionFailure, at: location.bucket, "there are no credentials for the object store",
+                hint: "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, for the user that runs snapsync")
+        }
+        let address = location.address(of: path.map { location.key($0) } ?? "")
+        let signature = RequestSignature(credentials, region: location.signingRegion)
+        let sent = clock
+        let all = signature.headers(
+            method: method, host: address.host, path: address.path, query: query, headers: headers, bodyHash: ContentHash.of(body), at: sent)
+        // The condition and the like are signed, too; `host` libcurl adds.
+        let text = RequestSignature.queryText(query)
+        let request = ObjectRequest(
+            method: method, url: "\(location.server.scheme)://\(address.host)\(address.path)" + (text.isEmpty ? "" : "?\(text)"), headers: all, body: body,
+            responseLimit: limit)
+        let answer: ObjectResponse
+        do throws(TransportFault) { answer = try transport.send(request) } catch { throw failure(error, at: path) }
+        record(method, answer, sent: body.count)
+        return answer
+    }
+
+    private func record(_ method: String, _ answer: ObjectResponse, sent: Int) {
+        let offset = answer.headers["date"].flatMap(HTTPDate.instant).map { $0.microseconds - now().microseconds }
+        state.withLock { state in
+            state.usage.add(method, sent: sent, received: answer.body.count)
+            // The date has no fraction: a difference below two seconds says nothing.
+            if let offset { state.clockOffset = abs(offset) < 2_000_000 ? 0 : offset }
+        }
+    }
+
+    private func pause(_ attempt: Int, _ wanted: Duration?) {
+        let longest = min(retry.longestPause, retry.pause * (1 << min(attempt - 1, 16)))
+        let drawn = longest * Double.random(in: 0.5...1)
+        retry.sleep(max(drawn, min(wanted ?? .zero, .seconds(60))))
+    }
+
+    private static func retryAfter(_ answer: ObjectResponse) -> Duration? {
+        answer.headers["retry-after"].flatMap { Int($0) }.map { .seconds($0) }
+    }
+
+    static func md5(_ bytes: [UInt8]) -> String { Data(Insecure.MD5.hash(data: bytes)).base64EncodedString() }
+
+    /// The MD5 in hexadecimal, as a plain ETag has it.
+    static func md5Hex(_ bytes: [UInt8]) -> String { ContentHash.hex(Insecure.MD5.hash(data: bytes)) }
+
+    /// A plain ETag is the object's MD5; others, of encrypted objects for one, say nothing.
+    private func verifyTag(_ answer: ObjectResponse, of bytes: [UInt8], at path: String) throws(CloudError) {
+        guard let tag = answer.headers["etag"]?.trimmingCharacters(in: CharacterSet(charactersIn: "\"")), tag.utf8.count == 32,
+            answer.headers["x-amz-server-side-encryption"].map({ $0 == "AES256" }) ?? true, CloudNames.isHex(tag.utf8)
+        else { return }
+        guard tag == Self.md5Hex(bytes) else {
+            throw CloudError(.damaged, at: path, "the server has stored other bytes than were sent", hint: "check the network and what lies between")
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import CCurl
+import Synchronization
+
+/// Sends requests by libcurl's easy interface and keeps connections open between them.
+///
+/// Memory: one handle for each request that runs at a time, and the answer's body.
+package final class CurlTransport: ObjectTransport {
+    /// The seconds without a byte after which a request counts as cut.
+    private static let idleSeconds = 30
+
+    private let certificates: String?
+    private let connectSeconds: Int
+    private let idle = Mutex<[Handle]>([])
+
+    /// - Parameters:
+    ///   - certificates: a file of certificates in PEM to trust in place of the system's; nil for the system's.
+    ///   - connectSeconds: how long a connection may take to open.
+    package init(certificates: String? = nil, connectSeconds: Int = 10) {
+        _ = Self.isInitialized
+        self.connectSeconds = connectSeconds
+        self.certificates = certificates
+    }
+
+    /// libcurl wants this once, before any other call.
+    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+
+    package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
+        guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else { throw TransportFault(.unreachable, "libcurl cannot be used") }
+        defer { idle.withLock { $0.append(handle) } }
+        return try handle.send(request, certificates: certificates, connectSeconds: connectSeconds)
+    }
+
+    /// One easy handle with its connections.
+    ///
+    // SAFETY (@unchecked Sendable): a handle is in the pool or with one caller, never with two.
+    private final class Handle: @unchecked Sendable {
+        private let curl: UnsafeMutableRawPointer
+
+        init?() {
+            guard let made = curl_easy_init() else { return nil }
+            curl = made
+        }
+
+        deinit { curl_easy_cleanup(curl) }
+
+        func send(_ request: ObjectRequest, certificates: String?, connectSeconds: Int) throws(TransportFault) -> ObjectResponse {
+            curl_easy_reset(curl)
+            var headers: UnsafeMutablePointer<curl_slist>?
+            defer { curl_slist_free_all(headers) }
+            for header in request.headers { headers = curl_slist_append(headers, "\(header.name): \(header.value)") }
+            // Without these libcurl asks before it sends a body, and names a type of its own.
+            for unwanted in ["Expect:", "Content-Type:"] { headers = curl_slist_append(headers, unwanted) }
+
+            let answer = Answer(limit: request.responseLimit)
+            // SAFETY: `answer` outlives the request, and libcurl calls back on this thread only.
+            let context = UnsafeRawPointer(Unmanaged.passUnretained(answer).toOpaque())
+            _ = snapsync_curl_set_text(curl, CURLOPT_URL, request.url)
+            _ = snapsync_curl_set_text(curl, CURLOPT_USERAGENT, "snapsync")
+            _ = snapsync_curl_set_list(curl, CURLOPT_HTTPHEADER, headers)
+            _ = snapsync_curl_set_long(curl, CURLOPT_NOSIGNAL, 1)
+            _ = snapsync_curl_set_long(curl, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+            _ = snapsync_curl_set_long(curl, CURLOPT_CONNECTTIMEOUT, connectSeconds)
+            _ = snapsync_curl_set_long(curl, CURLOPT_LOW_SPEED_LIMIT, 1)
+            _ = snapsync_curl_set_long(curl, CURLOPT_LOW_SPEED_TIME, CurlTransport.idleSeconds)
+            _ = snapsync_curl_set_long(curl, CURLOPT_TCP_KEEPALIVE, 1)
+            if let certificates { _ = snapsync_curl_set_text(curl, CURLOPT_CAINFO, certificates) }
+            _ = snapsync_curl_set_callback(curl, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            }
+            _ = snapsync_curl_set_pointer(curl, CURLOPT_WRITEDATA, context)
+            _ = snapsync_curl_set_callback(curl, CURLOPT_HEADERFUNCTION) { bytes, size, count, context in
+                Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().takeHeader(UnsafeRawBufferPointer(start: bytes, count: size * count))
+            }
+            _ = snapsync_curl_set_pointer(curl, CURLOPT_HEADERDATA, context)
+
+            let code = request.body.withUnsafeBytes { body in
+                switch request.method {
+                case "HEAD": _ = snapsync_curl_set_long(curl, CURLOPT_NOBODY, 1)
+                case "GET": _ = snapsync_curl_set_long(curl, CURLOPT_HTTPGET, 1)
+                default:
+                    _ = snapsync_curl_set_text(curl, CURLOPT_CUSTOMREQUEST, request.method)
+                    // SAFETY: libcurl reads the body until the request ends, within this closure.
+                    if request.method != "DELETE" {
+                        _ = snapsync_curl_set_size(curl, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count))
+                        _ = snapsync_curl_set_pointer(curl, CURLOPT_POSTFIELDS, body.baseAddress ?? UnsafeRawPointer(bitPattern: 1))
+                    }
+                }
+                return curl_easy_perform(curl)
+            }
+            guard code == CURLE_OK else { throw Self.fault(code, answer) }
+            var status = 0
+            _ = snapsync_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
+            return ObjectResponse(status: status, headers: answer.headers, body: answer.body)
+        }
+
+        private static func fault(_ code: CURLcode, _ answer: Answer) -> TransportFault {
+            let words = String(cString: curl_easy_strerror(code))
+            if answer.isTooLong { return TransportFault(.tooLong, "the answer is longer than \(answer.limit) bytes") }
+            switch code {
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:
+                return TransportFault(.unreachable, words)
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
+                return TransportFault(.insecure, words)
+            default: return TransportFault(.cut, words)
+            }
+        }
+    }
+
+    /// What has come of an answer.
+    private final class Answer {
+        let limit: Int
+        private(set) var body: [UInt8] = []
+        private(set) var headers: [String: String] = [:]
+        private(set) var isTooLong = false
+        private var headerBytes = 0
+
+        /// The most bytes of all headers of one answer.
+        private static let headerLimit = 256 << 10
+
+        init(limit: Int) { self.limit = limit }
+
+        /// Takes a part of the body. Returns how many bytes were taken: fewer than given ends the request.
+        func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+            // An error's text may be longer than what was asked for.
+            guard body.count + bytes.count <= max(limit, 64 << 10) else {
+                isTooLong = true
+                return 0
+            }
+            body.append(contentsOf: bytes)
+            return bytes.count
+        }
+
+        func takeHeader(_ bytes: UnsafeRawBufferPointer) -> Int {
+            headerBytes += bytes.count
+            guard headerBytes <= Self.headerLimit else { return 0 }
+            let line = String(decoding: bytes, as: UTF8.self)
+            if line.hasPrefix("HTTP/") {
+                headers = [:]
+            } else if let colon = line.firstIndex(of: ":") {
+                headers[line[..<colon].lowercased()] = String(
+                    line[line.index(after: colon)...].drop { $0 == " " }.reversed().drop { $0.isWhitespace }.reversed())
+            }
+            return bytes.count
+        }
+    }
+}

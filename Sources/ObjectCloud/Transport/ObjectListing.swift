@@ -1,0 +1,96 @@
+import CExpat
+
+/// A page of an S3 listing, or another small XML answer, read by Expat.
+///
+/// Shape: the texts of the elements that a listing, an error or a multipart upload has; other elements are skipped.
+struct ObjectListing {
+    struct Object: Hashable {
+        var key = ""
+        var byteCount = 0
+        /// The time of the last change as RFC 3339 text; empty if the server did not say.
+        var modified = ""
+    }
+
+    private(set) var objects: [Object] = []
+    private(set) var isTruncated = false
+    private(set) var nextToken: String?
+    /// The code and message of an `<Error>` document.
+    private(set) var errorCode: String?
+    private(set) var message: String?
+    private(set) var region: String?
+    private(set) var uploadID: String?
+    private(set) var uploads: [(key: String, id: String, initiated: String)] = []
+    /// The name of the outermost element.
+    private(set) var root = ""
+
+    /// Parses a document; nil if it is not well-formed XML, or declares entities.
+    init?(_ bytes: [UInt8]) {
+        guard let parser = XML_ParserCreate("UTF-8") else { return nil }
+        defer { XML_ParserFree(parser) }
+        let state = State()
+        // SAFETY: `state` outlives the parser, which calls back on this thread only.
+        XML_SetUserData(parser, Unmanaged.passUnretained(state).toOpaque())
+        XML_SetElementHandler(
+            parser,
+            { context, name, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().begin(String(cString: name!)) },
+            { context, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().end() })
+        XML_SetCharacterDataHandler(parser) { context, text, count in
+            Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().add(UnsafeRawBufferPointer(start: text, count: Int(count)))
+        }
+        // No answer of S3 has a document type; with one come entities that grow without end.
+        XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().hasDoctype = true }
+        let isWellFormed = bytes.withUnsafeBytes { buffer in
+            XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: buffer.count), 1) == XML_STATUS_OK
+        }
+        guard isWellFormed, !state.hasDoctype else { return nil }
+        self = state.listing
+    }
+
+    private init() {}
+
+    private final class State {
+        var listing = ObjectListing()
+        var hasDoctype = false
+        private var path: [String] = []
+        private var text: [UInt8] = []
+        private var object = Object()
+        private var upload = (key: "", id: "", initiated: "")
+
+        func begin(_ name: String) {
+            // A prefix names a namespace, which is not looked at.
+            let name = name.split(separator: ":").last.map(String.init) ?? name
+            if path.isEmpty { listing.root = name }
+            path.append(name)
+            text = []
+            if name == "Contents" { object = Object() }
+            if name == "Upload" { upload = ("", "", "") }
+        }
+
+        func add(_ bytes: UnsafeRawBufferPointer) {
+            if text.count + bytes.count <= 16 << 10 { text.append(contentsOf: bytes) }
+        }
+
+        func end() {
+            let value = String(decoding: text, as: UTF8.self)
+            switch (path.count, path.last) {
+            case (3, "Key") where path[1] == "Contents": object.key = value
+            case (3, "Size") where path[1] == "Contents": object.byteCount = Int(value) ?? -1
+            case (3, "LastModified") where path[1] == "Contents": object.modified = value
+            case (2, "Contents"): listing.objects.append(object)
+            case (3, "Key") where path[1] == "Upload": upload.key = value
+            case (3, "UploadId") where path[1] == "Upload": upload.id = value
+            case (3, "Initiated") where path[1] == "Upload": upload.initiated = value
+            case (2, "Upload"): listing.uploads.append(upload)
+            case (2, "IsTruncated"): listing.isTruncated = value == "true"
+            case (2, "NextContinuationToken"): listing.nextToken = value
+            case (2, "Code"): listing.errorCode = value
+            case (2, "Message"): listing.message = value
+            case (2, "Region"): listing.region = value
+            case (2, "UploadId"): listing.uploadID = value
+            default: break
+            }
+            path.removeLast()
+            text = []
+        }
+    }
+}

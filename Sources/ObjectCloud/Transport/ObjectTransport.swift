@@ -1,0 +1,63 @@
+/// One HTTP request to an object store, complete with its headers.
+package struct ObjectRequest: Sendable {
+    package var method: String
+    /// The absolute URL, percent-encoded.
+    package var url: String
+    package var headers: [(name: String, value: String)]
+    package var body: [UInt8]
+    /// The most bytes that the answer's body may have; a longer one ends the request.
+    package var responseLimit: Int
+
+    package init(method: String, url: String, headers: [(name: String, value: String)] = [], body: [UInt8] = [], responseLimit: Int) {
+        self.method = method
+        self.url = url
+        self.headers = headers
+        self.body = body
+        self.responseLimit = responseLimit
+    }
+}
+
+/// The answer to an ``ObjectRequest``.
+package struct ObjectResponse: Sendable {
+    /// The HTTP status.
+    package let status: Int
+    /// The headers; names in lower case.
+    package let headers: [String: String]
+    package let body: [UInt8]
+
+    package init(status: Int, headers: [String: String], body: [UInt8]) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Why no whole answer came.
+package struct TransportFault: Error, Sendable {
+    package enum Kind: Sendable {
+        /// The server was not reached: it has done nothing.
+        case unreachable
+        /// The server's certificate or its TLS is not acceptable: it has done nothing.
+        case insecure
+        /// The connection ended or timed out after the request began: the server may have done what was asked.
+        case cut
+        /// The answer is longer than ``ObjectRequest/responseLimit``.
+        case tooLong
+    }
+
+    package let kind: Kind
+    /// What happened, in words.
+    package let reason: String
+
+    package init(_ kind: Kind, _ reason: String) {
+        self.kind = kind
+        self.reason = reason
+    }
+}
+
+/// Carries requests to an object store and answers back. Synchronous; called from several threads at once.
+///
+/// An implementation does not retry and does not follow redirects.
+package protocol ObjectTransport: Sendable {
+    func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse
+}

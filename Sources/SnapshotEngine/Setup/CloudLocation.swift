@@ -1,0 +1,35 @@
+package import CloudStore
+import DirectoryCloud
+import Foundation
+import ObjectCloud
+
+/// What `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
+package enum CloudLocation {
+    /// Whether a text names a bucket.
+    package static func isBucket(_ text: String) -> Bool { BucketLocation.isOne(text) }
+
+    /// Opens the cloud that is there.
+    ///
+    /// - Throws: `CloudError`, as the backends do.
+    package static func open(_ text: String, expecting uuid: String? = nil, container: String? = nil) throws -> any CloudDatabase {
+        isBucket(text)
+            ? try ObjectCloud(location: text, expecting: uuid, container: container) : try DirectoryCloud(path: text, expecting: uuid, container: container)
+    }
+
+    /// Makes a cloud at an empty place, or opens the one that is there. Returns the cloud and whether it was made.
+    ///
+    /// - Parameter sharing: who else may use a directory.
+    static func create(at text: String, container: String, sharing: DirectorySharing?) throws -> (cloud: any CloudDatabase, isNew: Bool) {
+        if isBucket(text) { return try ObjectCloud.create(at: text, container: container) }
+        let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
+        let cloud =
+            try sharing.map { try DirectoryCloud.create(at: text, container: container, sharing: $0) } ?? DirectoryCloud.create(at: text, container: container)
+        return (cloud, !wasThere)
+    }
+
+    /// The text that settings keep: an absolute path, or a bucket with the server and region that were found.
+    package static func settled(_ text: String, _ cloud: any CloudDatabase) -> String {
+        if let bucket = cloud as? ObjectCloud { return bucket.location }
+        return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path
+    }
+}

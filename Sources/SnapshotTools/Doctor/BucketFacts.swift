@@ -1,0 +1,45 @@
+import ObjectCloud
+import SnapshotVersions
+
+/// What a bucket keeps of what a cloud needs, and what that means.
+struct BucketFacts: Sendable {
+    let location: String
+    /// Tried out where this device publishes; nil where it does not, for a reader need not be allowed to write.
+    let probe: DoctorFacts.Look<BucketProbe>?
+
+    init(_ cloud: ObjectCloud, publishes: Bool) async {
+        location = cloud.location
+        probe = publishes ? await DoctorFacts.look(.open) { try await cloud.probe() } : nil
+    }
+
+    func findings(manyPublish: Bool) -> [DoctorReport.Finding] {
+        let found = [DoctorReport.Finding.ok("bucket", "\(location) is a cloud, and the one that is meant")]
+        switch probe {
+        case nil: return found
+        case .failure(let error):
+            return found + [.error("probe", error, means: "what the store keeps could not be tried out, and publishing will fail in the same way")]
+        case .success(let probe): return found + probe.findings.map { finding($0, probe, manyPublish: manyPublish) }
+        }
+    }
+
+    private func finding(_ finding: BucketProbe.Finding, _ probe: BucketProbe, manyPublish: Bool) -> DoctorReport.Finding {
+        guard !finding.isKept else { return .ok("probe", finding.observation) }
+        switch finding.name {
+        case "clock":
+            return .warning(
+                "clock", .refused, finding.observation,
+                means: "a store refuses requests that are signed with another time, so they are signed by the store's clock",
+                do: "set this machine's clock")
+        case "missing":
+            return .warning(
+                "probe", .permissionDenied, finding.observation, means: "a missing object cannot be told from one that may not be read",
+                do: "grant s3:ListBucket on the bucket")
+        default:
+            let means = "two devices that publish at the same time can overwrite each other's version"
+            return manyPublish
+                ? .error(
+                    "probe", .refused, finding.observation, means: means, do: "let one device publish, or move the cloud to a store with conditional writes")
+                : .warning("probe", .refused, finding.observation, means: means, do: "let only this device publish")
+        }
+    }
+}

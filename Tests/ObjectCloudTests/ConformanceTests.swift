@@ -1,0 +1,44 @@
+import CloudStore
+import CloudStoreConformance
+import Foundation
+import Synchronization
+import Testing
+
+@testable import ObjectCloud
+
+/// The bucket backend keeps every promise of the public suite, on a store that works and on one that fails all the time.
+struct ObjectConformanceTests {
+    private func cloud(_ store: FakeStore) throws -> any CloudDatabase {
+        try ObjectCloud.create(client: store.client(), container: "iCloud.org.example.test").cloud
+    }
+
+    @Test(arguments: CloudConformance.checks)
+    func theBackendKeepsThePromise(_ check: ConformanceCheck) async throws {
+        try await CloudConformance { try cloud(FakeStore(pageLimit: 3)) }.run(check)
+    }
+
+    /// Of ten requests seven go wrong: lost before or after they were done, refused, done and refused.
+    @Test(arguments: CloudConformance.checks)
+    func theBackendKeepsThePromiseOnAFailingStore(_ check: ConformanceCheck) async throws {
+        try await CloudConformance {
+            let count = Mutex(0)
+            return try cloud(
+                FakeStore { _ in
+                    let number = count.withLock { count in
+                        count += 1
+                        return count
+                    }
+                    // Never more than three in a row, which is fewer than a request is repeated.
+                    switch number % 11 {
+                    case 1: return .lostBefore
+                    case 3: return .doneBut(500, code: "InternalError")
+                    case 4: return .refused(503, code: "SlowDown", headers: ["retry-after": "1"])
+                    case 6: return .lostAfter
+                    case 8: return .refused(409, code: "ConditionalRequestConflict")
+                    case 9: return .doneBut(503, code: "ServiceUnavailable")
+                    default: return nil
+                    }
+                })
+        }.run(check)
+    }
+}

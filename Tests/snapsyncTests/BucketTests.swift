@@ -1,0 +1,161 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The built command with a cloud in a bucket of a real object store.
+@Suite(.enabled(if: BucketServer.isAvailable))
+struct BucketTests {
+    @Test func aWriterAndAReaderShareABucket() throws {
+        let devices = try BucketScene()
+        try devices.publish(notifications: 300)
+        try devices.succeed("init --db watch.db --cloud \(devices.location) --endpoint \(devices.server.endpoint) --role reader --device watch --create")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+
+        try devices.scene.database("phone.db").run("UPDATE notifications SET title = 'changed' WHERE id IN (SELECT id FROM notifications LIMIT 3)")
+        try devices.scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-22T10:00:00Z' WHERE id IN (SELECT max(id) FROM notifications)")
+        try devices.succeed("sync --db watch.db")
+        try devices.succeed("sync --db phone.db")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+        #expect(try devices.scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-22T10:00:00Z'").contains("1"))
+        #expect(try devices.succeed("sync --db watch.db").contains("nothing was changed"))
+        #expect(try devices.succeed("verify --db watch.db --all --local").contains("all is well"))
+        #expect(try devices.succeed("doctor --db phone.db --all").contains("of 16 writers of one key exactly one won"))
+        #expect(try devices.succeed("history --db watch.db").contains("version 2"))
+    }
+
+    @Test func peersThatPublishAtTheSameTimeLoseNothing() throws {
+        let devices = try BucketScene()
+        try devices.succeed("generate --db p0.db --notifications 10 --buckets 2")
+        for number in 0..<3 {
+            try devices.succeed(
+                "init --db p\(number).db --cloud \(devices.location) --endpoint \(devices.server.endpoint) --role peer --device p\(number)\(number == 0 ? "" : " --create")"
+            )
+            try devices.succeed("sync --db p\(number).db")
+        }
+        let failures = try concurrently(3) { peer in
+            for edit in 0..<6 {
+                try devices.scene.database("p\(peer).db").run(
+                    "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('p\(peer)-\(edit)', 'n', '2026-11-22T10:00:00Z', '2026-11-22T10:00:00Z')")
+                let run = try devices.run("sync --db p\(peer).db")
+                guard run.status == 0 else { return "\(run.status): \(run.errorText)" }
+            }
+            return nil
+        }
+        #expect(failures.isEmpty, "\(failures)")
+        for _ in 1...2 { for number in 0..<3 { try devices.succeed("sync --db p\(number).db") } }
+        let contents = try (0..<3).map { try devices.scene.contents("p\($0).db") }
+        #expect(contents[0] == contents[1] && contents[1] == contents[2])
+        #expect(try devices.scene.database("p0.db").run("SELECT count(*) FROM buckets").contains("20"))
+    }
+
+    /// Object names are file names: any tool that copies a folder to a bucket converts a cloud, in both directions.
+    @Test func aCloudIsCopiedIntoADirectoryAndBack() throws {
+        let devices = try BucketScene()
+        try devices.publish()
+        let copy = """
+            import sys, os, urllib.request, urllib.parse, xml.etree.ElementTree as E
+            sys.path.insert(0, sys.argv[4])
+            sys.argv, arguments = ["put_bucket.py", "", "", "", ""], sys.argv
+            source = open(os.path.join(arguments[4], "put_bucket.py")).read().replace("\\nmain()\\n", "\\n")
+            exec(source)
+            import hashlib, hmac, datetime
+            def request(endpoint, bucket, query):
+                # A listing is signed with its query: written out here, apart from the code under test.
+                host = endpoint.split("//")[1]
+                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+                empty = hashlib.sha256(b"").hexdigest()
+                headers = {"host": host, "x-amz-content-sha256": empty, "x-amz-date": now}
+                names = ";".join(sorted(headers))
+                text = "\\n".join(["GET", "/" + bucket, query, "".join("%s:%s\\n" % (n, headers[n]) for n in sorted(headers)), names, empty])
+                scope = "%s/us-east-1/s3/aws4_request" % now[:8]
+                seed = b"AWS4testsecret"
+                for part in scope.split("/"): seed = hmac.new(seed, part.encode(), hashlib.sha256).digest()
+                sign = hmac.new(seed, "\\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(text.encode()).hexdigest()]).encode(), hashlib.sha256).hexdigest()
+                headers["authorization"] = "AWS4-HMAC-SHA256 Credential=testkey/%s, SignedHeaders=%s, Signature=%s" % (scope, names, sign)
+                return urllib.request.urlopen(urllib.request.Request(endpoint + "/" + bucket + "?" + query, headers=headers)).read()
+            endpoint, bucket, folder = arguments[1:4]
+            listing = E.fromstring(request(endpoint, bucket, "list-type=2&prefix=app%2F"))
+            keys = [e.text for e in listing.iter() if e.tag.endswith("}Key") or e.tag == "Key"]
+            for key in keys:
+                target = os.path.join(folder, key[len("app/"):])
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                headers = sign(endpoint, "/" + bucket + "/" + key, "GET", "testkey", "testsecret")
+                body = urllib.request.urlopen(urllib.request.Request(endpoint + "/" + bucket + "/" + key, headers=headers)).read()
+                open(target, "wb").write(body)
+            print(len(keys))
+            """
+        let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path
+        try FileManager.default.createDirectory(atPath: devices.scene.scratch.path("cloud"), withIntermediateDirectories: false)
+        let count = try Python.run(copy, [devices.server.endpoint, devices.bucket, devices.scene.scratch.path("cloud"), scripts])
+        #expect(Int(count.trimmingCharacters(in: .whitespacesAndNewlines)) ?? 0 >= 6)
+        // The directory is the same cloud: the writer goes on there.
+        #expect(try devices.succeed("verify --cloud cloud").contains("all is well"))
+        try devices.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try devices.succeed("sync --db watch.db")
+        try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'elsewhere'")
+        try devices.succeed("sync --db phone.db --cloud cloud")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+    }
+
+    @Test(arguments: [
+        ("s3://BUCKET/app --endpoint http://127.0.0.1:1", Int32(69), "cannot be reached"),
+        ("s3://nosuchbucket-x/app --endpoint ENDPOINT", 69, "no such bucket"),
+        ("s3://BUCKET/app --endpoint http://store.example.org", 78, "--allow-http"),
+        ("s3://BUCKET/../app --endpoint ENDPOINT", 78, "prefix"),
+        ("s3://BU/app --endpoint ENDPOINT", 78, "bucket's name"),
+    ])
+    func aPlaceThatCannotBeUsedIsTold(_ place: String, _ status: Int32, _ words: String) throws {
+        let devices = try BucketScene()
+        try devices.succeed("generate --db phone.db --notifications 3 --buckets 1")
+        let before = try devices.scene.contents("phone.db")
+        let line = place.replacingOccurrences(of: "BUCKET", with: devices.bucket).replacingOccurrences(of: "ENDPOINT", with: devices.server.endpoint)
+        let run = try devices.run("init --db phone.db --cloud \(line) --role writer --device phone")
+        #expect(run.status == status && run.errorText.contains(words), "\(run.status): \(run.errorText)")
+        #expect(!run.errorText.contains("testsecret"))
+        #expect(try devices.scene.contents("phone.db") == before)
+    }
+
+    @Test func wrongCredentialsAreToldWithoutShowingThem() throws {
+        let devices = try BucketScene()
+        try devices.publish()
+        var keys = BucketScene.keys
+        keys["AWS_SECRET_ACCESS_KEY"] = "wrong-canary-secret"
+        let wrong = try devices.run("sync --db phone.db", keys)
+        #expect(wrong.status == 77 && wrong.errorText.contains("credentials"), "\(wrong.status): \(wrong.errorText)")
+        keys["AWS_ACCESS_KEY_ID"] = ""
+        keys["HOME"] = devices.scene.scratch.path
+        let none = try devices.run("sync --db phone.db", keys)
+        #expect(none.status == 77 && none.errorText.contains("AWS_ACCESS_KEY_ID"), "\(none.status): \(none.errorText)")
+        // Neither an error nor the database has a secret in it.
+        for text in [wrong.text, wrong.errorText, none.text, none.errorText] { #expect(!text.contains("canary")) }
+        let bytes = try devices.scene.scratch.read("phone.db")
+        #expect(bytes.range(of: Data("testsecret".utf8)) == nil && bytes.range(of: Data("canary".utf8)) == nil)
+        #expect(try devices.run("status --db phone.db").status == 0)
+    }
+
+    @Test func aUserWhoMayOnlyReadImports() throws {
+        let devices = try BucketScene()
+        try devices.publish()
+        var keys = BucketScene.keys
+        (keys["AWS_ACCESS_KEY_ID"], keys["AWS_SECRET_ACCESS_KEY"]) = ("readkey", "readsecret")
+        let setUp = try devices.run(
+            "init --db watch.db --cloud \(devices.location) --endpoint \(devices.server.endpoint) --role reader --device watch --create", keys)
+        #expect(setUp.status == 0, "\(setUp.errorText)")
+        let run = try devices.run("sync --db watch.db", keys)
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"), "\(run.errorText)")
+    }
+
+    private func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) throws -> String?) throws -> [String] {
+        let lock = NSLock()
+        nonisolated(unsafe) var failures: [String] = []
+        DispatchQueue.concurrentPerform(iterations: count) { number in
+            let failure: String?
+            do { failure = try body(number) } catch { failure = "\(error)" }
+            if let failure { lock.withLock { failures.append(failure) } }
+        }
+        return failures
+    }
+}
