@@ -213,7 +213,7 @@ package enum SyncSetup {
         let zone = ZoneID(request.zone)
         let cloud: any CloudDatabase
         do {
-            cloud = try backend ?? DirectoryCloud(path: request.cloud)
+            cloud = try backend ?? CloudLocation.open(request.cloud)
             _ = try await cloud.zone(zone)
         } catch {
             // A publisher may be about to make it.
