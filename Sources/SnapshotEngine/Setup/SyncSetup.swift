@@ -304,9 +304,9 @@ package enum SyncSetup {
         return try database.write { transaction in
             try refuseSetUp(transaction, request)
             let made = !request.createsTables ? [] : try fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
-            for description in fromZone?.descriptions ?? [] { try transaction.tables.check(description) }
             for schema in datasets {
                 let shape = try transaction.tables.check(of: schema)
+                if let description = fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }
                 guard request.role == .reader else { continue }
                 try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
                 // Its first import would refuse them; by then the settings stand.
