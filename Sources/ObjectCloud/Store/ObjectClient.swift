@@ -75,7 +75,9 @@ package final class ObjectClient: Sendable {
     package func get(_ path: String, offset: Int, count: Int) throws(CloudError) -> (bytes: [UInt8], size: Int)? {
         let answer = try repeating("GET", path, headers: [("range", "bytes=\(offset)-\(offset + count - 1)")], limit: count)
         switch answer.status {
-        case 206:
+        // Some servers send a range with status 200.
+        case 206,
+            200 where answer.headers["content-range"] != nil:
             guard let range = answer.headers["content-range"], range.hasPrefix("bytes \(offset)-"),
                 let size = range.split(separator: "/").last.flatMap({ Int($0) })
             else { throw notAStore(path) }
