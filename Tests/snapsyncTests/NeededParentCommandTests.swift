@@ -56,6 +56,21 @@ import Testing
         for name in zone.devices { #expect(try zone.setAside(name) == "") }
     }
 
+    /// The deletion and the return are later than a's edit, which b had not seen: the edit loses, and b keeps it.
+    @Test func anEditThatLosesToARevivedParentIsKept() throws {
+        let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL)")
+        try zone.edit("c", "INSERT INTO c VALUES(9, 'child', NULL, 'p1')")
+        try zone.sync("c")
+        try zone.edit("a", "UPDATE p SET name = 'edited' WHERE id = 'p1'")
+        try zone.edit("b", "DELETE FROM p WHERE id = 'p1'")
+        // Here the parent comes back; another device publishes before it is published.
+        #expect(try zone.scene.succeed("import --db b.db").contains("revived"))
+        try zone.sync("a")
+        #expect(try zone.sync("b").contains("1 edit lost to a later one"))
+        try zone.expectEqual("p1|one||\n--\n9|child||p1\n")
+        #expect(try zone.scene.database("b.db").run("SELECT json_extract(loser, '$.name') FROM snapsync_conflicts ORDER BY id").hasSuffix("edited\n"))
+    }
+
     @Test func aThirdDevicesChildBringsTheParentBackAsItWasKnownThere() throws {
         let zone = try UniqueZone("INSERT INTO p VALUES('p1', 'one', NULL, NULL); INSERT INTO c VALUES(1, 'old child', NULL, 'p1')")
         try zone.edit("a", "UPDATE p SET name = 'A' WHERE id = 'p1'")

@@ -209,7 +209,9 @@ package struct OrphanResolver {
         }
         try transaction.rows.markAsOrphan(parent, of: link.parent)
         // It takes the deletion back and says nothing else: an edit that was made after the deletion, where nobody knows of this yet, is later.
-        try transaction.changeLog.track(of: parent, in: link.parent, at: deleted?.advanced(byMicroseconds: 1) ?? now)
+        // It continues the deletion made here, if there is one, so that what it wins over later is known to be an edit that it had not seen.
+        let instant = deleted?.advanced(byMicroseconds: 1) ?? now
+        try transaction.changeLog.track(of: parent, in: link.parent, at: instant, joining: .continuing(base: instant))
         return parent
     }
 

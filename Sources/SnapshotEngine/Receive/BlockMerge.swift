@@ -63,6 +63,7 @@ package struct BlockMerge {
         try block?.give(to: version)
         let verdicts = try verdicts(changes, version.states, block)
         try recordConflicts(changes, verdicts, version.states, block)
+        try endTies(changes, verdicts, version.states)
         var decided = Decided(), deleted: Set<EntityKey> = []
         for (change, verdict) in zip(changes, verdicts) {
             let entity = version.states[change.key]
@@ -112,12 +113,24 @@ package struct BlockMerge {
             else { continue }
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
-            // A base equal to the change's own instant would say that a rule made the change, so a tie leaves the base one microsecond earlier.
-            if verdict == .stays {
-                try transaction.merge.setBase(min(one.versionInstant, change.instant.advanced(byMicroseconds: -1)), of: change.key, in: schema)
-            }
+            if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
         }
         try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing).record(contested, block)
+    }
+
+    /// Gives each edit that wins a tie an instant later than the version's, as if it had been made on top of it.
+    ///
+    /// What a publisher publishes is always later than what it replaces. Otherwise a device with a later edit could not tell the version's edit
+    /// from the one that its own was made on, and would not keep it as a conflict. A reader's edit has its instant from the publisher.
+    private func endTies(_ changes: [TrackedChange], _ verdicts: [Verdict], _ version: [EntityKey: EntityState]) throws {
+        guard let ledger, ledger.publishes else { return }
+        // What a rule made, or nobody edited, keeps the instant that it has from the row.
+        for (change, verdict) in zip(changes, verdicts) where verdict == .stays && change.base != change.instant && !change.isCarried {
+            guard let entity = version[change.key], try instant(of: entity, change.key) == change.instant else { continue }
+            try transaction.changeLog.track(
+                of: change.key, in: schema, at: change.instant.advanced(byMicroseconds: 1), joining: .continuing(base: change.instant))
+            try transaction.merge.setBase(change.instant, of: change.key, in: schema)
+        }
     }
 
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.

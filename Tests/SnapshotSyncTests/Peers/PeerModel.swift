@@ -5,7 +5,7 @@ import StrictText
 ///
 /// Of all states that an entity was ever given, the greatest of (instant, deletion over edit, hash) wins at every device that has
 /// heard of it. A change's instant is max(min(its timestamp, the clock), the published instant that it replaces + 1 us, the instant of
-/// an unpublished change of the same device + 1 us unless that lies in the future).
+/// an unpublished change of the same device + 1 us unless that lies in the future). A change that wins a tie gets the other's instant + 1 us.
 struct PeerModel {
     /// One state of one entity.
     struct State: Equatable, CustomStringConvertible {
@@ -72,7 +72,10 @@ struct PeerModel {
     mutating func merge(into device: Int) {
         applied[device] = zone
         for (key, state) in zone {
-            if let own = devices[device][key], !state.wins(over: own, key: key, hasTimestamp: hasTimestamp) { continue }
+            if let own = devices[device][key], !state.wins(over: own, key: key, hasTimestamp: hasTimestamp) {
+                if own.at == state.at, own.row != state.row { devices[device][key] = State(at: own.at + 1, row: own.row) }
+                continue
+            }
             devices[device][key] = state
         }
     }

@@ -67,12 +67,15 @@ struct LastWriteModel {
         return found
     }
 
-    /// A device takes in a version.
-    mutating func merge(_ version: Int, into device: Int) {
+    /// A device takes in a version. At a device that publishes, a change that wins a tie gets the version's instant + 1 us.
+    mutating func merge(_ version: Int, into device: Int, publishes: Bool) {
         applied[device] = version
         unnoted[device] = nil
         for (key, state) in versions[version] ?? [:] {
-            if let own = devices[device][key], !state.wins(over: own) { continue }
+            if let own = devices[device][key], !state.wins(over: own) {
+                if publishes, own.at == state.at, own.entity != state.entity { devices[device][key] = State(at: own.at + 1, entity: own.entity) }
+                continue
+            }
             devices[device][key] = state
         }
     }

@@ -279,7 +279,7 @@ extension ReplicatedFolderWorld {
         let version = try devices[device].applied()
         guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
         guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
-        if version > model.applied[device] { model.merge(version, into: device) }
+        if version > model.applied[device] { model.merge(version, into: device, publishes: false) }
         try noteRevived(device)
         try noteAnswered(device)
         try noteTakenBack(device)

@@ -271,7 +271,7 @@ extension SharedFolderWorld {
         guard version >= model.applied[device] else { throw zone.difference(device, ["it has gone back from version \(model.applied[device]) to \(version)"]) }
         guard version <= model.newest else { throw zone.difference(device, ["it has version \(version), which nobody published"]) }
         try noteCorrected(device)
-        if version > model.applied[device] { model.merge(version, into: device) }
+        if version > model.applied[device] { model.merge(version, into: device, publishes: devices[device].role == .peer) }
         try noteRevived(device)
     }
 
