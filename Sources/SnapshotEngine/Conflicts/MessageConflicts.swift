@@ -9,7 +9,7 @@ import StrictText
 /// Used within one transaction.
 final class MessageConflicts {
     /// How many entries were written.
-    private(set) var count = 0
+    private(set) var count = LostEdits()
     private let transaction: LocalTransaction
     private let device: String
     private let now: Instant
@@ -83,7 +83,8 @@ final class MessageConflicts {
     }
 
     private func record(_ conflict: Conflict) throws {
-        if try transaction.conflictJournal.record(conflict, at: now) != nil { count += 1 }
+        guard try transaction.conflictJournal.record(conflict, at: now) != nil else { return }
+        count += LostEdits(count: 1, refused: conflict.reason == .refused ? 1 : 0)
     }
 }
 

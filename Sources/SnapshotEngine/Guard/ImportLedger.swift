@@ -18,7 +18,7 @@ package final class ImportLedger {
     /// The device that published all of them; nil if there were several, or none is known.
     var soleAuthor: String? { Set(authors.values).count == 1 ? authors.values.first : nil }
     /// How many edits were written to the conflict journal.
-    private(set) var conflicts = 0
+    private(set) var conflicts = LostEdits()
     private let database: String
     private let datasets: [DatasetSchema]
     /// What keeps parents for the children that stay; nil until the import begins.
@@ -87,11 +87,11 @@ package final class ImportLedger {
         let isNews = !withdraw(one.key, schema)
         // A version's row that this import took out and put in again in a later state lost nothing; a change made here did.
         guard entity != one.entity, isNews || one.displacedAt == nil else { return }
-        try transaction.conflictJournal.record(
+        try recordConflict(
             Conflict(
                 dataset: schema.name, key: one.key, reason: entity == nil ? .laterDeletion : .laterEdit,
                 loser: ConflictSide(entity: one.entity, instant: one.instant, device: nil), winner: ConflictSide(entity: entity, instant: instant, device: nil)),
-            at: now)
+            in: transaction)
         note(one.key, schema, "not waited for any longer: set aside earlier, and \(entity == nil ? "deleted" : "changed") later by another device")
     }
 
@@ -122,7 +122,8 @@ package final class ImportLedger {
 
     /// Writes an edit that loses to the conflict journal.
     func recordConflict(_ conflict: Conflict, in transaction: LocalTransaction) throws {
-        if try transaction.conflictJournal.record(conflict, at: now) != nil { conflicts += 1 }
+        guard try transaction.conflictJournal.record(conflict, at: now) != nil else { return }
+        conflicts += LostEdits(count: 1, refused: conflict.reason == .refused ? 1 : 0)
     }
 
     /// Notes something that deserves attention about an entity.

@@ -16,7 +16,7 @@ struct MailboxProcessor: Sendable {
         /// Whether the mailbox was not even listed, for nothing has come.
         var isUnchanged = false
         /// How many edits lost to messages, or were lost with messages that were refused.
-        var conflicts = 0
+        var conflicts = LostEdits()
         var warnings: [String] = []
     }
 
@@ -68,7 +68,7 @@ struct MailboxProcessor: Sendable {
             }
             return message
         }
-        let applied = try incoming.isEmpty ? (notices: [], conflicts: 0) : apply(incoming.sorted(by: Self.comesBefore), at: now)
+        let applied = try incoming.isEmpty ? (notices: [], conflicts: LostEdits()) : apply(incoming.sorted(by: Self.comesBefore), at: now)
         var outcome = try SyncError.at(.read) {
             try device.database.read {
                 Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue })
@@ -102,14 +102,14 @@ struct MailboxProcessor: Sendable {
     /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
     ///
     /// - Returns: what triggers did not do, and how many edits were written to the conflict journal.
-    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: Int) {
-        func write(_ messages: [IncomingMessage]) throws -> (notices: [String], conflicts: Int) {
+    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: LostEdits) {
+        func write(_ messages: [IncomingMessage]) throws -> (notices: [String], conflicts: LostEdits) {
             try SyncError.at(.apply) { try device.database.withoutRollbacks { try device.database.write { try apply(messages, at: now, in: $0) } } }
         }
         do {
             return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
-            var notices: [String] = [], count = 0
+            var notices: [String] = [], count = LostEdits()
             for message in messages {
                 do {
                     let applied = try write([message])
@@ -129,7 +129,7 @@ struct MailboxProcessor: Sendable {
         }
     }
 
-    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> (notices: [String], conflicts: Int) {
+    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> (notices: [String], conflicts: LostEdits) {
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)

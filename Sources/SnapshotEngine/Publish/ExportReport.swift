@@ -16,6 +16,8 @@ public struct ExportReport: Sendable, Encodable {
     public internal(set) var messagesRefused = 0
     /// How many edits lost to readers' messages, or were lost with refused ones, and were written to the conflict journal.
     public internal(set) var conflicts = 0
+    /// How many of them were lost with refused messages.
+    public internal(set) var refusedEdits = 0
     /// What was removed because the settings keep only some versions; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?
 }

@@ -91,11 +91,12 @@ extension ImportReport {
         return ImportReport(
             applied: applied || later.applied, version: later.version, datasets: datasets.filter { !again.contains($0.name) } + later.datasets,
             view: later.view,
-            warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts)
+            warnings: warnings + later.warnings, conflicts: conflicts + later.conflicts, refusedEdits: refusedEdits + later.refusedEdits)
     }
 
     /// This import with one more thing that deserves attention.
     package func warning(_ text: String) -> ImportReport {
-        ImportReport(applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts)
+        ImportReport(
+            applied: applied, version: version, datasets: datasets, view: view, warnings: warnings + [text], conflicts: conflicts, refusedEdits: refusedEdits)
     }
 }

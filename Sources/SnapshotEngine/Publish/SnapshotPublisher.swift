@@ -65,7 +65,8 @@ package struct SnapshotPublisher: Sendable {
         let isIdle = try !isFull && publisher.hasNothing(last)
         let mail = try await MailboxProcessor(device: device).run(mayRest: isIdle)
         var report = try await publisher.publish(token, last, mail, isIdle: isIdle, warnings)
-        report.conflicts += mail.conflicts
+        report.conflicts += mail.conflicts.count
+        report.refusedEdits += mail.conflicts.refused
         return report
     }
 

@@ -12,6 +12,8 @@ public struct ImportReport: Sendable, Encodable {
     public let warnings: [String]
     /// How many edits lost to others and were written to the conflict journal (``SyncEngine/conflicts(all:)``).
     public internal(set) var conflicts = 0
+    /// How many of them lost to no other edit: the publisher refused them.
+    public internal(set) var refusedEdits = 0
 }
 
 /// One dataset that an import replaced.

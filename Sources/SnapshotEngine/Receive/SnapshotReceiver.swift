@@ -218,12 +218,13 @@ package struct SnapshotReceiver: Sendable {
                 "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
         return ImportReport(
-            applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts)
+            applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts.count,
+            refusedEdits: conflicts.refused)
     }
 
     private func replace(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail
-    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String], conflicts: Int) {
+    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String], conflicts: LostEdits) {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
             do {

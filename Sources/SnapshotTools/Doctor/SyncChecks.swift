@@ -7,7 +7,7 @@ enum SyncChecks {
     static func findings(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         gate(status.gate) + [version(status, at: place)] + changes(status, at: place) + messages(status, at: place) + [
             schedule(status, at: place), lastRun(status, at: place),
-        ] + copies(status, at: place)
+        ] + conflicts(status, at: place) + copies(status, at: place)
     }
 
     static func gate(_ gate: GateReport) -> [DoctorReport.Finding] {
@@ -114,6 +114,17 @@ enum SyncChecks {
             "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
+    }
+
+    private static func conflicts(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
+        guard status.conflicts > 0 else { return [.ok("conflicts", "no edit that lost waits for the user")] }
+        let one = status.conflicts == 1
+        return [
+            .notice(
+                "conflicts",
+                "\(status.conflicts) edit\(one ? "" : "s") lost, and nobody has looked at \(one ? "it" : "them")",
+                means: "the conflict journal keeps each for 90 days; then it is gone", do: "run: snapsync conflicts \(place)")
+        ]
     }
 
     private static func copies(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {

@@ -84,5 +84,5 @@ extension ExportReport {
         return ["  removed \(versions) that the settings do not keep: \(files), \(Format.bytes(pruned.bytesFreed))"]
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts) }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts, refused: refusedEdits) }
 }

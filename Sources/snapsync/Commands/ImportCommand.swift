@@ -107,5 +107,5 @@ extension ImportReport {
             + notes
     }
 
-    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts) }
+    private var notes: [String] { warnings.map { "  warning: \($0)" } + Format.conflicts(conflicts, refused: refusedEdits) }
 }

@@ -80,7 +80,7 @@ struct StatusCommand: AsyncParsableCommand {
         if report.conflicts > 0 {
             let one = report.conflicts == 1
             lines.append(
-                "  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost to \(one ? "a later one" : "later ones"), and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts"
+                "  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost, and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts"
             )
         }
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }

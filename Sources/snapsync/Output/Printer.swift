@@ -133,9 +133,16 @@ enum Format {
     /// `1 entity`, `2 entities`.
     static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
 
-    /// What to say where edits lost to others; nothing if none did.
-    static func conflicts(_ count: Int) -> [String] {
-        count == 0 ? [] : ["  \(Self.count(count)) edit\(count == 1 ? "" : "s") lost to \(count == 1 ? "a later one" : "later ones"); see: snapsync conflicts"]
+    /// What to say where edits lost to others or were refused; nothing if none did.
+    ///
+    /// - Parameter refused: how many of `count` the publisher refused.
+    static func conflicts(_ count: Int, refused: Int) -> [String] {
+        let lost = count - refused
+        let parts = [
+            lost == 0 ? nil : "\(Self.count(lost)) edit\(lost == 1 ? "" : "s") lost to \(lost == 1 ? "a later one" : "later ones")",
+            refused == 0 ? nil : "\(Self.count(refused)) edit\(refused == 1 ? " was" : "s were") refused by the publisher",
+        ].compactMap(\.self)
+        return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); see: snapsync conflicts"]
     }
 
     /// What a record of a dataset names: its snapshot asset, and how many change assets since.

@@ -32,7 +32,7 @@ struct WatchPrinter: Sendable {
                     "imported version \(imported.version ?? 0): "
                         + imported.datasets.map { "\($0.name) \(Format.entities($0.recordCount))" }.joined(separator: ", "))
             }
-            for line in Format.conflicts(report.conflicts) { try say(String(line.drop { $0 == " " })) }
+            for line in report.conflictLines { try say(String(line.drop { $0 == " " })) }
             try report.printWarnings()
         case .failing(let error): printer.print(error)
         case .recovered: try say("all is well again")
@@ -97,13 +97,18 @@ extension SyncReport {
     /// How many edits lost to others, in either direction.
     fileprivate var conflicts: Int { (imported?.conflicts ?? 0) + (exported?.conflicts ?? 0) }
 
+    /// What to say of them.
+    fileprivate var conflictLines: [String] {
+        Format.conflicts(conflicts, refused: (imported?.refusedEdits ?? 0) + (exported?.refusedEdits ?? 0))
+    }
+
     /// What deserves attention, of either direction.
     fileprivate var warnings: [String] { (exported?.warnings ?? []) + (imported?.warnings ?? []) }
 
     /// Prints that, and what was lost, as lines of their own on standard error.
     func printNotices() throws {
         try printWarnings()
-        for line in Format.conflicts(conflicts) { try StandardStream.error.write("snapsync: notice:\(line.dropFirst())\n") }
+        for line in conflictLines { try StandardStream.error.write("snapsync: notice:\(line.dropFirst())\n") }
     }
 
     /// Prints that as lines of their own on standard error.
