@@ -87,7 +87,7 @@ def corrected(world, name, now):
 
 def imported(world, name, chooser):
     mail, device = Mail(world.schema), world.devices[name]
-    before, know, tracked, lost = device.copy(), {}, set(), set()
+    before, know, tracked, lost, based = device.copy(), {}, set(), set(), dict(device.based)
     answered = {message for message in device.pending if message.id in world.answers}
     device.pending = tuple(message for message in device.pending if message not in answered)
     over = {message.place for message in answered if device.know.get(message.place) == message.entry}
@@ -108,18 +108,21 @@ def imported(world, name, chooser):
                 device.pending = tuple(message._replace(entry=kept) if message.entry == mine else message for message in device.pending)
             tracked.add(place)
         else:
-            kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), marked_on(mail, place, mine, told, old.get(place)))
+            seen = before.based[place] if place in before.based else marked_on(mail, place, mine, told, old.get(place))
+            kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
             if still:
                 tracked.add(place)
+                if place[0] == "notifications" and all(message.entry != mine for message in told):
+                    based[place] = seen
             elif mine.row != theirs.row and not mail.is_mark(place, base_row(world, name, place), mine.row):
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
             know[place] = kept
     device.know, device.tracked = know, frozenset(tracked)
+    device.based = {place: seen for place, seen in based.items() if place in tracked}
     settlement = Settlement(world, name, chooser, before, version_first=True)
     settlement.fight()
-    settlement.mend_parents()
-    settlement.bring_back()
+    settlement.settle()
     settlement.finish()
     for place in device.tracked:
         if isinstance(device.know[place].origin, tuple) and device.know[place].origin[0] == "revived":
@@ -150,9 +153,16 @@ def met(world, name, place, mine, theirs, mail, chooser, old, seen):
     if mail.is_mark(place, old.row if old else None, mine.row):
         if theirs.row is None:
             return theirs, False
-        if theirs.row[mail.read] == seen or wins(chooser, mine, theirs):
-            return Entry(mail.marked(theirs.row, mine.row[mail.read]), max(mine.lo, theirs.lo), max(mine.hi, theirs.hi), mine.origin), True
-        return theirs, False
+        # Earlier marks that wait for an answer come first: this one was made on top of them.
+        waiting = [(message.entry, message.based) for message in world.devices[name].pending
+                   if message.place == place and message.kind == "read" and message.entry != mine]
+        kept = theirs
+        for entry, based in waiting + [(mine, seen)]:
+            if entry is not mine and entry.row[mail.read] == kept.row[mail.read]:
+                continue
+            if kept.row[mail.read] == based or wins(chooser, entry, kept):
+                kept = Entry(mail.marked(kept.row, entry.row[mail.read]), max(entry.lo, kept.lo), max(entry.hi, kept.hi), entry.origin)
+        return kept, kept is not theirs
     return (mine, True) if wins(chooser, mine, theirs) else (theirs, False)
 
 
@@ -191,6 +201,10 @@ def sent(world, name):
             kind, based = "deleted", None
         elif place[0] == "notifications":
             kind, based = "read", marked_on(mail, place, None, device.pending, model.base(world, name).get(place))
+            if place in device.based:
+                # The message is about the version that the mark was made on.
+                based = device.based[place]
+                device.based = {other: seen for other, seen in device.based.items() if other != place}
             # The timestamp that goes with a mark is the message's.
             entry = entry._replace(row=mail.marked(entry.row, entry.row[mail.read]))
             device.know = device.know | {place: entry}

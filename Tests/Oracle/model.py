@@ -74,7 +74,9 @@ def own_time(table, touch, instant_of):
 def corrected(world, name, now):
     """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
     device = world.devices[name]
-    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000]
+    # The deletion of a row that is set aside keeps the row's instant, by which the row can return.
+    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000
+             and not (place in device.aside and device.know[place].origin[:1] == ("displaced",))]
     if not ahead or device.latched:
         return world
     world = world.copy()
@@ -122,10 +124,13 @@ def imported(world, name, chooser):
             kept = mine if answer > 0 else theirs
             if answer > 0:
                 tracked.add(place)
+                if not device.latched and mine.row != theirs.row and mine.origin[:1] not in (("displaced",), ("revived",)):
+                    # An edit that wins a tie counts as made on top of the version's.
+                    kept = mine._replace(lo=max(mine.lo, theirs.lo + 1), hi=max(mine.hi, theirs.hi + 1))
                 # A row that had to give way elsewhere has a deletion, but nobody's edit.
                 if not device.latched and theirs != published.get(place) and mine.row != theirs.row and theirs.origin[:1] != ("displaced",):
                     lost.add((name, place, theirs.row, mine.row))
-            elif mine.row != theirs.row and not device.latched:
+            elif mine.row != theirs.row and not device.latched and mine.origin[:1] != ("displaced",):
                 # What a first import replaces is in a file beside the database.
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
@@ -133,8 +138,7 @@ def imported(world, name, chooser):
     device.know, device.tracked = know, frozenset(tracked)
     settlement = Settlement(world, name, chooser, before, version_first=device.latched)
     settlement.fight()
-    settlement.mend_parents()
-    settlement.bring_back()
+    settlement.settle()
     settlement.finish()
     device.version, device.latched, device.waiting = world.number, False, {}
     if lost:
@@ -154,7 +158,7 @@ def publish(world, name, always=False, clock=0):
 
 def returned(world, name, chooser):
     settlement = Settlement(world, name, chooser, world.devices[name].copy(), imported=False)
-    settlement.bring_back()
+    settlement.settle(returning_first=True)
     settlement.finish()
     return world
 

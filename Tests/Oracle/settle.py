@@ -54,6 +54,17 @@ class Settlement:
         self.know[place] = Entry(None, entry.lo, entry.hi, ("displaced",) + place)
         self.tracked.add(place)
 
+    def settle(self, returning_first=False):
+        """Parents and rows that come back, in turn: a row that returns may displace the parent of others."""
+        for _ in range(8):
+            had = dict(self.know)
+            if not returning_first:
+                self.mend_parents()
+            self.bring_back()
+            returning_first = False
+            if self.know == had:
+                return
+
     # MARK: UNIQUE values
 
     def fight(self):

@@ -12,13 +12,15 @@ class Device:
         self.waiting = {}
         # Of a reader: messages that no version has answered, and changes that no message carries.
         self.pending, self.silent = (), frozenset()
+        # Of a reader: the `readAt` that an unsent mark was made on, where an import has brought another version since.
+        self.based = {}
 
     def copy(self):
         other = Device()
         other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
         other.aside, other.undo = self.aside, self.undo
         other.waiting = self.waiting
-        other.pending, other.silent = self.pending, self.silent
+        other.pending, other.silent, other.based = self.pending, self.silent, self.based
         return other
 
     def rows(self, schema):
@@ -31,7 +33,8 @@ class Device:
     def digest(self):
         def sorted_items(entries):
             return tuple(sorted(((table, repr(key), entry) for (table, key), entry in entries.items()), key=repr))
-        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting))
+        return (sorted_items(self.know), tuple(sorted(self.tracked, key=repr)), self.version, self.latched, sorted_items(self.aside), repr(self.undo), self.pending, sorted_items(self.waiting),
+                tuple(sorted(self.based.items(), key=repr)))
 
 
 class World:
