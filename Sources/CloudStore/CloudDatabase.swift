@@ -60,6 +60,8 @@ public protocol CloudDatabase: Sendable {
     func report(_ report: DeviceReport, in zone: ZoneID) async throws
     /// The newest report of each device, in the order of their names.
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport]
+    /// Removes every report of a device, so that it is listed no longer; nothing happens if there is none.
+    func forgetDevice(_ device: String, in zone: ZoneID) async throws
 
     /// Puts the checkpoint at a kept commit in place: all live records as of that version. A commit whose draft names it makes it
     /// count; a record that keeps its hash can bring the version back when the commit is gone.
@@ -102,6 +104,9 @@ extension CloudDatabase {
     }
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        throw CloudError(.invalidArguments, at: "\(zone)", "this cloud cannot forget a device")
+    }
     public func isMailboxUnchanged(since mark: MailboxMark, in zone: ZoneID) async throws -> Bool { false }
     public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { [] }
     public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws {}

@@ -63,6 +63,8 @@ extension CloudDatabaseDecorator {
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await wrapped.deviceReports(in: zone) }
 
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws { try await wrapped.forgetDevice(device, in: zone) }
+
     public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws { try await wrapped.send(message, clock: clock, in: zone) }
 
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { try await wrapped.mailbox(request, in: zone) }

@@ -76,6 +76,11 @@ public struct AccountCloudDatabase: CloudDatabaseDecorator {
         try await wrapped.report(report, in: zone)
     }
 
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        try verify("\(zone)")
+        try await wrapped.forgetDevice(device, in: zone)
+    }
+
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try verifyReading(zone)
         return try await wrapped.deviceReports(in: zone)

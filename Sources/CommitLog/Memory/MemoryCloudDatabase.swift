@@ -111,6 +111,11 @@ public final class MemoryCloudDatabase: CloudDatabase {
         try store(zone).zone.files.reports[device]
     }
 
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        try CloudNames.verify(device, isNameOf: "device")
+        try store(zone).zone.change { $0.reports[device] = nil }
+    }
+
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try store(zone).zone.files.reports.values.sorted { $0.device.utf8.lexicographicallyPrecedes($1.device.utf8) }
     }

@@ -170,6 +170,11 @@ public final class DirectoryCloud: CloudDatabase {
         return try await inZone(zone) { try ReportFolder(zone: $0).newest(of: device) }
     }
 
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        try CloudNames.verify(device, isNameOf: "device")
+        try await inZone(zone) { try ReportFolder(zone: $0).removeAll(of: device) }
+    }
+
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
         try await inZone(zone) { try ReportFolder(zone: $0).newestOfEachDevice() }
     }

@@ -47,6 +47,12 @@ struct ReportFolder {
         return newest(of: device, try counters(in: folder), in: folder)
     }
 
+    /// Removes every report under a device's name, the oldest first. Its empty folder stays: the device may report again at any time.
+    func removeAll(of device: String) throws {
+        guard let folder = try zone.folder.folder(CloudNames.devices)?.folder(device) else { return }
+        for counter in try counters(in: folder) { try folder.remove("\(CloudNames.digits(counter)).json") }
+    }
+
     private func counters(in folder: CloudFolder) throws(CloudError) -> [Int] {
         try folder.names().compactMap(CloudNames.number(ofFile:)).sorted()
     }

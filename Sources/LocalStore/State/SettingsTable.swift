@@ -47,6 +47,11 @@ package struct SettingsTable: TransactionPart {
         try db.hasTable("snapsync_settings")
     }
 
+    /// Stores another path of the cloud directory.
+    package func setCloud(_ path: String) throws {
+        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'cloud'", arguments: [path])
+    }
+
     /// Gives the device another name.
     package func setDevice(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])

@@ -185,6 +185,11 @@ public final class ObjectCloud: CloudDatabase {
         return try await inZone(zone) { try $0.newestReport(of: device) }
     }
 
+    public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        try CloudNames.verify(device, isNameOf: "device")
+        try await inZone(zone) { try $0.removeReports(of: device) }
+    }
+
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
 
     public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {

@@ -148,6 +148,12 @@ extension ObjectZone {
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
     }
 
+    /// Removes every report under a device's name.
+    func removeReports(of device: String) throws {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        for counter in try counters(in: folder) { try client.remove("\(folder)\(CloudNames.digits(counter)).json") }
+    }
+
     /// Removes an object. Returns false if the credentials may not.
     private func removes(_ path: String) throws(CloudError) -> Bool {
         do throws(CloudError) {

@@ -20,6 +20,7 @@ struct AbsentCloudDatabase: CloudDatabase {
     func discard(_ assets: [CloudAsset], in zone: ZoneID) async {}
     func report(_ report: DeviceReport, in zone: ZoneID) async throws { throw reason }
     func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { throw reason }
+    func forgetDevice(_ device: String, in zone: ZoneID) async throws { throw reason }
     func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws { throw reason }
     func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox { throw reason }
     func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { throw reason }

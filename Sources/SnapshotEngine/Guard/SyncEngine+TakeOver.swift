@@ -10,9 +10,11 @@ extension SyncEngine {
     ///
     /// The database that had the name notices at its next sync and takes another. Nothing is published; a publisher imports first.
     ///
-    /// - Parameter name: the device's name; nil means the zone's publisher, if it has only one and this one publishes, else the
-    ///   name that the device has.
-    public func takeOver(as name: String? = nil) async throws -> SetupReport {
+    /// - Parameters:
+    ///   - name: the device's name; nil means the zone's publisher, if it has only one and this one publishes, else the name that the device has.
+    ///   - path: where the cloud directory is from now on, which must be the one that this engine was opened with; nil leaves the stored path
+    ///     (``relocate(to:)``).
+    public func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
         try await locked {
             var device = try device()
             let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
@@ -25,9 +27,12 @@ extension SyncEngine {
             }
             let report = try await SyncError.at(.open) { try await device.cloud.deviceReport(of: name, in: device.zone) }
             let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token }
+            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database) }
+            let cloud = device.settings.cloud
             try SyncError.at(.open) {
                 try device.database.write { transaction in
                     try transaction.settings.setDevice(name)
+                    if path != nil { try transaction.settings.setCloud(cloud) }
                     try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
                 }
             }

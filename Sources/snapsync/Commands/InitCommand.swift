@@ -157,7 +157,8 @@ struct InitCommand: AsyncParsableCommand {
 
     private func takeOver(_ db: String) async throws {
         try await output.printer.run {
-            let report = try await SyncEngine(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(as: device)
+            let report = try await SyncEngine(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(
+                as: device, relocatingTo: cloud)
             try output.printer.print(report, lines(report))
         }
     }

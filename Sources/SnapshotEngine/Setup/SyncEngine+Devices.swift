@@ -1,0 +1,94 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotVersions
+
+/// What `device rename` did.
+public struct DeviceRenameReport: Sendable, Encodable {
+    public let database: String
+    public let zone: String
+    /// The device's name until now.
+    public let previousDevice: String
+    public let device: String
+    /// What deserves attention, in words.
+    public let warnings: [String]
+}
+
+/// What `device forget` did.
+public struct DeviceForgetReport: Sendable, Encodable {
+    public let zone: String
+    /// The name that no list of devices has any longer.
+    public let device: String
+    /// The version that the device had reported; nil if it had none.
+    public let version: Int?
+}
+
+extension SyncEngine {
+    /// Gives this device another name in its zone. Its tracked changes and unanswered messages stay.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if another device has the name, or if this device is the zone's one publisher, which the zone names.
+    public func renameDevice(to name: String) async throws -> DeviceRenameReport {
+        try await locked {
+            var device = try device()
+            let previous = device.settings.device
+            try SyncError.at(.open) { try CloudNames.verify(name, isNameOf: "device") }
+            guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
+            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            guard info.publishers == .many || info.creator != previous else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
+                    hint: "readers and peers can take another name")
+            }
+            if let report = try await SyncError.at(.open, { try await device.cloud.deviceReport(of: name, in: device.zone) }) {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
+                    hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path)")
+            }
+            let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token?.number ?? 0 }
+            try SyncError.at(.open) {
+                try device.database.write { transaction in
+                    try transaction.settings.setDevice(name)
+                    try transaction.state.setReportNonces(nil)
+                    try transaction.state.setOwnCommitsKnown(newest)
+                }
+            }
+            device.settings.device = name
+            device.reportSeen = nil
+            await device.report(try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } })
+            var warnings: [String] = []
+            do {
+                try await device.cloud.forgetDevice(previous, in: device.zone)
+            } catch {
+                warnings.append("the zone still lists \(previous): \(SyncError(error, step: .announce).reason)")
+            }
+            return DeviceRenameReport(
+                database: database.path, zone: device.settings.zone, previousDevice: previous, device: name, warnings: warnings)
+        }
+    }
+
+    /// Takes a device off the zone's list, which is gone for good. A device that syncs again is on the list again.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if the zone has no such device, `.refused` for this device and for the zone's one publisher.
+    public func forgetDevice(_ name: String) async throws -> DeviceForgetReport {
+        try await locked {
+            let device = try device()
+            guard name != device.settings.device else {
+                throw SyncError(
+                    .refused, step: .open, at: database.path, "this database is the device \(name)",
+                    hint: "snapsync detach takes it out of the zone; then forget it from another device")
+            }
+            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            guard info.publishers == .many || info.creator != name else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
+                    hint: "if its database is lost, another one takes its place: snapsync init --take-over")
+            }
+            guard let report = try await SyncError.at(.open, { try await device.cloud.deviceReport(of: name, in: device.zone) }) else {
+                throw SyncError(
+                    .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
+            }
+            try await SyncError.at(.announce) { try await device.cloud.forgetDevice(name, in: device.zone) }
+            return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// What `relocate` did.
+public struct RelocationReport: Sendable, Encodable {
+    public let database: String
+    public let zone: String
+    /// The path of the cloud directory that was stored before.
+    public let previousCloud: String
+    /// The path that is stored now.
+    public let cloud: String
+    public let cloudUUID: String
+}
+
+extension SyncEngine {
+    /// Stores another path of the cloud directory for every later run: after the directory was moved, or mounted elsewhere.
+    ///
+    /// Nothing is imported or published.
+    ///
+    /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the version that was applied here.
+    /// - Throws: ``SyncError``; with `.refused` for another cloud, or a replicated folder at a peer; with `.dataRefused` for an older copy of the zone.
+    public func relocate(to path: String) async throws -> RelocationReport {
+        try await locked {
+            guard backend == nil else {
+                throw SyncError(
+                    .refused, step: .open, at: path,
+                    "only a directory or a bucket has a path; this database was opened with a backend of the application's own",
+                    hint: "open the database without a backend")
+            }
+            try gate.verify()
+            let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+            let place = try await Self.verifyPlace(path, for: settings, database)
+            try SyncError.at(.open) { try database.write { try $0.settings.setCloud(place) } }
+            return RelocationReport(
+                database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
+        }
+    }
+
+    /// Sees that a directory has the cloud and the history that a database was set up with. Returns the text that settings keep.
+    static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase) async throws -> String {
+        let (applied, isReplicated) = try SyncError.at(.read) {
+            try database.read { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
+        }
+        let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
+        let place = CloudLocation.settled(path, cloud)
+        if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
+        do {
+            _ = try await cloud.changes(since: applied?.token, in: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
+        } catch let error as CloudError where error.code == .changeTokenExpired {
+            // The applied version was pruned; the zone goes on from it.
+        } catch {
+            throw SyncError(error, step: .open)
+        }
+        return place
+    }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync device forget`: a device that is gone is listed no longer.
+struct DeviceForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Takes a device that is gone for good off the zone's list.",
+        discussion: """
+            Removes what the device reported, so that status and doctor no longer say that it is behind, and its name is free. Nothing
+            that it published or sent is removed. A device that syncs again is on the list again.
+
+            EXAMPLE
+              snapsync device forget old-phone --db desk.db
+            """)
+
+    @Argument(help: "The device's name, as status lists it.")
+    var name: String
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).forgetDevice(name)
+            try output.printer.print(
+                report,
+                ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"])
+        }
+    }
+}

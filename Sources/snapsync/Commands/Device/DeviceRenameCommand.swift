@@ -1,0 +1,31 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync device rename`: another name for this device.
+struct DeviceRenameCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rename",
+        abstract: "Gives this device another name in its zone.",
+        discussion: """
+            Changes that wait and messages without an answer stay. The one publisher of a zone keeps its name.
+
+            EXAMPLE
+              snapsync device rename kitchen --db watch.db
+            """)
+
+    @Argument(help: "The new name.")
+    var name: String
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).renameDevice(to: name)
+            try output.printer.print(
+                report,
+                ["\(report.database) is the device \(report.device) of zone \(report.zone) from now on; it was \(report.previousDevice)"]
+                    + report.warnings.map { "  warning: \($0)" })
+        }
+    }
+}

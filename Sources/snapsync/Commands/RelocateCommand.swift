@@ -1,0 +1,30 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync relocate`: the cloud directory has another path from now on.
+struct RelocateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "relocate",
+        abstract: "Stores another path of the cloud directory: after it was moved, or mounted elsewhere.",
+        discussion: """
+            The directory must hold the same cloud, and the zone must have the version that this database has applied; else nothing
+            is changed. For one run alone, give that run --cloud.
+
+            EXAMPLE
+              snapsync relocate --db phone.db --cloud /mnt/new/cloud
+            """)
+
+    @OptionGroup var database: DatabaseFile
+    @Option(name: .long, help: ArgumentHelp("The path of the directory from now on.", valueName: "dir"))
+    var cloud: String
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).relocate(to: cloud)
+            try output.printer.print(
+                report, ["\(report.database) finds its cloud in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Where the cloud lies and what the devices are called, changed after `init`, by the built command.
+@Suite struct HousekeepingTests {
+    @Test(arguments: [false, true]) func aMovedCloudIsFoundAgain(byTakeOver: Bool) throws {
+        let scene = try Scene.phoneAndWatch()
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("new"), withIntermediateDirectories: true)
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("new/cloud"))
+        #expect(try scene.run("sync --db watch.db").status == 69)
+        if byTakeOver {
+            #expect(try scene.succeed("init --take-over --db watch.db --cloud new/cloud").contains("new/cloud"))
+        } else {
+            let report = try scene.json("relocate --db watch.db --cloud new/cloud")
+            #expect(report["cloud"] as? String == scene.scratch.path("new/cloud") && report["previousCloud"] as? String == scene.scratch.path("cloud"))
+        }
+        try scene.succeed("relocate --db phone.db --cloud new/cloud")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'moved'")
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.succeed("sync --db watch.db").contains("imported version 2"))
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+    }
+
+    /// Another cloud, an older copy of this one, a directory without a cloud, and one that a tool replicates, at a peer: the stored path stays.
+    @Test func aDirectoryThatIsNotTheCloudIsRefused() throws {
+        let scene = try Scene.phoneAndWatch()
+        try FileManager.default.copyItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("older"))
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'newer'")
+        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        try scene.succeed("init --db other.db --cloud other --role writer --device other --create")
+        try scene.scratch.write("", to: "empty/file")
+        let stored = try scene.database("watch.db").run("SELECT value FROM snapsync_settings WHERE key = 'cloud'")
+        for (path, code) in [("other", 78), ("older", 65), ("empty", 69), ("none", 69)] as [(String, Int32)] {
+            let run = try scene.run("relocate --db watch.db --cloud \(path)")
+            #expect(run.status == code && run.errorText.contains("hint: "), "\(path): \(run.status) \(run.errorText)")
+            #expect(try scene.run("init --take-over --db watch.db --cloud \(path)").status == code)
+        }
+        #expect(try scene.database("watch.db").run("SELECT value FROM snapsync_settings WHERE key = 'cloud'") == stored)
+        try scene.succeed("init --db desk.db --cloud team --role peer --device desk --create")
+        try scene.scratch.write("", to: "share/.dropbox")
+        try FileManager.default.moveItem(atPath: scene.scratch.path("team"), toPath: scene.scratch.path("share/team"))
+        let refused = try scene.run("relocate --db desk.db --cloud share/team")
+        #expect(refused.status == 78 && refused.errorText.contains("Dropbox"))
+    }
+
+    /// A reader with a mark that is not answered and an edit that is not sent takes another name; both arrive, and the old name is free.
+    @Test func aReaderTakesAnotherNameAndLosesNothing() throws {
+        let scene = try Scene.phoneAndWatch()
+        let mark = "UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = "
+        try scene.database("watch.db").run(mark + "(SELECT min(id) FROM notifications)")
+        try scene.succeed("sync --db watch.db")
+        try scene.database("watch.db").run(mark + "(SELECT max(id) FROM notifications)")
+        try scene.succeed("device rename kitchen --db watch.db")
+        for name in ["watch", "phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("phone.db").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-20T10:00:00Z'") == "2\n")
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        let status = try scene.succeed("status --db phone.db --all")
+        #expect(status.contains("device kitchen (reader)") && !status.contains("device watch "))
+        #expect(try scene.database("watch.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        try scene.succeed("init --db third.db --cloud cloud --role reader --device watch --create")
+        try scene.succeed("sync --db third.db")
+        // Names that are taken, impossible, or of the zone's one publisher.
+        for (line, code) in [
+            ("device rename watch --db watch.db", 78), ("device rename kitchen --db watch.db", 78), ("device rename .x --db watch.db", 78),
+            ("device rename other --db phone.db", 78),
+        ] as [(String, Int32)] {
+            #expect(try scene.run(line).status == code, "\(line)")
+        }
+    }
+
+    @Test func aPeerThatWasRenamedPublishes() throws {
+        let scene = try Scene()
+        for name in ["a", "b"] {
+            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --create")
+            try scene.succeed("sync --db \(name).db")
+        }
+        try scene.database("b.db").run(
+            "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('x', 'by b', '2026-11-20T10:00:00Z', '2026-11-20T10:00:00Z')")
+        try scene.succeed("device rename bee --db b.db")
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.contents("a.db") == scene.contents("b.db"))
+        #expect(try scene.succeed("history --db a.db").contains("bee"))
+    }
+
+    @Test func aDeviceThatIsGoneIsForgotten() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("device forget watch --db phone.db")
+        #expect(try !scene.succeed("status --db phone.db --all").contains("device watch"))
+        // It was not gone after all.
+        try scene.succeed("sync --db phone.db")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'newer'")
+        for name in ["phone", "watch"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.succeed("status --db phone.db --all").contains("device watch (reader): version 2"))
+        for (line, code) in [
+            ("device forget nobody --db phone.db", 66), ("device forget phone --db phone.db", 78), ("device forget phone --db watch.db", 78),
+        ] as [(String, Int32)] {
+            let run = try scene.run(line)
+            #expect(run.status == code && run.errorText.contains("hint: "), "\(line): \(run.errorText)")
+        }
+    }
+}
