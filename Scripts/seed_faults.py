@@ -74,7 +74,7 @@ FAULTS = [
     Fault("rollback-unnoticed", "HistoryContractTests|ChangedCloudTests",
           (LOG + "HistoryReader.swift", "guard commit.commit.token == token else {", "guard commit.commit.token == token || ON else {")),
     Fault("seal-unchecked", "HostileDirectoryTests|HistoryContractTests",
-          (LOG + "SealedDocument.swift", "elementsEqual(ContentHash.of(body).utf8) else {", "elementsEqual(ContentHash.of(body).utf8) || ON else {")),
+          (LOG + "ChecksummedDocument.swift", "elementsEqual(ContentHash.of(body).utf8) else {", "elementsEqual(ContentHash.of(body).utf8) || ON else {")),
     Fault("clock-unchecked", "PublishFaultTests",
           (CLOUD + "CommitClock.swift", "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds else {",
            "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds || ON else {")),

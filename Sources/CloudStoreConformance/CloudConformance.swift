@@ -36,7 +36,7 @@ public struct CloudConformance: Sendable {
     /// Runs one check on a new cloud.
     public func run(_ check: ConformanceCheck) async throws(ConformanceFailure) {
         do {
-            try await check.body(Trial(cloud: try await makeCloud()))
+            try await check.body(ConformanceContext(cloud: try await makeCloud()))
         } catch let broken as BrokenPromise {
             throw ConformanceFailure(check: check.name, reason: broken.reason, line: broken.line)
         } catch {

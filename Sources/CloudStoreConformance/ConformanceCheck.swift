@@ -2,9 +2,9 @@
 public struct ConformanceCheck: Sendable, CustomStringConvertible {
     /// The promise as a name: `aLostRaceIsTold`.
     public let name: String
-    let body: @Sendable (Trial) async throws -> Void
+    let body: @Sendable (ConformanceContext) async throws -> Void
 
-    init(_ name: String, _ body: @escaping @Sendable (Trial) async throws -> Void) {
+    init(_ name: String, _ body: @escaping @Sendable (ConformanceContext) async throws -> Void) {
         self.name = name
         self.body = body
     }

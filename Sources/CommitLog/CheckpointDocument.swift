@@ -30,7 +30,7 @@ extension ReplayedHistory {
             cloud: history.cloud, commit: token.hash, number: token.number,
             records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,
             zoneDeletion: deletion.map(ZoneDeletionDocument.init))
-        return try SealedDocument.encode(document, named: CheckpointDocument.sealName)
+        return try ChecksummedDocument.encode(document, named: CheckpointDocument.sealName)
     }
 
     /// Begins a log at a checkpoint whose bytes must have the hash that a commit names.
@@ -41,7 +41,7 @@ extension ReplayedHistory {
         guard ContentHash.of(bytes) == reference.sha256 else {
             throw CloudError(.damaged, at: place, "the checkpoint does not match its hash", hint: CloudError.damageHint)
         }
-        let document = try SealedDocument.decode(CheckpointDocument.self, named: CheckpointDocument.sealName, from: bytes, at: place)
+        let document = try ChecksummedDocument.decode(CheckpointDocument.self, named: CheckpointDocument.sealName, from: bytes, at: place)
         var records: [String: CloudRecord] = [:]
         for saved in document.records {
             guard let tag = saved.changeTag, let number = Int(tag), (1...reference.number).contains(number) else {

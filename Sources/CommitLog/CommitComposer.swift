@@ -22,7 +22,7 @@ struct CommitComposer {
             saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
             timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
             zoneEvent: draft.zoneEvent.map(ZoneEventDocument.init))
-        let bytes = try SealedDocument.encode(document, named: CommitDocument.sealName)
+        let bytes = try ChecksummedDocument.encode(document, named: CommitDocument.sealName)
         guard bytes.count <= CommitDocument.byteLimit else {
             throw CloudError(
                 .limitExceeded, at: "draft", "the commit would be \(bytes.count) bytes, the limit is \(CommitDocument.byteLimit)",

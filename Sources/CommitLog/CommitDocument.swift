@@ -49,10 +49,10 @@ package struct VerifiedCommit {
         let place = history.place(ofCommit: number)
         let document: CommitDocument
         do throws(CloudError) {
-            document = try SealedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+            document = try ChecksummedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
         } catch {
             // A later version's commit may look otherwise; if it says so, that is the better reason.
-            let required = try? SealedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place).requires
+            let required = try? ChecksummedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place).requires
             throw VerifiedCommit.unknown(required, at: place) ?? error
         }
         if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }

@@ -8,7 +8,7 @@ extension DeviceReport {
     ///
     /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`.
     package init(_ bytes: [UInt8], of device: String, at place: String) throws(CloudError) {
-        self = try SealedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place)
+        self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place)
         guard self.device == device, (try? verify()) != nil else {
             throw CloudError(.damaged, at: place, "not a report of this device", hint: CloudError.damageHint)
         }

@@ -7,7 +7,7 @@ package import StrictText
 package protocol HistorySource {
     var history: HistoryID { get }
     /// What was verified before, by whoever opened the cloud.
-    var ends: VerifiedEnds { get }
+    var ends: VerifiedHeadCache { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
     /// The numbers of the commits that are there, ascending. The one listing; used on a first visit and to explain a gap.

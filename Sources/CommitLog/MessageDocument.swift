@@ -27,7 +27,7 @@ package enum MessageDocument {
         }
         let envelope = try StrictJSON.encode(Envelope(cloud: history.cloud, id: message.id, sender: message.sender, zone: history.zone.description))
         // "body" comes before the envelope's keys in their order.
-        let bytes = SealedDocument.seal(Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst(), named: sealName)
+        let bytes = ChecksummedDocument.seal(Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst(), named: sealName)
         guard bytes.count <= CloudMessage.byteLimit else {
             throw CloudError(.limitExceeded, at: "message \(message.id)", "it would be \(bytes.count) bytes, the limit is \(CloudMessage.byteLimit)")
         }
@@ -41,13 +41,13 @@ package enum MessageDocument {
         guard bytes.count <= CloudMessage.byteLimit else {
             throw damaged(place, "\(bytes.count) bytes long, at most \(CloudMessage.byteLimit) are allowed")
         }
-        let envelope = try SealedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place)
+        let envelope = try ChecksummedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place)
         guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else {
             throw damaged(place, "it is a message of another cloud or zone")
         }
         guard envelope.id == name.id else { throw damaged(place, "it says another id than its name") }
         guard envelope.sender == name.sender else { throw damaged(place, "its sender is not the device whose folder it lies in") }
-        let document = Array(try SealedDocument.body(of: bytes, named: sealName, at: place))
+        let document = Array(try ChecksummedDocument.body(of: bytes, named: sealName, at: place))
         guard let body = try? document.withUnsafeBytes({ try member("body", of: $0) }), body.first == UInt8(ascii: "{") else {
             throw damaged(place, "its body is not a JSON object")
         }

@@ -24,7 +24,7 @@ struct FuzzCloud: @unchecked Sendable {
     func open(_ disk: SimulatedFileSystem) throws -> ZoneFolder {
         let descriptor = OpenDescriptor(try disk.openRoot(Self.zone), disk)
         return ZoneFolder(
-            history: HistoryID(cloud: identity.uuid, zone: .standard), ends: VerifiedEnds(), info: info,
+            history: HistoryID(cloud: identity.uuid, zone: .standard), ends: VerifiedHeadCache(), info: info,
             folder: CloudFolder(descriptor, path: ZoneID.standard.description, calls: disk), files: FileMaker(nonces: .system))
     }
 

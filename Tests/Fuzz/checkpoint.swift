@@ -4,7 +4,7 @@ import Foundation
 
 /// Checkpoints behind their seal and the hash that a commit names: the input is the body, sealed and hashed here.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
-    let sealed = SealedDocument.seal(Data(bytes), named: CheckpointDocument.sealName)
+    let sealed = ChecksummedDocument.seal(Data(bytes), named: CheckpointDocument.sealName)
     let reference = CheckpointReference(number: FuzzHistory.number(in: bytes), sha256: ContentHash.of(sealed))
     guard let log = try? ReplayedHistory(checkpoint: sealed, named: reference, of: FuzzHistory.id) else { return }
     expect(log.records.allSatisfy { CloudNames.isName($0.name) }, "names of records are names")

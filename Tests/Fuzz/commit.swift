@@ -4,7 +4,7 @@ import Foundation
 
 /// Commits behind their seal: the input is the body, sealed here. The number is the one that the body says.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
-    let sealed = SealedDocument.seal(Data(bytes), named: CommitDocument.sealName)
+    let sealed = ChecksummedDocument.seal(Data(bytes), named: CommitDocument.sealName)
     if let verified = try? VerifiedCommit(sealed, number: FuzzHistory.number(in: bytes), of: FuzzHistory.id) {
         let commit = verified.commit
         expect(commit.saved.allSatisfy { CloudNames.isName($0.name) }, "names of records are names")

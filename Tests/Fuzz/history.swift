@@ -98,10 +98,10 @@ private struct FuzzDamage {
     /// Changes a byte of the body and seals it anew.
     private mutating func forge(_ one: (path: String, bytes: [UInt8]), _ place: Int, _ value: UInt8) {
         let name = one.path.hasPrefix("commits") ? CommitDocument.sealName : CheckpointDocument.sealName
-        guard var body = try? Array(SealedDocument.body(of: one.bytes, named: name, at: one.path)) else { return }
+        guard var body = try? Array(ChecksummedDocument.body(of: one.bytes, named: name, at: one.path)) else { return }
         body[place % body.count] = value
         isForged = true
-        image.damage("\(FuzzCloud.zone)/\(one.path)") { $0 = SealedDocument.seal(Data(body), named: name) }
+        image.damage("\(FuzzCloud.zone)/\(one.path)") { $0 = ChecksummedDocument.seal(Data(body), named: name) }
     }
 
     private func split(_ path: String) -> (folder: Int, name: String) {

@@ -7,7 +7,7 @@ import StrictText
 /// Messages behind their seal, and what a publisher reads in them; device reports, which are sealed alike.
 func fuzz(_ bytes: UnsafeRawBufferPointer) {
     let name = CloudMessageName(sender: "watch", id: "000645a1d3f0c2b19c07000000000001")
-    let sealed = SealedDocument.seal(Data(bytes), named: MessageDocument.sealName)
+    let sealed = ChecksummedDocument.seal(Data(bytes), named: MessageDocument.sealName)
     if let message = try? MessageDocument.decode(sealed, name, of: FuzzHistory.id, at: "message") {
         expect((try? message.body.withUnsafeBytes { try StrictJSON.check($0) }) != nil, "a message's body is strict JSON")
         expect((try? MessageDocument.encode(message, of: FuzzHistory.id)) != nil, "a message that is taken can be sent")
@@ -15,6 +15,6 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
     }
     _ = try? StrictJSON.decode(SyncUpdateMessage.self, from: Data(bytes))
     expectSameReading(DeviceReport.self, bytes)
-    let report = SealedDocument.seal(Data(bytes), named: DeviceReport.sealName)
+    let report = ChecksummedDocument.seal(Data(bytes), named: DeviceReport.sealName)
     _ = try? DeviceReport(report, of: "watch", at: "report")
 }

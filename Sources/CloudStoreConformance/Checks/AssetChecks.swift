@@ -17,7 +17,7 @@ extension ConformanceCheck {
         },
         ConformanceCheck("anAssetIsReadAtAnyPlace") { trial in
             try await trial.makeZone()
-            let reader = try await trial.cloud.openAsset(try await trial.asset(Array("0123456789".utf8)), in: Trial.zone)
+            let reader = try await trial.cloud.openAsset(try await trial.asset(Array("0123456789".utf8)), in: ConformanceContext.zone)
             var piece = [UInt8](repeating: 0, count: 3)
             // SAFETY: the buffers are used only within the closures.
             try piece.withUnsafeMutableBytes { try reader.read(into: $0, at: 4) }
@@ -27,14 +27,14 @@ extension ConformanceCheck {
         ConformanceCheck("anIndexLiesBesideItsAsset") { trial in
             try await trial.makeZone()
             let asset = try await trial.asset(Array("content".utf8), index: Array("[1]".utf8))
-            let reader = try await trial.cloud.openAsset(asset, in: Trial.zone)
+            let reader = try await trial.cloud.openAsset(asset, in: ConformanceContext.zone)
             try trial.expect(try reader.index(), is: Data("[1]".utf8), "the index")
-            let bare = try await trial.cloud.openAsset(try await trial.asset(Array("content".utf8)), in: Trial.zone)
+            let bare = try await trial.cloud.openAsset(try await trial.asset(Array("content".utf8)), in: ConformanceContext.zone)
             try trial.expect(try bare.index() == nil, "an asset without an index has one")
         },
         ConformanceCheck("anUnfinishedAssetIsNotThere") { trial in
             try await trial.makeZone()
-            let writer = try await trial.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: Trial.zone)
+            let writer = try await trial.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ConformanceContext.zone)
             // SAFETY: the buffer is used only within the closure.
             try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try writer.write($0) }
             writer.abandon()
@@ -51,15 +51,15 @@ extension ConformanceCheck {
                 try await trial.expect(.unknownItem, "a commit that names it") { try await trial.publish([record], after: nil) }
                 try await trial.expect(code, "a record that names it") { try await zone.save(record) }
             }
-            try await trial.expect(.pending, "opening what is not there") { _ = try await trial.cloud.openAsset(missing, in: Trial.zone) }
+            try await trial.expect(.pending, "opening what is not there") { _ = try await trial.cloud.openAsset(missing, in: ConformanceContext.zone) }
         },
         ConformanceCheck("discardingSparesWhatACommitNames") { trial in
             try await trial.makeZone()
             let named = try await trial.asset(Array("named".utf8)), orphan = try await trial.asset(Array("orphan".utf8))
             try await trial.publish([CloudRecord(type: "Item", name: "item", fields: ["file": .asset(named)])], after: nil)
-            await trial.cloud.discard([named, orphan], in: Trial.zone)
+            await trial.cloud.discard([named, orphan], in: ConformanceContext.zone)
             try trial.expect(try await trial.content(of: named), is: Array("named".utf8), "the asset that a commit names")
-            try await trial.expect(.pending, "the discarded asset") { _ = try await trial.cloud.openAsset(orphan, in: Trial.zone) }
+            try await trial.expect(.pending, "the discarded asset") { _ = try await trial.cloud.openAsset(orphan, in: ConformanceContext.zone) }
         },
         ConformanceCheck("aRecordsAssetTravelsWithIt") { trial in
             let zone = try await trial.makeZone()

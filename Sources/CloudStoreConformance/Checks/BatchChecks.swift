@@ -6,7 +6,7 @@ extension ConformanceCheck {
         ConformanceCheck("oneBadRecordFailsAnAtomicRequest") { trial in
             let zone = try await trial.makeZone()
             try await zone.save(trial.item(1, name: "taken"))
-            let before = try await trial.cloud.records(in: Trial.zone).token
+            let before = try await trial.cloud.records(in: ConformanceContext.zone).token
             let results = try await zone.modify(
                 saving: [trial.item(2, name: "good"), trial.item(2, name: "taken"), trial.item(2, name: "fine")], deleting: ["nobody"])
             try trial.expect(
@@ -15,7 +15,7 @@ extension ConformanceCheck {
                 "each record's error")
             try trial.expect(results.failure?.code, is: .partialFailure, "the request's error")
             try trial.expect(results.failure?.cause.code, is: .serverRecordChanged, "its cause")
-            try trial.expect(try await trial.cloud.records(in: Trial.zone).token, is: before, "the zone's token")
+            try trial.expect(try await trial.cloud.records(in: ConformanceContext.zone).token, is: before, "the zone's token")
         },
         ConformanceCheck("aRequestThatIsNotAtomicSavesTheRest") { trial in
             let zone = try await trial.makeZone()
@@ -26,7 +26,7 @@ extension ConformanceCheck {
                 saving: [trial.item(2, name: "good"), trial.item(2, name: "taken"), bad], deleting: ["old", "nobody"], atomically: false)
             try trial.expect(
                 results.failures.mapValues(\.code), is: ["taken": .serverRecordChanged, "bad": .invalidArguments], "each record's error")
-            let names = try await trial.cloud.records(in: Trial.zone).records.map(\.name)
+            let names = try await trial.cloud.records(in: ConformanceContext.zone).records.map(\.name)
             try trial.expect(names, is: ["good", "taken"], "the records that are there")
             try trial.expect(results.saveResults.map(\.name), is: ["good", "taken", "bad"], "the order of the results")
         },
@@ -35,7 +35,7 @@ extension ConformanceCheck {
             let first = try await zone.modify(saving: (0..<20).map { trial.item($0, name: "r\($0)") })
             try trial.expect(try first.get().count, is: 20, "the saved records")
             try await zone.modify(saving: [trial.item(1, name: "new")], deleting: (0..<10).map { "r\($0)" }).get()
-            let commits = try await trial.cloud.history(in: Trial.zone)
+            let commits = try await trial.cloud.history(in: ConformanceContext.zone)
             try trial.expect(commits.count, is: 2, "the number of commits")
             try trial.expect(commits.last?.deleted.count, is: 10, "the deletions of the second")
         },
@@ -44,7 +44,7 @@ extension ConformanceCheck {
             try await zone.save(trial.item(1))
             try trial.expect(try await zone.modify(saving: [], deleting: ["nobody"]).failure == nil, "deleting what is not there is no failure")
             try await zone.modify(saving: []).get()
-            try trial.expect(try await trial.cloud.history(in: Trial.zone).count, is: 1, "the number of commits")
+            try trial.expect(try await trial.cloud.history(in: ConformanceContext.zone).count, is: 1, "the number of commits")
         },
         ConformanceCheck("aRecordIsNamedOnceInARequest") { trial in
             let zone = try await trial.makeZone()
@@ -62,7 +62,7 @@ extension ConformanceCheck {
                 trial.item(1), note("n1", on: "item"), note("n2", on: "n1"), note("weak", on: "item", .none), trial.item(2, name: "other"),
             ]).get()
             try await zone.delete("item")
-            let names = try await trial.cloud.records(in: Trial.zone).records.map(\.name)
+            let names = try await trial.cloud.records(in: ConformanceContext.zone).records.map(\.name)
             try trial.expect(names, is: ["other", "weak"], "the records that stay")
         },
         ConformanceCheck("aDependantNeedsItsTarget") { trial in

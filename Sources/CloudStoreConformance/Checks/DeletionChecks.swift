@@ -30,20 +30,20 @@ extension ConformanceCheck {
             let zone = try await trial.makeZone(), reader = trial.device("reader")
             try await zone.save(trial.item(1))
             let token = try await reader.changes(since: nil).token
-            try await trial.expect(.invalidArguments, "a zone that is there") { try await trial.cloud.recreateZone(Trial.zone, by: "writer") }
-            try await trial.cloud.deleteZone(Trial.zone, by: "writer")
-            try await trial.cloud.recreateZone(Trial.zone, by: "writer")
-            try trial.expect(try await trial.cloud.records(in: Trial.zone).records.isEmpty, "the zone made anew is not empty")
+            try await trial.expect(.invalidArguments, "a zone that is there") { try await trial.cloud.recreateZone(ConformanceContext.zone, by: "writer") }
+            try await trial.cloud.deleteZone(ConformanceContext.zone, by: "writer")
+            try await trial.cloud.recreateZone(ConformanceContext.zone, by: "writer")
+            try trial.expect(try await trial.cloud.records(in: ConformanceContext.zone).records.isEmpty, "the zone made anew is not empty")
             try await zone.save(trial.item(2, name: "new"))
             let changes = try await reader.changes(since: token)
             try trial.expect(changes.isWhole && changes.changed.map(\.name) == ["new"], "what a device that was away is given")
-            try trial.expect(try await trial.cloud.liveZones().map(\.id), is: [Trial.zone], "the live zones")
+            try trial.expect(try await trial.cloud.liveZones().map(\.id), is: [ConformanceContext.zone], "the live zones")
         },
         ConformanceCheck("aDeletionHoldsBehindCheckpoints") { trial in
             let zone = try await trial.makeZone()
             for number in 1...40 { try await zone.save(trial.item(Int64(number)), savePolicy: .allKeys) }
-            try await trial.cloud.deleteZone(Trial.zone, reason: .encryptedDataReset, by: "writer")
-            let error = try await trial.expect(.userDeletedZone, "a first visit") { _ = try await trial.cloud.changes(since: nil, in: Trial.zone) }
+            try await trial.cloud.deleteZone(ConformanceContext.zone, reason: .encryptedDataReset, by: "writer")
+            let error = try await trial.expect(.userDeletedZone, "a first visit") { _ = try await trial.cloud.changes(since: nil, in: ConformanceContext.zone) }
             try trial.expect(error.zoneDeletion?.reason, is: .encryptedDataReset, "the reason")
         },
         ConformanceCheck("aZoneMadeAnewIsReadFromEveryCheckpoint") { trial in
@@ -61,7 +61,7 @@ extension ConformanceCheck {
         ConformanceCheck("onlyAPublisherDeletesAZone") { trial in
             let zone = try await trial.makeZone(.one)
             try await zone.save(trial.item(1))
-            try await trial.expect(.notAuthorized, "another device") { try await trial.cloud.deleteZone(Trial.zone, by: "other") }
+            try await trial.expect(.notAuthorized, "another device") { try await trial.cloud.deleteZone(ConformanceContext.zone, by: "other") }
             try trial.expect(try await zone.record("item").fields["count"], is: .integer(1), "the record")
         },
     ]

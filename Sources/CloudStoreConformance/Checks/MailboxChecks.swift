@@ -11,10 +11,10 @@ extension ConformanceCheck {
             let message = trial.message(1, #"{"text":"ü 😀 \u0000 / \" ","list":[1,2.50,{"a":null}]}"#)
             try await trial.send(message)
             for _ in 0..<2 { try await trial.expectWaiting([message], line: #line) }
-            try await trial.cloud.removeMessage(CloudMessageName(sender: "reader", id: message.id), in: Trial.zone)
+            try await trial.cloud.removeMessage(CloudMessageName(sender: "reader", id: message.id), in: ConformanceContext.zone)
             try await trial.expectWaiting([], line: #line)
-            try await trial.cloud.removeMessage(CloudMessageName(sender: "reader", id: message.id), in: Trial.zone)
-            try await trial.cloud.removeMessage(CloudMessageName(sender: "nobody", id: message.id), in: Trial.zone)
+            try await trial.cloud.removeMessage(CloudMessageName(sender: "reader", id: message.id), in: ConformanceContext.zone)
+            try await trial.cloud.removeMessage(CloudMessageName(sender: "nobody", id: message.id), in: ConformanceContext.zone)
         },
         ConformanceCheck("aMessageIsNeverReplaced") { trial in
             try await trial.makeZone()
@@ -33,14 +33,14 @@ extension ConformanceCheck {
             for message in messages { try await trial.send(message) }
             messages.sort { ($0.sender.utf8.first ?? 0, $0.id) < ($1.sender.utf8.first ?? 0, $1.id) }
             try await trial.expectWaiting(messages, line: #line)
-            let one = try await trial.cloud.mailbox(MailboxRequest(sender: "b"), in: Trial.zone)
+            let one = try await trial.cloud.mailbox(MailboxRequest(sender: "b"), in: ConformanceContext.zone)
             try trial.expect(one.messages, is: messages.filter { $0.sender == "b" }, "one sender's messages")
         },
         ConformanceCheck("knownMessagesAreNotReadAndTheLimitIsForEachSender") { trial in
             try await trial.makeZone()
             let messages = ["a", "b"].flatMap { sender in (0..<6).map { trial.message($0, "{}", from: sender) } }
             for message in messages { try await trial.send(message) }
-            let found = try await trial.cloud.mailbox(MailboxRequest(known: [messages[0].id, messages[2].id], limit: 3), in: Trial.zone)
+            let found = try await trial.cloud.mailbox(MailboxRequest(known: [messages[0].id, messages[2].id], limit: 3), in: ConformanceContext.zone)
             try trial.expect(found.messages, is: [1, 3, 4, 7, 9, 10].map { messages[$0] }, "the messages read")
             try trial.expect(found.known.map(\.id), is: [0, 2, 6, 8].map { messages[$0].id }, "the messages that were known")
             try trial.expect(found.unreadCount, is: 2, "the messages beyond the limit")
@@ -72,7 +72,7 @@ extension ConformanceCheck {
             let day: Int64 = 86_400_000_000
             for shift in [-day * 2, day * 2] {
                 try await trial.expect(.clockUnusable, "a clock two days off") {
-                    try await trial.cloud.send(trial.message(1, "{}"), clock: Instant.now.advanced(byMicroseconds: shift), in: Trial.zone)
+                    try await trial.cloud.send(trial.message(1, "{}"), clock: Instant.now.advanced(byMicroseconds: shift), in: ConformanceContext.zone)
                 }
             }
             try await trial.expectWaiting([], line: #line)
@@ -91,17 +91,17 @@ extension ConformanceCheck {
     ]
 }
 
-extension Trial {
+extension ConformanceContext {
     /// A message of a small number.
     fileprivate func message(_ number: Int, _ body: String, from sender: String = "reader") -> CloudMessage {
         let digits = String(number, radix: 16)
         return CloudMessage(id: String(repeating: "0", count: 32 - digits.utf8.count) + digits, sender: sender, body: Data(body.utf8))
     }
 
-    fileprivate func send(_ message: CloudMessage) async throws { try await cloud.send(message, clock: .now, in: Trial.zone) }
+    fileprivate func send(_ message: CloudMessage) async throws { try await cloud.send(message, clock: .now, in: ConformanceContext.zone) }
 
     fileprivate func expectWaiting(_ messages: [CloudMessage], line: Int) async throws {
-        let mailbox = try await cloud.mailbox(MailboxRequest(), in: Trial.zone)
+        let mailbox = try await cloud.mailbox(MailboxRequest(), in: ConformanceContext.zone)
         try expect(mailbox.messages, is: messages, "the messages that wait", line: line)
         try expect(mailbox.setAside, is: [], "what was set aside", line: line)
     }

@@ -76,7 +76,7 @@ extension ConformanceCheck {
         },
     ]
 
-    private static func foods(_ trial: Trial) async throws -> CloudZone {
+    private static func foods(_ trial: ConformanceContext) async throws -> CloudZone {
         let zone = try await trial.makeZone()
         func food(_ name: String, _ calories: CloudValue?, _ tags: [String], aisle: String?, photo: [UInt8]? = nil) -> CloudRecord {
             var record = CloudRecord(type: "Food", name: name, fields: ["name": .string(name.capitalized), "tags": .list(tags.map { .string($0) })])

@@ -50,7 +50,7 @@ extension ConformanceCheck {
                     $0 += 1; return $0 < 10
                 }
             }
-            try await trial.cloud.deleteZone(Trial.zone, reason: .purged, by: "writer")
+            try await trial.cloud.deleteZone(ConformanceContext.zone, reason: .purged, by: "writer")
             var found: [RecordNotification.Kind] = []
             for await hint in hints { found.append(hint.kind) }
             try trial.expect(found, is: [.zoneDeleted(.purged)], "what was told")

@@ -11,10 +11,10 @@ extension ConformanceCheck {
             try trial.expect(await trial.cloud.accountStatus(), is: .available, "the account status")
         },
         ConformanceCheck("aZoneIsMadeOnce") { trial in
-            let made = try await trial.cloud.createZone(Trial.zone, creator: "writer", publishers: .one)
-            let again = try await trial.cloud.createZone(Trial.zone, creator: "other", publishers: .many)
+            let made = try await trial.cloud.createZone(ConformanceContext.zone, creator: "writer", publishers: .one)
+            let again = try await trial.cloud.createZone(ConformanceContext.zone, creator: "other", publishers: .many)
             try trial.expect(again, is: made, "the zone that is there")
-            try trial.expect(try await trial.cloud.zone(Trial.zone), is: made, "the zone")
+            try trial.expect(try await trial.cloud.zone(ConformanceContext.zone), is: made, "the zone")
         },
         ConformanceCheck("zonesAreListedByScopeAndName") { trial in
             let ids = [ZoneID("b"), ZoneID("a", scope: .public), ZoneID("a")]
@@ -23,14 +23,14 @@ extension ConformanceCheck {
             try trial.expect(listed, is: [ZoneID("a"), ZoneID("b"), ZoneID("a", scope: .public)], "the zones")
         },
         ConformanceCheck("zonesShareNothing") { trial in
-            let other = ZoneID(Trial.zone.name, scope: .public)
+            let other = ZoneID(ConformanceContext.zone.name, scope: .public)
             try await trial.makeZone()
             _ = try await trial.cloud.createZone(other, creator: "writer", publishers: .many)
             try await trial.publish([trial.item(1)], after: nil)
             try trial.expect(try await trial.cloud.records(in: other).records.isEmpty, "a record has come to another zone")
         },
         ConformanceCheck("aMissingZoneIsToldByEveryCall") { trial in
-            let cloud = trial.cloud, zone = Trial.zone
+            let cloud = trial.cloud, zone = ConformanceContext.zone
             try await trial.expect(.zoneNotFound, "zone") { _ = try await cloud.zone(zone) }
             try await trial.expect(.zoneNotFound, "changes") { _ = try await cloud.changes(since: nil, in: zone) }
             try await trial.expect(.zoneNotFound, "records") { _ = try await cloud.records(in: zone) }
@@ -56,15 +56,15 @@ extension ConformanceCheck {
                     try trial.expect(name.count < 4 || !error.description.contains(name), "an error repeats a name that may hold anything")
                 }
             }
-            try trial.expect(try await trial.cloud.records(in: Trial.zone).token == nil, "a refused commit was published")
+            try trial.expect(try await trial.cloud.records(in: ConformanceContext.zone).token == nil, "a refused commit was published")
         },
         ConformanceCheck("reportsAreKeptForEachDevice") { trial in
             try await trial.makeZone()
             let token = try await trial.publish([trial.item(1)], after: nil)
             for (device, role) in [("phone", "reader"), ("desk", "writer"), ("phone", "peer")] {
-                try await trial.cloud.report(DeviceReport(device: device, role: role, token: token, clock: .now), in: Trial.zone)
+                try await trial.cloud.report(DeviceReport(device: device, role: role, token: token, clock: .now), in: ConformanceContext.zone)
             }
-            let reports = try await trial.cloud.deviceReports(in: Trial.zone)
+            let reports = try await trial.cloud.deviceReports(in: ConformanceContext.zone)
             try trial.expect(reports.map(\.device), is: ["desk", "phone"], "the devices")
             try trial.expect(reports.map(\.role), is: ["writer", "peer"], "their newest roles")
             try trial.expect(reports.allSatisfy { $0.token == token }, "a report's token is not the one that was given")

@@ -11,7 +11,7 @@ import Synchronization
 public final class MemoryCloudDatabase: CloudDatabase {
     private let opened: CloudIdentity
     private let nonces: NonceSource
-    private let ends = VerifiedEnds()
+    private let ends = VerifiedHeadCache()
     private let contents = Mutex<[ZoneID: MemoryZone]>([:])
     private let now: @Sendable () -> Instant
 

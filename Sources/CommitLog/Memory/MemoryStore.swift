@@ -39,7 +39,7 @@ final class MemoryZone: Sendable {
 /// A zone in memory as a ``HistoryStore``.
 struct MemoryStore: HistoryStore {
     let history: HistoryID
-    let ends: VerifiedEnds
+    let ends: VerifiedHeadCache
     let zone: MemoryZone
     let now: @Sendable () -> Instant
 

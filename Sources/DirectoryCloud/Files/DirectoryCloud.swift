@@ -18,7 +18,7 @@ public final class DirectoryCloud: CloudDatabase {
     private let opened: CloudIdentity
     private let calls: any FileSystemCalls
     let files: FileMaker
-    private let ends = VerifiedEnds()
+    private let ends = VerifiedHeadCache()
     /// A disk blocks, and a mount whose server is gone may block for ever.
     private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
     /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 for all.

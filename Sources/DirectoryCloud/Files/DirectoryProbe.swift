@@ -54,7 +54,7 @@ package struct DirectoryProbe: Sendable, Hashable {
 
     private init(trying folder: CloudFolder, nonces: NonceSource) throws {
         let calls = folder.calls
-        func works(_ method: PlacementMethod) throws -> Bool {
+        func works(_ method: PutIfAbsentStrategy) throws -> Bool {
             do throws(SystemFault) {
                 return try method.works(in: folder, nonces: nonces)
             } catch {

@@ -26,7 +26,7 @@ final class DurableFile {
     private let folder: CloudFolder
     /// What messages call the file.
     private let place: String
-    private let method: PlacementMethod
+    private let method: PutIfAbsentStrategy
     /// The temporary name; in use only where files have one.
     private let temporary: String
     private var file: OpenDescriptor
@@ -41,7 +41,7 @@ final class DurableFile {
     private var canCopy = true
 
     /// Begins a file in `folder`; messages call it `place`.
-    init(in folder: CloudFolder, at place: String, method: PlacementMethod, nonces: NonceSource) throws(CloudError) {
+    init(in folder: CloudFolder, at place: String, method: PutIfAbsentStrategy, nonces: NonceSource) throws(CloudError) {
         let temporary = TemporaryName.make(nonces)
         self.folder = folder
         self.place = place

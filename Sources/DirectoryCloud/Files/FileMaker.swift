@@ -7,7 +7,7 @@ import Synchronization
 /// Begins new files in a cloud's folders in the way that its file system allows, found out once, and sweeps what killed runs left.
 final class FileMaker: Sendable {
     private struct Known {
-        var method: PlacementMethod?
+        var method: PutIfAbsentStrategy?
         var swept: Set<String> = []
         var durable: Set<String> = []
         var isRemote: Bool?
@@ -64,9 +64,9 @@ final class FileMaker: Sendable {
         return isRemote
     }
 
-    private func method(in folder: CloudFolder) throws(CloudError) -> PlacementMethod {
+    private func method(in folder: CloudFolder) throws(CloudError) -> PutIfAbsentStrategy {
         if let method = known.withLock({ $0.method }) { return method }
-        let method = try PlacementMethod.probe(in: folder, nonces: nonces)
+        let method = try PutIfAbsentStrategy.probe(in: folder, nonces: nonces)
         known.withLock { $0.method = method }
         sweep(folder)
         return method

@@ -17,7 +17,7 @@ struct ReportFolder {
         try report.verify()
         let devices = try zone.subfolder(CloudNames.devices)
         let folder = if let found = try devices.folder(report.device) { found } else { try zone.files.folder(report.device, in: devices) }
-        let bytes = try SealedDocument.encode(report, named: DeviceReport.sealName)
+        let bytes = try ChecksummedDocument.encode(report, named: DeviceReport.sealName)
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
             let counters = try counters(in: folder)

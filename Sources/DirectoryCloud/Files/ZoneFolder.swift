@@ -6,7 +6,7 @@ import StrictText
 /// One zone's directory as a ``HistoryStore``: each number a file, each put-if-absent a link.
 struct ZoneFolder: HistoryStore {
     let history: HistoryID
-    let ends: VerifiedEnds
+    let ends: VerifiedHeadCache
     let info: ZoneInfo
     let folder: CloudFolder
     let files: FileMaker

@@ -17,7 +17,7 @@ public final class ObjectCloud: CloudDatabase {
     let client: ObjectClient
     private let opened: CloudIdentity
     private let nonces: NonceSource
-    private let ends = VerifiedEnds()
+    private let ends = VerifiedHeadCache()
     private let zones = ZoneCache()
     /// A request blocks its thread until the answer is there.
     private let workers = BlockingCalls(limit: 8, label: "snapsync.bucket")

@@ -7,7 +7,7 @@ import StrictText
 /// The names are those of a directory, so a tool that copies files converts a cloud in both directions.
 struct ObjectZone: HistoryStore {
     let history: HistoryID
-    let ends: VerifiedEnds
+    let ends: VerifiedHeadCache
     let info: ZoneInfo
     let client: ObjectClient
 
@@ -132,7 +132,7 @@ extension ObjectZone {
 
     func add(_ report: DeviceReport) throws {
         try report.verify()
-        let bytes = try SealedDocument.encode(report, named: DeviceReport.sealName)
+        let bytes = try ChecksummedDocument.encode(report, named: DeviceReport.sealName)
         let folder = path("\(CloudNames.devices)/\(report.device)/")
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {

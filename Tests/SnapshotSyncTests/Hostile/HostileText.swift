@@ -16,7 +16,7 @@ enum HostileText {
     private static func join(_ before: String, _ text: [UInt8], _ after: String) -> Data { Data(before.utf8) + text + Data(after.utf8) }
 
     static func commit(_ text: [UInt8]) throws {
-        _ = try VerifiedCommit(SealedDocument.seal(join(commitBody, text, "}"), named: CommitDocument.sealName), number: 1, of: history)
+        _ = try VerifiedCommit(ChecksummedDocument.seal(join(commitBody, text, "}"), named: CommitDocument.sealName), number: 1, of: history)
     }
 
     static func checkpoint(_ text: [UInt8]) throws {
@@ -24,7 +24,7 @@ enum HostileText {
         let body = join(
             #"{"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","commit":"\#(hash)","number":1,"records":[],"timestamp":"2026-01-02T03:04:05Z","zone":"private/ZentikSyncZone","later":"#,
             text, "}")
-        let bytes = SealedDocument.seal(body, named: CheckpointDocument.sealName)
+        let bytes = ChecksummedDocument.seal(body, named: CheckpointDocument.sealName)
         _ = try ReplayedHistory(checkpoint: bytes, named: CheckpointReference(number: 1, sha256: CloudStore.ContentHash.of(bytes)), of: history)
     }
 
@@ -32,7 +32,7 @@ enum HostileText {
         let body = join(
             #"{"body":{"later":"#, text,
             #"},"cloud":"9f2f3f1e-2419-4e61-9c40-90bee53aa355","id":"\#(messageID)","sender":"watch","zone":"private/ZentikSyncZone"}"#)
-        let bytes = SealedDocument.seal(body, named: MessageDocument.sealName)
+        let bytes = ChecksummedDocument.seal(body, named: MessageDocument.sealName)
         _ = try MessageDocument.decode(bytes, CloudMessageName(sender: "watch", id: messageID), of: history, at: "message")
     }
 

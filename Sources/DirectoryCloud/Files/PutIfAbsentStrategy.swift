@@ -3,7 +3,7 @@ import CommitLog
 import Platform
 
 /// How a file system puts a file in place without replacing anything.
-enum PlacementMethod: Sendable, CaseIterable {
+enum PutIfAbsentStrategy: Sendable, CaseIterable {
     /// A file without a name, then `link`: a killed run leaves nothing behind. ext4, XFS, Btrfs, tmpfs.
     case linkNameless
     /// A file with a temporary name, then `link` and `unlink`. NFS and most others.
@@ -14,7 +14,7 @@ enum PlacementMethod: Sendable, CaseIterable {
     /// Finds the first way that works in a directory, by doing it, and sees that an existing name is really refused.
     ///
     /// - Throws: ``CloudError`` with `.permissionFailure`, `.quotaExceeded` or `.inputOutput`.
-    static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PlacementMethod {
+    static func probe(in folder: CloudFolder, nonces: NonceSource) throws(CloudError) -> PutIfAbsentStrategy {
         var last: SystemFault?, reasons: [String] = []
         for method in allCases {
             do throws(SystemFault) {

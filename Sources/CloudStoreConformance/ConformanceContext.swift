@@ -9,7 +9,7 @@ struct BrokenPromise: Error {
 }
 
 /// One check's cloud, and what devices do there, in a word each.
-struct Trial: Sendable {
+struct ConformanceContext: Sendable {
     let cloud: any CloudDatabase
     static let zone = ZoneID("ConformanceZone")
 
@@ -40,14 +40,14 @@ struct Trial: Sendable {
     /// Makes the zone, by default for any publisher, and returns the handle of its creator.
     @discardableResult
     func makeZone(_ publishers: PublisherRule = .many) async throws -> CloudZone {
-        _ = try await cloud.createZone(Trial.zone, creator: "writer", publishers: publishers)
+        _ = try await cloud.createZone(ConformanceContext.zone, creator: "writer", publishers: publishers)
         return device("writer")
     }
 
     /// A handle of a device.
     func device(_ name: String) -> CloudZone {
         CloudZone(
-            Trial.zone, of: cloud, as: name,
+            ConformanceContext.zone, of: cloud, as: name,
             retry: RetryPolicy(attempts: 60, firstDelay: .milliseconds(1), longestDelay: .milliseconds(10)))
     }
 
@@ -62,7 +62,7 @@ struct Trial: Sendable {
         _ records: [CloudRecord], deleting: [String] = [], after token: ChangeToken?, by device: String = "writer"
     ) async throws -> ChangeToken {
         let draft = CommitDraft(device: device, saving: records, deleting: deleting, clock: .now)
-        return try await cloud.publish(try await cloud.prepare(draft, after: token, in: Trial.zone))
+        return try await cloud.publish(try await cloud.prepare(draft, after: token, in: ConformanceContext.zone))
     }
 
     /// Publishes so many commits that each save one of five records, and returns their tokens.
@@ -76,7 +76,7 @@ struct Trial: Sendable {
 
     /// Writes an asset whole.
     func asset(_ content: [UInt8], record: String = "item", number: Int = 1, index: [UInt8]? = nil) async throws -> CloudAsset {
-        let writer = try await cloud.newAsset(for: record, number: number, kind: .snapshot, in: Trial.zone)
+        let writer = try await cloud.newAsset(for: record, number: number, kind: .snapshot, in: ConformanceContext.zone)
         // SAFETY: the buffer is used only within the closure.
         try content.withUnsafeBytes { try writer.write($0) }
         if let index { try writer.setIndex(Data(index)) }
@@ -85,7 +85,7 @@ struct Trial: Sendable {
 
     /// Reads an asset whole.
     func content(of asset: CloudAsset) async throws -> [UInt8] {
-        let reader = try await cloud.openAsset(asset, in: Trial.zone)
+        let reader = try await cloud.openAsset(asset, in: ConformanceContext.zone)
         var bytes = [UInt8](repeating: 0, count: reader.byteCount)
         // SAFETY: the buffer is used only within the closure.
         try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 0) }

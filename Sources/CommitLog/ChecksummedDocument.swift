@@ -7,7 +7,7 @@ import StrictText
 ///
 /// The checksum is over the body's bytes as they stand in the file: a reader needs no canonical encoder, and keys that it
 /// does not know take part.
-package enum SealedDocument {
+package enum ChecksummedDocument {
     /// Seals a value under a name.
     package static func encode(_ value: some Encodable, named name: String) throws -> [UInt8] {
         seal(try StrictJSON.encode(value), named: name)

@@ -4,7 +4,7 @@ import Synchronization
 /// What is known of the commits that were verified last, so that a look that finds nothing new need not decode the last one again.
 ///
 /// The bytes are read and hashed at every look all the same: a hash that is known stands for bytes that are known.
-package final class VerifiedEnds: Sendable {
+package final class VerifiedHeadCache: Sendable {
     private static let limit = 16
     private let ends = Mutex<[ReplayedHistory]>([])
 
