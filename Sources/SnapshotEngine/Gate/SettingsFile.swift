@@ -8,7 +8,9 @@ struct SettingsFile: Sendable {
     /// The file's bytes; nil if there is none.
     func contents() throws -> Data? {
         if let data = FileManager.default.contents(atPath: path) { return data }
-        guard Self.facts(path) == nil, errno == ENOENT else { throw fault("it cannot be read", "check that it is a file, and its mode") }
+        var facts = stat()
+        let number = stat(path, &facts) == 0 ? 0 : errno
+        guard number == ENOENT else { throw fault(number, "it cannot be read", "check that it is a file, and its mode") }
         return nil
     }
 
@@ -28,7 +30,7 @@ struct SettingsFile: Sendable {
     private func replace(_ target: String, by data: Data, unlessOtherThan before: stat?) throws -> Bool {
         let temporary = target + Self.mark + String(UInt64.random(in: 0 ... .max))
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before.map { $0.st_mode & 0o7777 } ?? 0o600)
-        guard descriptor >= 0 else { throw failure() }
+        guard descriptor >= 0 else { throw failure(errno) }
         var isInPlace = false
         defer { if !isInPlace { unlink(temporary) } }
         do {
@@ -39,10 +41,12 @@ struct SettingsFile: Sendable {
                 _ = fchown(descriptor, before.st_uid, before.st_gid)
             }
             let written = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            guard written == data.count, fsync(descriptor) == 0 else { throw failure() }
+            // A short write sets no error number: the room has run out.
+            guard written == data.count else { throw failure(written < 0 ? errno : ENOSPC) }
+            guard fsync(descriptor) == 0 else { throw failure(errno) }
         }
         guard Self.isSame(before, Self.facts(target)) else { return false }
-        guard rename(temporary, target) == 0 else { throw failure() }
+        guard rename(temporary, target) == 0 else { throw failure(errno) }
         isInPlace = true
         let folder = open(URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if folder >= 0 {
@@ -75,11 +79,12 @@ struct SettingsFile: Sendable {
             && left.st_mtim.tv_nsec == right.st_mtim.tv_nsec
     }
 
-    private func failure() -> SyncError {
-        fault("it cannot be written: \(String(cString: strerror(errno)))", "check the owner, mode and room of the file and of its folder")
+    /// - Parameter number: the system's error number, read right after the call that failed.
+    private func failure(_ number: Int32) -> SyncError {
+        fault(number, "it cannot be written: \(String(cString: strerror(number)))", "check the owner, mode and room of the file and of its folder")
     }
 
-    private func fault(_ reason: String, _ hint: String) -> SyncError {
-        SyncError(errno == EACCES || errno == EROFS || errno == EPERM ? .permissionDenied : .inputOutput, step: .store, at: path, reason, hint: hint)
+    private func fault(_ number: Int32, _ reason: String, _ hint: String) -> SyncError {
+        SyncError([EACCES, EROFS, EPERM].contains(number) ? .permissionDenied : .inputOutput, step: .store, at: path, reason, hint: hint)
     }
 }

@@ -33,16 +33,16 @@ final class DisplacedRowsFile {
         do {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Self.failure(path)
+            throw Self.failure(path, error)
         }
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Self.failure(path) }
+        guard descriptor >= 0 else { throw Self.failure(path, words: String(cString: strerror(errno))) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         self.file = file
         encoder = BlockEncoder(schema: schema, blockEntities: 400)
         compressor = try MemberCompressor()
         assembly = try SnapshotAssembly(schema: schema, syncTimestamp: now, blockEntities: 400) { bytes in
-            do { try file.write(contentsOf: Data(bytes)) } catch { throw Self.failure(path) }
+            do { try file.write(contentsOf: Data(bytes)) } catch { throw Self.failure(path, error) }
         }
     }
 
@@ -63,7 +63,7 @@ final class DisplacedRowsFile {
         encoder.finish()
         try drain()
         _ = try assembly.end()
-        do { try file.synchronize() } catch { throw Self.failure(path) }
+        do { try file.synchronize() } catch { throw Self.failure(path, error) }
         isFinished = true
     }
 
@@ -82,10 +82,17 @@ final class DisplacedRowsFile {
         }
     }
 
-    private static func failure(_ path: String) -> SyncError {
+    /// The failure of a call of Foundation, in the system's words where it passes the error number on.
+    private static func failure(_ path: String, _ error: any Error) -> SyncError {
+        var cause = error as NSError
+        while cause.domain != NSPOSIXErrorDomain, let next = cause.userInfo[NSUnderlyingErrorKey] as? NSError { cause = next }
+        return failure(path, words: cause.domain == NSPOSIXErrorDomain ? String(cString: strerror(Int32(cause.code))) : error.localizedDescription)
+    }
+
+    private static func failure(_ path: String, words: String) -> SyncError {
         SyncError(
             .inputOutput, step: .store, at: path,
-            "the copy of the rows that give way cannot be written: \(String(cString: strerror(errno))); nothing was changed",
+            "the copy of the rows that give way cannot be written: \(words); nothing was changed",
             hint: "check the folder's mode and the disk's room")
     }
 }
