@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import Logging
 public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
@@ -20,26 +21,34 @@ extension SyncEngine {
                     }
                 }
             }
-            return try await SnapshotReceiver(device: device, progress: progress).importNewest()
+            return try await ImportRun(device: device, progress: progress).importNewest()
         }
     }
 
     /// Hints that another device has published, from now on; fetch what is new at each. Ends with the task that iterates.
     ///
-    /// Only the records of this database's datasets count. A cloud that is away for a while ends nothing.
+    /// Only the records of this database's datasets count. A cloud that is away for a while ends nothing; a database that cannot be
+    /// read any longer ends the hints, and the log says why.
     public func hints(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
         try await gate.enter()
         let device = try device()
         let names = Set(device.settings.datasets.map(\.recordName))
         let zone = CloudZone(device.zone, of: device.cloud, as: device.settings.device, now: now)
-        let gate = gate
+        let gate = gate, logger = logger
         let notifications = try await SyncError.at(.fetch) {
             try await zone.subscribe(RecordSubscription("snapshots")) {
                 // While the gate is closed the cloud is not even looked at.
-                repeat {
+                while true {
                     guard (try? await Task.sleep(for: interval)) != nil else { return false }
-                } while (try? gate.standing()) != .open
-                return true
+                    do {
+                        if try gate.standing() == .open { return true }
+                    } catch {
+                        let error = SyncError(error, step: .read)
+                        if error.isRetryable { continue }
+                        logger.error("news of the zone is no longer listened for", metadata: ["error": "\(error)"])
+                        return false
+                    }
+                }
             }
         }
         return notifications.filter { $0.recordName.map(names.contains) ?? true }.map { _ in }

@@ -137,9 +137,9 @@ public final class SyncEngine: Sendable {
     ) async throws -> ExportReport {
         try await run {
             let device = try device()
-            let publisher = SnapshotPublisher(
+            let export = ExportRun(
                 device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            return try await retaining(publisher.run())
+            return try await retaining(export.run())
         }
     }
 
@@ -147,12 +147,12 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
     public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await run { try await SnapshotReceiver(device: device(), progress: progress, allowed: allowed).importNewest() }
+        try await run { try await ImportRun(device: device(), progress: progress, allowed: allowed).importNewest() }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
     public func importVersion(_ number: Int, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await locked { try await recorded { try await SnapshotReceiver(device: device(), progress: progress).importVersion(number) } }
+        try await locked { try await recorded { try await ImportRun(device: device(), progress: progress).importVersion(number) } }
     }
 
     /// Imports a container file, gzip or plain JSON, ours or another program's, without any cloud.
@@ -180,7 +180,7 @@ public final class SyncEngine: Sendable {
                     guard let exported = report.exported else { return report }
                     return SyncReport(role: report.role, exported: try await retaining(exported), imported: report.imported)
                 }
-                let exported = try await SnapshotPublisher(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
+                let exported = try await ExportRun(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(exported), imported: nil)
             }
         case .reader:

@@ -33,7 +33,7 @@ struct DeviceIdentity {
             return DeviceIdentity(device: same, warnings: [], reason: nil)
         }
         // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
-        _ = try await device.fetchUpstreamChanges(noting: false)
+        _ = try await device.fetchUpstreamChanges()
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try SyncError.at(.open) {
             try device.database.write { transaction in

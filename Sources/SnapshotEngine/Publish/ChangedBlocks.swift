@@ -84,7 +84,4 @@ extension ChangedBlocks {
         // Without a row before them, the blocks that were not first would be.
         if case .read(let range) = parts.first, try !transaction.rows.hasRows(schema, in: range) { return nil }
     }
-
-    /// The parts do not make the version that the tracked changes make: all rows are to be read.
-    struct DoNotAddUp: Error {}
 }

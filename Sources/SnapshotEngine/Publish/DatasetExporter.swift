@@ -42,6 +42,8 @@ package struct DatasetExporter: Sendable {
         /// The last snapshot holds exactly these entities.
         case unchanged(recordCount: Int)
         case stored(CloudAsset, ExportedDataset)
+        /// The blocks that the tracked changes name do not make the version that they make: all rows are to be read. Nothing was stored.
+        case changesDoNotAddUp
     }
 
     /// One block on its way to the asset.
@@ -162,7 +164,10 @@ package struct DatasetExporter: Sendable {
             }
             progress?(SyncProgress(step: .encode, dataset: schema.name, entityCount: writer.recordCount, expectedCount: self.previous?.index.recordCount))
         }
-        if let count, count != writer.recordCount { throw ChangedBlocks.DoNotAddUp() }
+        if let count, count != writer.recordCount {
+            asset.abandon()
+            return .changesDoNotAddUp
+        }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNews = try SyncError.at(.read) {
             // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.

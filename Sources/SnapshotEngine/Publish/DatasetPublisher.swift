@@ -34,11 +34,17 @@ struct DatasetPublisher: Sendable {
         var horizon: Instant?
     }
 
-    /// Where the tracked changes turn out to need a snapshot asset, for which the session has too few readers.
-    struct TooFewReaders: Error {}
+    /// What became of a dataset.
+    enum Outcome: Sendable {
+        case written(Written)
+        /// The last version has the same entities.
+        case unchanged
+        /// The tracked changes need a snapshot asset, for which the session has too few readers.
+        case needsMoreReaders
+    }
 
-    /// Writes a dataset's assets; nil if the last version has the same entities.
-    func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Written? {
+    /// Writes a dataset's assets, unless nothing is new.
+    func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Outcome {
         let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
@@ -46,15 +52,16 @@ struct DatasetPublisher: Sendable {
         if let last, isDescribed, device.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
             if !isFull, let changes, device.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount) {
-                return written(schema, changes, after: last)
+                return .written(written(schema, changes, after: last))
             }
             if mayReopen {
                 await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
-                throw TooFewReaders()
+                return .needsMoreReaders
             }
         }
         do {
-            return try await writeSnapshot(schema, shape, after: last, beside: changes)
+            guard let written = try await writeSnapshot(schema, shape, after: last, beside: changes) else { return .unchanged }
+            return .written(written)
         } catch {
             await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
             throw error
@@ -107,15 +114,9 @@ struct DatasetPublisher: Sendable {
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws
         -> Written?
     {
-        var previous = try await openPrevious(schema, last)
+        let previous = try await openPrevious(schema, last)
         do {
-            do {
-                return try await writeSnapshot(schema, shape, previous, beside: changes)
-            } catch is ChangedBlocks.DoNotAddUp {
-                device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
-                previous?.changes = nil
-                return try await writeSnapshot(schema, shape, previous, beside: changes)
-            }
+            return try await writeSnapshot(schema, shape, previous, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {
             // A block that was to be copied is not what its index says.
             device.logger.warning("the last asset of \(schema.name) is damaged; writing all blocks anew", metadata: ["error": "\(error)"])
@@ -136,19 +137,27 @@ struct DatasetPublisher: Sendable {
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
+        let outcome: DatasetExporter.Outcome
         do {
-            let outcome = try await WorkerThreads.run { try exporter.run(into: lent.value) }
-            guard case .stored(let asset, let report) = outcome else {
-                await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
-                return nil
-            }
+            outcome = try await WorkerThreads.run { try exporter.run(into: lent.value) }
+        } catch {
+            lent.value.abandon()
+            throw SyncError(error, step: .store)
+        }
+        switch outcome {
+        case .stored(let asset, let report):
             return Written(
                 schema: schema,
                 fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
                 assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
-        } catch {
-            lent.value.abandon()
-            throw error is ChangedBlocks.DoNotAddUp ? error : SyncError(error, step: .store)
+        case .unchanged:
+            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            return nil
+        case .changesDoNotAddUp:
+            device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
+            var unread = previous
+            unread?.changes = nil
+            return try await writeSnapshot(schema, shape, unread, beside: changes)
         }
     }
 

@@ -38,15 +38,11 @@ struct PeerSync: Sendable {
         var losses = 0
         while true {
             let hasPlace: Bool
-            if let report = try await importNews() { imported = imported.map { $0.followed(by: report) } ?? report }
-            do {
-                let exported = try await SnapshotPublisher(
-                    device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn
-                ).run()
-                return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
-            } catch let error as SyncError where error.code == .tryAgainLater {
-                let news = try await device.fetchUpstreamChanges()
-                guard news.isBehind else { throw error }
+            if let report = try await importUpstream() { imported = imported.map { $0.followed(by: report) } ?? report }
+            let export = ExportRun(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn)
+            switch try await export.attempt() {
+            case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
+            case .lostRace(let upstream):
                 // Nothing was lost where this device let another one publish first.
                 if await turn.gaveWay { continue }
                 losses += 1
@@ -56,7 +52,7 @@ struct PeerSync: Sendable {
                         "other devices published first, \(losses) times in a row; what was changed here stays tracked",
                         hint: "run the same command again")
                 }
-                hasPlace = await turn.lost((news.applied?.number ?? 0) + 1, losses: losses)
+                hasPlace = await turn.lost((upstream.applied?.number ?? 0) + 1, losses: losses)
             }
             // In the queue it is for the others to wait.
             try await pause(retry.delay(after: hasPlace ? 1 : losses))
@@ -64,9 +60,9 @@ struct PeerSync: Sendable {
     }
 
     /// Imports what is new; nil if nothing is.
-    private func importNews() async throws -> ImportReport? {
-        let news = try await device.fetchUpstreamChanges()
-        if news.changes.token == nil {
+    private func importUpstream() async throws -> ImportReport? {
+        let upstream = try await device.recoverAndFetchUpstreamChanges()
+        if upstream.changes.token == nil {
             let creator = try await SyncError.at(.fetch) { try await device.cloud.zone(device.zone) }.creator
             guard creator == device.settings.device else {
                 throw SyncError(
@@ -76,11 +72,11 @@ struct PeerSync: Sendable {
             }
             return nil
         }
-        if news.isBehind || news.fork != nil { return try await SnapshotReceiver(device: device, progress: progress, allowed: allowed).importNewest(news) }
-        let warnings = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+        if upstream.isBehind || upstream.fork != nil { return try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream) }
+        let warnings = try upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
-        try await TrackingRebuild(device: device).run(news)
-        return warnings.isEmpty ? nil : ImportReport(applied: false, version: news.applied?.number, datasets: [], view: nil, warnings: warnings)
+        try await TrackingRebuild(device: device).run(upstream)
+        return warnings.isEmpty ? nil : ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings)
     }
 }
 

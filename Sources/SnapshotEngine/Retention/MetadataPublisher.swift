@@ -38,7 +38,7 @@ package struct MetadataPublisher: Sendable {
     package func publish(_ changes: (ZoneState) async throws -> Changes) async throws -> ChangeToken {
         try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
-            _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
+            _ = try await ImportRun(device: device, progress: nil).importNewest()
             let token = try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } }
             let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
             // Before anything is put into the zone: a copy of the database that publishes makes no pins in its name.

@@ -54,7 +54,7 @@ struct ZoneSurvey: Sendable {
         } catch let error as CloudError where error.code == .rolledBack {
             do {
                 // A version that lost its number to another is no rollback: the next sync heals it.
-                if let news = try await device?.fetchUpstreamChanges(noting: false), news.fork != nil {
+                if let news = try await device?.fetchUpstreamChanges(), news.fork != nil {
                     healable = news
                 } else {
                     rollback = SyncError(error, step: .fetch)

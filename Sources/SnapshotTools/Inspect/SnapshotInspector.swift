@@ -62,7 +62,7 @@ public struct SnapshotInspector: Sendable {
             state = try await VersionFinder(cloud: cloud, zone: zone, token: applied?.token).state(of: version)
         } catch let error as SyncError where error.code == .dataRefused {
             // After a fork the zone is looked at as it stands; what is wrong with it is said where forks are.
-            guard let common = try await device?.fetchUpstreamChanges(noting: false).fork else { throw error }
+            guard let common = try await device?.fetchUpstreamChanges().fork else { throw error }
             state = try await VersionFinder(cloud: cloud, zone: zone, token: common.token).state(of: version)
         }
         guard state.token != nil else {

@@ -189,7 +189,7 @@ struct SnapshotVerifier: Sendable {
         guard let applied = inspector.applied else {
             return ["\(device.database.path): nothing was imported or exported yet, so there is nothing to compare with"]
         }
-        guard try await device.fetchUpstreamChanges(noting: false).fork == nil else {
+        guard try await device.fetchUpstreamChanges().fork == nil else {
             return ["\(device.database.path): its version \(applied.number) lost its number to another device's; run snapsync sync, then compare again"]
         }
         let state = try await inspector.records(at: applied.number)

@@ -13,7 +13,7 @@ struct ZoneFacts: Sendable {
     let forks: [ForkReport]
 
     init(_ device: SyncContext) async throws {
-        let news = try await device.fetchUpstreamChanges(noting: false), newest = news.changes.token
+        let news = try await device.fetchUpstreamChanges(), newest = news.changes.token
         self.newest = newest
         forks = try await ForkReport.all(news, at: device)
         (state, reports) = try await SyncError.at(.fetch) {

@@ -60,7 +60,7 @@ extension SyncEngine {
                 .refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done",
                 hint: "make a new plan and look at it")
         }
-        let newest = try await device.fetchUpstreamChanges(noting: false).changes.token
+        let newest = try await device.fetchUpstreamChanges().changes.token
         guard newest?.number == plan.newestVersion, newest?.hash == plan.newestHash else {
             throw SyncError(
                 .refused, step: .fetch, at: "zone \(device.zone)", "another version was published since the plan was made; nothing was done",

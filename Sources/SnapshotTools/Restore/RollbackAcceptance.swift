@@ -44,8 +44,8 @@ struct RollbackAcceptance: Sendable {
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
         let kept = UndoKeeper.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
-        var receiver = SnapshotReceiver(device: device, progress: progress)
-        receiver.willReplace = { transaction in
+        var importRun = ImportRun(device: device, progress: progress)
+        importRun.willReplace = { transaction in
             try kept.verify(transaction)
             try kept.record(transaction)
             try transaction.forgetVersions(after: common)
@@ -57,7 +57,7 @@ struct RollbackAcceptance: Sendable {
             // The report in the cloud may be as old as the rest; it is this device's all the same.
             if let nonce = report?.nonce { try transaction.state.setReportNonces(ReportNonces(seen: nonce, next: UUID().uuidString.lowercased())) }
         }
-        let imported = try await receiver.importPutBack(state)
+        let imported = try await importRun.importPutBack(state)
         var reporting = device
         reporting.reportSeen = report?.nonce
         await reporting.report(newest)
@@ -96,7 +96,7 @@ struct RollbackAcceptance: Sendable {
 
     private func isHealable() async throws -> Bool {
         do {
-            return try await device.fetchUpstreamChanges(noting: false).fork != nil
+            return try await device.fetchUpstreamChanges().fork != nil
         } catch let error as SyncError where error.code == .dataRefused {
             return false
         }

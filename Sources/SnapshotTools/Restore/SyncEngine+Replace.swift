@@ -33,7 +33,7 @@ extension SyncEngine {
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
             let replaced = try await CloudReplacer(device: device).run()
-            let exported = try await SnapshotPublisher(
+            let exported = try await ExportRun(
                 device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all
             ).run()
             return ReplaceCloudReport(replaced: replaced, exported: exported)
@@ -49,13 +49,13 @@ extension SyncEngine {
             let device = try device()
             _ = try SyncError.at(.read) { try device.keepTracking() }
             let kept = try await UndoKeeper(device: device).keep(act: "replacement of the local data")
-            var receiver = SnapshotReceiver(device: device, progress: progress, discardsChanges: true)
-            receiver.willReplace = { transaction in
+            var importRun = ImportRun(device: device, progress: progress, discardsChanges: true)
+            importRun.willReplace = { transaction in
                 try kept.verify(transaction)
                 try kept.record(transaction)
                 try transaction.outbox.withdraw()
             }
-            var imported = try await receiver.importNewest()
+            var imported = try await importRun.importNewest()
             if let warning = await device.removeWithdrawnMessages() { imported = imported.warning(warning) }
             return ReplaceLocalReport(imported: imported, keptCopy: kept.point.copy, versionBefore: kept.point.version)
         }

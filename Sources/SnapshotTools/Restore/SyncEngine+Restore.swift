@@ -32,7 +32,7 @@ extension SyncEngine {
                 }
             // Looked up before anything is imported: a version that is not there changes nothing.
             let source = StateRestorer.Source(name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud)
-            _ = try await SnapshotReceiver(device: device, progress: nil).importNewest()
+            _ = try await ImportRun(device: device, progress: nil).importNewest()
             return try await StateRestorer(device: device).run(source, act: "restore of version \(number)")
         }
     }
@@ -56,7 +56,7 @@ extension SyncEngine {
                 source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud)
             }
             // A reader's rows are not published; it need not have the newest version to have its own back.
-            if device.settings.role.publishes { _ = try await SnapshotReceiver(device: device, progress: nil).importNewest() }
+            if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: nil).importNewest() }
             return try await StateRestorer(device: device).run(source, act: point.actOfUndoing)
         }
     }

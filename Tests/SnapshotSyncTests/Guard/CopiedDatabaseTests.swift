@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
+import Synchronization
 import TestSupport
 import Testing
 
@@ -74,6 +75,45 @@ import Testing
         let name = try device(scene, "clone")
         #expect(name.wholeMatch(of: /two-[0-9a-f]{4}/) != nil, "\(name)")
         #expect(try scene.run("clone", "SELECT title FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "mine\nround 1\n")
+        #expect(try await scene.cloud.deviceReports(in: scene.zone).map(\.device).sorted() == ["one", "two", name].sorted())
+        #expect(try await scene.verify("clone").isEmpty)
+    }
+
+    /// A cloud that lets another program change rows when the first asset is opened.
+    private final class BusyCloud: CloudDatabaseDecorator {
+        let wrapped: any CloudDatabase
+        private let change: Mutex<(@Sendable () throws -> Void)?>
+
+        init(wrapping cloud: any CloudDatabase, change: @escaping @Sendable () throws -> Void) {
+            wrapped = cloud
+            self.change = Mutex(change)
+        }
+
+        func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+            try change.withLock { $0.take() }?()
+            return try await wrapped.openAsset(asset, in: zone)
+        }
+    }
+
+    @Test func aCloneWhoseRowsChangeMeanwhileGoesOnUnderItsNewName() async throws {
+        let scene = try await DeviceScene()
+        try await scene.add("one", .peer, DeviceScene.filled(5))
+        try await scene.export("one")
+        try await scene.add("two", .reader)
+        try await scene.importNewest("two")
+        try copy(scene, "two", to: "clone")
+        try scene.run("one", "UPDATE notifications SET title = 'newer' WHERE id = 'n2'")
+        try await scene.export("one")
+        try await scene.importNewest("two")
+        let cloud = BusyCloud(wrapping: scene.cloud) { try scene.run("clone", "UPDATE notifications SET readAt = '2026-01-01T00:00:00Z' WHERE id = 'n1'") }
+        let report = try await SyncEngine(database: scene.scratch.path("clone"), now: scene.clock.now) { _ in cloud }.importNewest()
+        let name = try device(scene, "clone")
+        #expect(name.wholeMatch(of: /two-[0-9a-f]{4}/) != nil, "\(name)")
+        // The attempt that took the name was ended by the change; what it had to say is not lost.
+        #expect(report.warnings.count { $0.contains("it is the device \(name) from now on") } == 1, "\(report.warnings)")
+        #expect(try scene.run("clone", "SELECT title, readAt IS NULL FROM notifications WHERE id IN ('n1', 'n2') ORDER BY id") == "N|0\nnewer|1\n")
+        // The message about the change was composed by the second attempt, in the name that the first one took.
+        #expect(try scene.run("clone", "SELECT json_extract(CAST(body AS TEXT), '$.sender') FROM snapsync_outbox WHERE body IS NOT NULL") == "\(name)\n")
         #expect(try await scene.cloud.deviceReports(in: scene.zone).map(\.device).sorted() == ["one", "two", name].sorted())
         #expect(try await scene.verify("clone").isEmpty)
     }

@@ -6,19 +6,19 @@ import SnapshotModel
 import SnapshotVersions
 import StrictText
 
-/// Brings a version of the zone into the database: fetch, verify, decompress, decode, apply.
+/// Brings a version of the zone into the database: fetch, guard, verify, decode, apply, record.
 ///
 /// Delete-then-insert for every dataset that differs, with the change token, in one transaction: readers of the database
 /// see the old data until the commit and never a mixture.
-package struct SnapshotReceiver: Sendable {
+package struct ImportRun: Sendable {
     var device: SyncContext
     let progress: ProgressHandler?
     /// Whether the cloud wins over every change that was made here, tracked or not.
-    var discardsChanges = false
+    let discardsChanges: Bool
     /// Runs first in the transaction that replaces rows; what it throws ends the import with nothing changed.
-    package var willReplace: @Sendable (LocalTransaction) throws -> Void = { _ in }
+    package var willReplace: @Sendable (LocalTransaction) throws -> Void
     /// Which datasets may have become much smaller.
-    var allowed = ShrinkApproval.none
+    let allowed: ShrinkApproval
 
     package init(
         device: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
@@ -31,43 +31,65 @@ package struct SnapshotReceiver: Sendable {
         self.allowed = allowed
     }
 
+    /// How often an import begins again where changes are made meanwhile that have to be looked at first.
+    private static let attempts = 3
+
+    /// How one attempt ends.
+    private enum Outcome: Sendable {
+        case applied(ImportReport)
+        /// The version was here already.
+        case nothingNew(ImportReport)
+        /// Another program changed rows after what was changed here was last looked at; nothing was imported.
+        case changedMeanwhile
+    }
+
     /// Imports the newest version if it is newer than what is here; ends a view.
     ///
-    /// - Parameter attempts: how often to begin anew where changes are made meanwhile that have to be looked at first.
     /// - Parameter known: what the zone has, if the caller has looked already.
-    package func importNewest(_ known: UpstreamChanges? = nil, attempts: Int = 3) async throws -> ImportReport {
-        let news = if let known { known } else { try await device.fetchUpstreamChanges() }
-        var mended = try news.warnings + SyncError.at(.read) { try device.keepTracking() }
+    package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
+        var run = self, warnings: [String] = [], attempt = 1
+        var upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
+        while true {
+            switch try await run.attempt(upstream, &warnings, isLast: attempt >= Self.attempts) {
+            case .applied(let report), .nothingNew(let report): return report
+            case .changedMeanwhile: upstream = try await run.device.recoverAndFetchUpstreamChanges()
+            }
+            attempt += 1
+        }
+    }
+
+    /// Imports the newest version once.
+    ///
+    /// - Parameters:
+    ///   - warnings: what deserves attention, of earlier attempts and of this one.
+    ///   - isLast: whether to import although another program keeps changing rows.
+    private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
+        warnings += try upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
-        let untold = discardsChanges ? nil : try await MessageComposer(device: device).runIfPossible()
-        let isTold = !discardsChanges && untold == nil
-        mended += untold.map { [$0] } ?? []
-        try await TrackingRebuild(device: device).run(news)
-        var local = try localState(news)
-        if news.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
-        guard let newest = news.changes.token else {
+        let uncompared = discardsChanges ? nil : try await MessageComposer(device: device).runIfPossible()
+        if let uncompared { warnings.append(uncompared) }
+        try await TrackingRebuild(device: device).run(upstream)
+        var local = try localState(upstream)
+        if upstream.isExpired || discardsChanges { local.untracked = Set(device.settings.datasets.map(\.name)) }
+        guard let newest = upstream.changes.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
-        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, news.fork == nil {
+        if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, upstream.fork == nil {
             try SyncError.at(.apply) { try device.noteIdleSuccess(.import) }
-            return ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: mended)
+            return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
         }
-        // After a fork, this device's own commits stand beside the zone's; that is no copy's doing.
-        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: news.fork == nil ? news.changes.commits : [])
-        try await ShrinkCheck(device: device, allowed: allowed).verify(news.changes, after: news.fork?.token ?? local.applied?.token)
-        let report: ImportReport
-        do {
-            var receiver = self
-            receiver.device.reportSeen = identity.device.reportSeen
-            report = try await receiver.applyNewest(
-                news, newest, local, Mail(answers: news.answers, toldOnly: isTold && attempts > 1), mended + identity.warnings)
-        } catch let error as SyncError where error.code == Self.changedMeanwhile {
-            return try await importNewest(attempts: attempts - 1)
-        }
-        await identity.device.report(newest)
-        return report
+        // After a fork, this device's own commits stand beside the zone's; no copy of the database has made them.
+        let identity = try await DeviceIdentity.check(device, applied: local.applied, commits: upstream.fork == nil ? upstream.changes.commits : [])
+        // Another attempt goes on under the name that the device has now.
+        device = identity.device
+        warnings += identity.warnings
+        try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.fork?.token ?? local.applied?.token)
+        let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && uncompared == nil && !isLast)
+        let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
+        if case .applied = outcome { await device.report(newest) }
+        return outcome
     }
 
     /// Shows version `number` instead of the newest: a view, which ``importNewest()`` ends.
@@ -79,7 +101,7 @@ package struct SnapshotReceiver: Sendable {
                 hint: "look at it with snapsync cat, or import it at a reader"
             ).asSlip
         }
-        let mended = try SyncError.at(.read) { try device.keepTracking() }
+        let warnings = try SyncError.at(.read) { try device.keepTracking() }
         let local = try localState(nil)
         let state: ZoneState
         do {
@@ -87,25 +109,31 @@ package struct SnapshotReceiver: Sendable {
         } catch let error as SyncError where error.code == .nothingThere {
             throw error.asSlip
         }
-        return try await apply(state, local, token: nil, view: "version \(number)", warnings: mended)
+        return try await report(apply(state, local, token: nil, view: "version \(number)", warnings: warnings))
     }
 
     /// Imports the zone's newest version, although it comes before what is here or is of another history: all rows are compared with it.
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
-        let mended = try SyncError.at(.read) { try device.keepTracking() }
+        let warnings = try SyncError.at(.read) { try device.keepTracking() }
         var local = try localState(nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
         // What the versions that are gone have answered is not known any longer.
-        return try await apply(state, local, token: state.token, view: nil, Mail(answers: MailboxAnswers(commits: [], isComplete: false)), warnings: mended)
+        return try await report(
+            apply(state, local, token: state.token, view: nil, Mail(answers: MailboxAnswers(commits: [], isComplete: false)), warnings: warnings))
     }
 
-    /// A change was made after what was made here was last looked at.
-    private static let changedMeanwhile = SyncError.Code(name: "changedMeanwhile")
+    /// The report of an import that need not look at changes made meanwhile.
+    private func report(_ outcome: Outcome) throws -> ImportReport {
+        switch outcome {
+        case .applied(let report), .nothingNew(let report): return report
+        case .changedMeanwhile: throw device.anotherRun(.apply)
+        }
+    }
 
-    /// What the new commits answer, and whether every change made here must have been looked at.
+    /// What the new commits answer, and whether every change made here must have been compared with the applied version.
     private struct Mail: Sendable {
         var answers = MailboxAnswers()
-        var toldOnly = false
+        var mustBeCompared = false
     }
 
     private struct Local: Sendable {
@@ -113,20 +141,20 @@ package struct SnapshotReceiver: Sendable {
         let view: String?
         /// The datasets whose rows may differ from the applied version without a note of it.
         var untracked: Set<String>
-        let news: UpstreamChanges?
+        let upstream: UpstreamChanges?
         /// The datasets that others refer to and from which something was deleted here: what comes may need it.
         let deletedParents: Set<String>
         /// Whether the applied version knows less of a dataset than this device: only whole assets say what a version describes.
         let hasMissingColumns: Bool
     }
 
-    private func localState(_ news: UpstreamChanges?) throws -> Local {
+    private func localState(_ upstream: UpstreamChanges?) throws -> Local {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
-                let untracked = try device.settings.datasets.filter { try news?.fork != nil || !transaction.changeLog.summary(of: $0).isComplete }
+                let untracked = try device.settings.datasets.filter { try upstream?.fork != nil || !transaction.changeLog.summary(of: $0).isComplete }
                 return Local(
-                    applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), news: news,
+                    applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
                     deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
                     hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
             }
@@ -134,11 +162,11 @@ package struct SnapshotReceiver: Sendable {
     }
 
     /// Follows the commits since the applied version where that is possible; else reads the newest version whole.
-    private func applyNewest(_ news: UpstreamChanges, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ mended: [String]) async throws -> ImportReport {
-        var warnings = mended
+    private func applyNewest(_ upstream: UpstreamChanges, _ newest: ChangeToken, _ local: Local, _ mail: Mail, _ noted: [String]) async throws -> Outcome {
+        var warnings = noted
         var needsWhole = false
-        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, news.follows, mail.answers.isComplete,
-            let chain = CommitChain(news.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
+        if local.applied != nil, local.view == nil, local.untracked.isEmpty, !local.hasMissingColumns, upstream.follows, mail.answers.isComplete,
+            let chain = CommitChain(upstream.changes.commits, datasets: device.settings.datasets), local.deletedParents.allSatisfy({ chain.isWhole($0) })
         {
             do {
                 var incoming: [IncomingDataset] = []
@@ -156,8 +184,8 @@ package struct SnapshotReceiver: Sendable {
                 )
             }
         }
-        let state = try await device.records(at: newest.number, notBefore: news.fork ?? local.applied)
-        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: needsWhole || warnings.count > mended.count, warnings: warnings)
+        let state = try await device.records(at: newest.number, notBefore: upstream.fork ?? local.applied)
+        return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: needsWhole || warnings.count > noted.count, warnings: warnings)
     }
 
     private func open(_ step: CommitChain.Step, of schema: DatasetSchema) async throws -> IncomingDataset {
@@ -183,10 +211,10 @@ package struct SnapshotReceiver: Sendable {
     ///
     /// - Parameter isDoubtful: whether rows may be other than the applied version and the tracked changes say.
     private func apply(
-        _ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings mended: [String]
-    ) async throws -> ImportReport {
+        _ state: ZoneState, _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail = Mail(), isDoubtful: Bool = false, warnings noted: [String]
+    ) async throws -> Outcome {
         var incoming: [IncomingDataset] = []
-        var warnings = mended
+        var warnings = noted
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else {
                 warnings.append("the zone has no dataset \(schema.name); its table stays as it is")
@@ -206,30 +234,37 @@ package struct SnapshotReceiver: Sendable {
     }
 
     private func apply(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings mended: [String]
-    ) async throws -> ImportReport {
-        var warnings = mended
-        let (datasets, notices, conflicts) = try await WorkerThreads.run {
-            try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) }
-        }
-        warnings += notices
-        for dataset in datasets where !dataset.unknownFields.isEmpty {
+        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings noted: [String]
+    ) async throws -> Outcome {
+        let replaced = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        guard let replaced else { return .changedMeanwhile }
+        var warnings = noted + replaced.notices
+        for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
             warnings.append(
                 "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
         }
-        return ImportReport(
-            applied: true, version: shown ?? token?.number, datasets: datasets.map(\.report), view: view, warnings: warnings, conflicts: conflicts.count,
-            refusedEdits: conflicts.refused)
+        return .applied(
+            ImportReport(
+                applied: true, version: shown ?? token?.number, datasets: replaced.datasets.map(\.report), view: view, warnings: warnings,
+                conflicts: replaced.conflicts.count, refusedEdits: replaced.conflicts.refused))
     }
 
-    private func replace(
-        _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail
-    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String], conflicts: LostEdits) {
+    /// The rows that were replaced, and what there is to say of that.
+    private struct Replaced: Sendable {
+        let datasets: [IncomingDataset.Outcome]
+        var notices: [String]
+        var conflicts = LostEdits()
+    }
+
+    /// Replaces the rows in one transaction; nil if another program changed rows meanwhile, and nothing was replaced.
+    private func replace(_ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail) throws -> Replaced? {
         try device.database.withoutRollbacks {
             let ledger = ImportLedger(database: device.database.path, settings: device.settings, now: device.now())
             do {
-                let replaced = try replace(incoming, local, token: token, view: view, mail, ledger)
-                return (replaced.datasets, ledger.sentences + replaced.notices, ledger.conflicts)
+                guard var replaced = try replace(incoming, local, token: token, view: view, mail, ledger) else { return nil }
+                replaced.notices = ledger.sentences + replaced.notices
+                replaced.conflicts = ledger.conflicts
+                return replaced
             } catch {
                 ledger.discard()
                 throw error
@@ -239,18 +274,21 @@ package struct SnapshotReceiver: Sendable {
 
     private func replace(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, view: String?, _ mail: Mail, _ ledger: ImportLedger
-    ) throws -> (datasets: [IncomingDataset.Outcome], notices: [String]) {
-        let changes = local.news?.changes
+    ) throws -> Replaced? {
+        let changes = local.upstream?.changes
         for commit in changes?.commits ?? [] { ledger.authors[commit.token.number] = commit.device }
         let schemas = incoming.map(\.schema)
         return try device.database.write { transaction in
             // The state that was read before the transaction must be the one that it changes.
             guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {
-                throw SyncError(
-                    .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile", hint: "run the same command again")
+                throw device.anotherRun(.apply)
             }
             for schema in schemas {
                 try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
+            }
+            if mail.mustBeCompared {
+                try transaction.changeLog.consolidate(of: device.settings.datasets)
+                if try MessageComposer(device: device).hasUntold(in: transaction) { return nil }
             }
             try willReplace(transaction)
             var acting = device
@@ -260,12 +298,9 @@ package struct SnapshotReceiver: Sendable {
             }
             if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
             let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
-            if mail.toldOnly, try MessageComposer(device: device).hasUntold(in: transaction) {
-                throw SyncError(Self.changedMeanwhile, step: .apply, at: device.database.path, "another program changed rows meanwhile")
-            }
-            if let fork = local.news?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
+            if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
             try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
-            if let news = local.news { try trackAgain(after: news, in: transaction) }
+            if let upstream = local.upstream { try trackAgain(after: upstream, in: transaction) }
             let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
             let importers = incoming.indices.map { index in
                 incoming[index].snapshot.map {
@@ -284,7 +319,7 @@ package struct SnapshotReceiver: Sendable {
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
-            if let token { try note(incoming, local, AppliedVersion(token), in: transaction) }
+            if let token { try recordApplied(AppliedVersion(token), incoming, local, in: transaction) }
             try transaction.state.setView(view)
             for (one, done) in zip(incoming, replaced) {
                 try transaction.datasetStates.set(
@@ -294,26 +329,26 @@ package struct SnapshotReceiver: Sendable {
             try device.noteSuccess(.import, in: transaction)
             if token != nil { try device.nextNonce(in: transaction) }
             try ledger.finish()
-            return (replaced, transaction.triggerNotices)
+            return Replaced(datasets: replaced, notices: transaction.triggerNotices)
         }
     }
 
     /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
-    private func trackAgain(after news: UpstreamChanges, in transaction: LocalTransaction) throws {
-        if let fork = news.fork {
+    private func trackAgain(after upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
+        if let fork = upstream.fork {
             _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
             try transaction.lineage.forget(after: fork.number)
         } else {
             try transaction.publishedChanges.forget(
-                before: news.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
+                before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
         }
     }
 
-    private func note(_ incoming: [IncomingDataset], _ local: Local, _ version: AppliedVersion, in transaction: LocalTransaction) throws {
+    private func recordApplied(_ version: AppliedVersion, _ incoming: [IncomingDataset], _ local: Local, in transaction: LocalTransaction) throws {
         let fields = Dictionary(uniqueKeysWithValues: incoming.map { ($0.schema.name, $0.fields) })
         // After a view or a fork, what was known of a dataset is of another version than its rows.
         try transaction.keepFields(
-            fields, of: device.settings.datasets, before: local.view == nil && local.news?.fork == nil ? local.applied : nil, now: version)
+            fields, of: device.settings.datasets, before: local.view == nil && local.upstream?.fork == nil ? local.applied : nil, now: version)
         try transaction.state.setApplied(version)
     }
 }

@@ -1,0 +1,378 @@
+import CloudStore
+import LocalStore
+import Logging
+import SnapshotFormat
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// Publishes what is new in a publisher's database: prepare, guard, read, encode, compress, store, announce, record.
+///
+/// Each stage takes the value of the stage before it and returns one. All datasets of one export are read on one state of the
+/// database and announced by one commit; nothing counts before that commit is in place.
+package struct ExportRun: Sendable {
+    var device: SyncContext
+    let level: Int
+    /// Whether every dataset is written whole and anew, touched or not: where an asset in the cloud is damaged or gone.
+    var isFull: Bool
+    /// Whether other devices publish in the zone, too: then a race can be lost.
+    let isOneOfMany: Bool
+    let progress: ProgressHandler?
+    /// Which datasets may become much smaller.
+    let allowed: ShrinkApproval
+    /// Whom to wait for before something is published; nil waits for nobody.
+    let turn: PublishTurn?
+
+    package init(
+        device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
+        turn: PublishTurn? = nil
+    ) {
+        self.device = device
+        self.level = level
+        self.isFull = isFull
+        self.isOneOfMany = isOneOfMany
+        self.progress = progress
+        self.allowed = allowed
+        self.turn = turn
+    }
+
+    /// How an attempt to publish among other publishers ends.
+    enum Outcome: Sendable {
+        /// A version was published, or nothing was new.
+        case finished(ExportReport)
+        /// Another device published first; what it published is to be imported before the next attempt.
+        case lostRace(UpstreamChanges)
+    }
+
+    /// Publishes a version if anything is new, unless another device is first.
+    func attempt() async throws -> Outcome {
+        do {
+            return .finished(try await run())
+        } catch let error as SyncError where error.code == .tryAgainLater {
+            let upstream = try await device.recoverAndFetchUpstreamChanges()
+            guard upstream.isBehind else { throw error }
+            return .lostRace(upstream)
+        }
+    }
+
+    /// Publishes a version if anything is new.
+    ///
+    /// - Parameter warnings: what was found to deserve attention before.
+    package func run(_ warnings: [String] = []) async throws -> ExportReport {
+        let base = try await prepare(warnings)
+        let mail = try await MailboxProcessor(device: device).run(mayRest: base.isIdle)
+        var report = try await publish(on: base, mail)
+        report.conflicts += mail.conflicts.count
+        report.refusedEdits += mail.conflicts.refused
+        return report
+    }
+
+    private func publish(on prepared: Base, _ mail: MailboxProcessor.Outcome) async throws -> ExportReport {
+        if mail.asksForFullSync, !isFull {
+            var full = self
+            full.isFull = true
+            return try await full.run(prepared.warnings)
+        }
+        var base = prepared
+        base.warnings += mail.warnings
+        if try base.isIdle && mail.isUnchanged || !isFull && hasNothing(toPublishOn: base) { return try recordNothingNew(on: base, read: []) }
+        // The device that was waited for has published, so all of this is decided again.
+        if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) { return try await run(prepared.warnings) }
+        let identity = try await device.checkIdentity(applied: base.token.map { AppliedVersion($0) }, commits: [])
+        base.warnings += identity.warnings
+        var run = self
+        run.device = identity.device
+        return try await run.publish(on: base)
+    }
+
+    private func publish(on base: Base) async throws -> ExportReport {
+        var readers = readerCount(base.last)
+        while true {
+            switch try await store(on: base, readers: readers) {
+            case .needsMoreReaders: readers = WorkerThreads.count + 1
+            case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
+            case .stored(let stored): return try await record(announce(stored, on: base), on: base)
+            }
+        }
+    }
+
+    // MARK: prepare, guard
+
+    /// The version to build on.
+    private struct Base: Sendable {
+        /// The version that is here, which is the zone's newest; nil before the first.
+        let token: ChangeToken?
+        /// What its records say of the datasets, by the datasets' names.
+        let last: [String: DatasetRecord]
+        /// What the commit is to say of the datasets' tables.
+        let descriptions: PendingDescriptions
+        /// Whether no change and no answer waited before the mailbox was looked at.
+        var isIdle = false
+        var warnings: [String]
+    }
+
+    /// Asks the guards, brings the tracking up to date and finds the version to build on.
+    private func prepare(_ noted: [String]) async throws -> Base {
+        let settings = device.settings
+        guard settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only",
+                hint: "publish from the writer; a reader imports"
+            ).asSlip
+        }
+        try ClockGuard.verify(device.now())
+        try await device.checkPublisher()
+        let upstream = try await device.recoverAndFetchUpstreamChanges()
+        let token = try await refuseToReplace(upstream)
+        try FirstPublishGuard.verify(device, token: token)
+        var warnings = try noted + upstream.warnings + SyncError.at(.apply) { try device.returnSetAside() }
+        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } })
+
+        warnings += try SyncError.at(.read) { try device.keepTracking() }
+        try await device.correctFutureInstants()
+        let last = try await lastFields(token)
+        // An export that publishes anything lists the mailbox, whatever its mark says.
+        var base = Base(token: token, last: last, descriptions: try await PendingDescriptions.find(device, after: token), warnings: warnings)
+        base.isIdle = try !isFull && hasNothing(toPublishOn: base)
+        return base
+    }
+
+    /// The version to build on; refused where the zone has another version than this database.
+    private func refuseToReplace(_ upstream: UpstreamChanges) async throws -> ChangeToken? {
+        guard upstream.isBehind || upstream.fork != nil, let newest = upstream.changes.token else { return upstream.applied?.token }
+        if upstream.fork == nil { _ = try await device.checkIdentity(applied: upstream.applied, commits: upstream.changes.commits) }
+        if isOneOfMany, upstream.applied != nil {
+            throw SyncError(
+                .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
+                hint: "run snapsync sync, which imports, merges and publishes")
+        }
+        throw SyncError(
+            .refused, step: .fetch, at: "zone \(device.zone)",
+            upstream.applied == nil
+                ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
+            hint: "run snapsync import first")
+    }
+
+    // MARK: read, encode, compress, store
+
+    /// A dataset whose rows were read, and the last log entry that they include.
+    private struct ReadDataset: Sendable {
+        let schema: DatasetSchema
+        let sequence: Int64
+    }
+
+    /// The assets of one version, stored, and what its commit says besides.
+    private struct StoredVersion: Sendable {
+        var datasets: [DatasetPublisher.Written] = []
+        /// The datasets that were read, also those whose entities are the last version's.
+        var read: [ReadDataset] = []
+        var answers = MessageAnswers()
+        var assets: [CloudAsset] { datasets.flatMap(\.assets) }
+        func isWritten(_ schema: DatasetSchema) -> Bool { datasets.contains { $0.schema.name == schema.name } }
+    }
+
+    private enum StoreOutcome: Sendable {
+        case stored(StoredVersion)
+        /// The version would be the last one again.
+        case nothingNew([ReadDataset])
+        /// A dataset turned out to need a snapshot asset, for which there are too few connections.
+        case needsMoreReaders
+    }
+
+    /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
+    private func store(on base: Base, readers: Int) async throws -> StoreOutcome {
+        let settings = device.settings
+        try limitOwnTimestamps(base.last)
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets) }
+        defer { session.end() }
+        var stored = StoredVersion()
+        do {
+            // What is published follows from the version that the rows on this state are of.
+            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == base.token else {
+                throw device.anotherRun(.read)
+            }
+            let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.latestInstant() } }
+            let publisher = DatasetPublisher(
+                device: device, session: session, syncTimestamp: syncTimestamp(after: base.last, latest), number: (base.token?.number ?? 0) + 1, level: level,
+                isFull: isFull, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: base.last))
+            for schema in settings.datasets {
+                // Rows and log are read on one state: what the log entries up to here say is in the rows.
+                let (untouched, sequence) = try SyncError.at(.read) {
+                    try session.withReader(0) {
+                        (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.summary(of: schema).lastSequence)
+                    }
+                }
+                if untouched, !isFull { continue }
+                stored.read.append(ReadDataset(schema: schema, sequence: sequence))
+                try await MissingRows(device: device, allowed: allowed).refuse(schema, base.last[schema.name], session)
+                switch try await publisher.write(schema, after: base.last[schema.name]) {
+                case .written(let one): stored.datasets.append(one)
+                case .unchanged: break
+                case .needsMoreReaders:
+                    await device.cloud.discard(stored.assets, in: device.zone)
+                    return .needsMoreReaders
+                }
+            }
+            session.end()
+            stored.answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) } }
+            return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
+        } catch {
+            await device.cloud.discard(stored.assets, in: device.zone)
+            throw error
+        }
+    }
+
+    // MARK: announce
+
+    /// A version whose commit is in place.
+    private struct AnnouncedVersion: Sendable {
+        let token: ChangeToken
+        let stored: StoredVersion
+        let pending: PendingPins.Outcome
+    }
+
+    /// Puts the commit in place, after its hash is recorded here as the intended one. After an error no commit names the assets, or none is known to.
+    private func announce(_ stored: StoredVersion, on base: Base) async throws -> AnnouncedVersion {
+        do {
+            let pending = try await PendingPins(device: device).check()
+            let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(
+                for: stored.datasets.map { ($0.schema, $0.fields.recordCount) }, after: base.token)
+            let horizon = stored.datasets.compactMap(\.horizon).first
+            var draft = CommitDraft(
+                device: device.settings.device,
+                saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records,
+                clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
+            draft.messages = stored.answers
+            let commit = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: base.token, in: device.zone) }
+            let sequences = Dictionary(
+                uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
+            // If this run ends between publishing and recording the commit, the next one recovers from this record.
+            try SyncError.at(.announce) {
+                try device.database.write { transaction in
+                    guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
+                    try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
+                }
+            }
+            let token = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
+            return AnnouncedVersion(token: token, stored: stored, pending: pending)
+        } catch {
+            await device.cloud.discard(stored.assets, in: device.zone)
+            throw error
+        }
+    }
+
+    // MARK: record
+
+    /// Records the published version as the one that is here, in one transaction, and tells the zone.
+    private func record(_ announced: AnnouncedVersion, on base: Base) async throws -> ExportReport {
+        let stored = announced.stored, answers = stored.answers
+        try SyncError.at(.announce) {
+            try device.database.write { transaction in
+                // A run that came in between has imported this very commit, and acknowledged what is in it.
+                guard try transaction.state.applied()?.token == base.token else { return }
+                try transaction.recordPublished(
+                    AppliedVersion(announced.token), stored.datasets.map { ($0.schema, $0.fields) }, after: base.token.map { AppliedVersion($0) },
+                    of: device.settings.datasets)
+                for one in stored.read {
+                    if stored.isWritten(one.schema) {
+                        try transaction.acknowledgePublished(one.schema, upTo: one.sequence, version: announced.token.number, at: device.now())
+                    } else {
+                        // A dataset whose entities are the last version's was touched without being changed.
+                        try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
+                    }
+                }
+                try transaction.state.setPendingPins([])
+                if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
+                for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
+                for one in stored.datasets {
+                    if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
+                }
+                try device.noteSuccess(.export, in: transaction)
+                try device.nextNonce(in: transaction)
+                try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: announced.token.number, at: device.now())
+            }
+        }
+        await device.report(announced.token)
+        return ExportReport(
+            published: true, version: announced.token.number, written: stored.datasets.map(\.report),
+            unchanged: device.settings.datasets.filter { !stored.isWritten($0) }.map(\.name),
+            warnings: base.warnings + announced.pending.warnings + stored.datasets.compactMap { AssetLimits.warning($0.report, limit: device.assetLimit) },
+            messagesApplied: answers.applied.count, messagesRefused: answers.refused.count)
+    }
+
+    /// Records that the run ended well and published nothing.
+    private func recordNothingNew(on base: Base, read: [ReadDataset]) throws -> ExportReport {
+        try SyncError.at(.announce) {
+            if read.isEmpty { return try device.noteIdleSuccess(.export) }
+            try device.database.write { transaction in
+                guard try transaction.state.applied()?.token == base.token else { return }
+                for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
+                try device.noteSuccess(.export, in: transaction)
+            }
+        }
+        return ExportReport(
+            published: false, version: base.token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: base.warnings)
+    }
+
+    // MARK: what the stages ask
+
+    /// Whether there is neither a change nor an answer nor a description to publish.
+    private func hasNothing(toPublishOn base: Base) throws -> Bool {
+        guard base.descriptions.isEmpty else { return false }
+        return try SyncError.at(.read) {
+            try device.database.read { transaction in
+                try transaction.inbox.entries(onlyUnnamed: true).isEmpty
+                    && device.settings.datasets.allSatisfy { try isUntouched($0, base.last, in: transaction) }
+            }
+        }
+    }
+
+    /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
+    private func readerCount(_ last: [String: DatasetRecord]) -> Int {
+        let isSmall =
+            !isFull
+            && device.settings.datasets.allSatisfy { schema in
+                last[schema.name].map { $0.dataFile.byteCount <= device.assetRule.smallByteCount || device.assetRule.wantsChanges(after: $0) } ?? false
+            }
+        return isSmall ? 1 : WorkerThreads.count + 1
+    }
+
+    /// Tracks rows with timestamps in the future that nobody has noted, at the present time: before a dataset's first version, and where the
+    /// tracking is not complete.
+    private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
+        try SyncError.at(.read) {
+            let schemas = try device.database.read { transaction in
+                try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.summary(of: $0).isComplete }
+            }
+            guard !schemas.isEmpty else { return }
+            try device.database.write { transaction in
+                try transaction.changeLog.consolidate(of: schemas)
+                for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
+            }
+        }
+    }
+
+    /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
+    private func lastFields(_ token: ChangeToken?) async throws -> [String: DatasetRecord] {
+        let schemas = device.settings.datasets
+        let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
+        if token != nil, known.allSatisfy({ $0 != nil }) {
+            return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
+        }
+        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+        return Dictionary(
+            uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
+    }
+
+    /// The present time; never before a version that is there, nor before an instant that is published, whatever the clock does.
+    private func syncTimestamp(after last: [String: DatasetRecord], _ latest: Instant?) -> Instant {
+        let now = max(device.now(), latest ?? .distantPast)
+        return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
+    }
+
+    /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
+    private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
+        let changes = try transaction.changeLog.summary(of: schema)
+        return changes.isComplete && changes.count == 0 && last[schema.name] != nil
+    }
+}
