@@ -1,10 +1,12 @@
-/// The limits of format version 1. A file beyond one of them is refused, by writers and readers alike.
+internal import SnapshotModel
+
+/// The limits of the format. A file beyond one of them is refused, by writers and readers alike.
 ///
 /// Units: bytes unless the name says otherwise. Source: docs/format.md, "Limits".
 package enum FormatLimits {
-    /// The only format version there is.
-    package static let formatVersion = 1
-    /// The longest key, in bytes of UTF-8.
+    /// The highest format version.
+    package static let formatVersion = 2
+    /// The longest key, in bytes of UTF-8 or of its encoded values.
     package static let keyBytes = 1024
     /// The largest entity, in bytes of JSON.
     package static let entityBytes = 64 << 20
@@ -26,4 +28,9 @@ package enum FormatLimits {
     package static let indexBytes = 64 << 20
     /// The shortest gzip member: 10 bytes of header, 2 of deflate, 8 of trailer.
     package static let memberBytes = 20
+}
+
+extension DatasetSchema {
+    /// The format version that a dataset is written with: the lowest one that can say what it is. Source: docs/format.md, "Versions".
+    var formatVersion: Int { hasSimpleKey ? 1 : 2 }
 }

@@ -11,8 +11,8 @@ import StrictText
 ///                {"name": "value", "type": "real", "optional": true}]}]}
 /// ```
 ///
-/// `column` is the name in the table where it differs from `name`; `recordType`, `recordName`, `merge` and `triggers` of a dataset are
-/// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
+/// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table where it differs from `name`;
+/// `collation` of a text column of the key, `recordType`, `recordName`, `merge` and `triggers` of a dataset are optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
     package static let formatVersion = 1
@@ -75,7 +75,7 @@ package enum DatasetFile {
     struct Dataset: Codable {
         let name: String
         let table: String
-        let key: String
+        let key: KeyNames
         let timestamp: String?
         let recordType: String?
         let recordName: String?
@@ -86,7 +86,7 @@ package enum DatasetFile {
         init(_ schema: DatasetSchema) {
             name = schema.name
             table = schema.table
-            key = schema.key.name
+            key = KeyNames(schema.keyColumns.map(\.name))
             timestamp = schema.timestampIndex.map { schema.columns[$0].name }
             recordType = schema.recordType
             recordName = schema.recordName
@@ -100,7 +100,7 @@ package enum DatasetFile {
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
-            key = try container.decode(String.self, forKey: .key)
+            key = try container.decode(KeyNames.self, forKey: .key)
             timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
             recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
@@ -113,7 +113,7 @@ package enum DatasetFile {
             let members = try node.members(known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "triggers", "columns"])
             name = try members.member("name").text()
             table = try members.optional("table")?.text() ?? name
-            key = try members.member("key").text()
+            key = try KeyNames(members.member("key"))
             timestamp = try members.optional("timestamp")?.text()
             recordType = try members.optional("recordType")?.text()
             recordName = try members.optional("recordName")?.text()
@@ -124,9 +124,38 @@ package enum DatasetFile {
 
         func schema() throws -> DatasetSchema {
             try DatasetSchema(
-                name: name, table: table, key: key, timestamp: timestamp,
-                columns: columns.map { DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false) },
+                name: name, table: table, keys: key.names, timestamp: timestamp,
+                columns: columns.map {
+                    DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false, collation: $0.collation ?? .binary)
+                },
                 recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire)
+        }
+    }
+
+    /// The JSON names of the key's columns: a string, or an array of strings.
+    struct KeyNames: Codable {
+        let names: [String]
+
+        init(_ names: [String]) { self.names = names }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let name = try? container.decode(String.self) {
+                names = [name]
+            } else if let list = try? container.decode([String].self) {
+                names = list
+            } else {
+                throw DecodingError.dataCorruptedError(in: container, debugDescription: "a string or an array of strings is expected")
+            }
+        }
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) {
+            if case .text(let name) = node { names = [name] } else { names = try node.list { node throws(JSONNode.Misfit) in try node.text() } }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            if names.count == 1 { try container.encode(names[0]) } else { try container.encode(names) }
         }
     }
 
@@ -135,29 +164,33 @@ package enum DatasetFile {
         let type: ColumnKind
         let column: String?
         let optional: Bool?
+        let collation: KeyCollation?
 
         init(_ column: DatasetColumn) {
             name = column.name
             type = column.kind
             self.column = column.column == column.name ? nil : column.column
             optional = column.isOptional ? true : nil
+            collation = column.collation == .binary ? nil : column.collation
         }
 
         init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional"])
+            try AnyKey.refuseUnknown(in: decoder, known: ["name", "type", "column", "optional", "collation"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             type = try container.decodeName(forKey: .type)
             column = try container.decodeIfPresent(String.self, forKey: .column)
             optional = try container.decodeIfPresent(Bool.self, forKey: .optional)
+            collation = try container.decodeIfPresent(String.self, forKey: .collation) == nil ? nil : container.decodeName(forKey: .collation)
         }
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: ["name", "type", "column", "optional"])
+            let members = try node.members(known: ["name", "type", "column", "optional", "collation"])
             name = try members.member("name").text()
             type = try members.member("type").oneOf()
             column = try members.optional("column")?.text()
             optional = try members.optional("optional")?.boolean()
+            collation = try members.optional("collation").map { node throws(JSONNode.Misfit) in try node.oneOf() }
         }
     }
 }

@@ -24,12 +24,15 @@ public struct DatasetColumn: Hashable, Sendable {
     public let kind: ColumnKind
     /// Whether the column may be NULL (in JSON: left out).
     public let isOptional: Bool
+    /// How the table compares the column's texts; matters for columns of the key alone.
+    public let collation: KeyCollation
 
-    public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false) {
+    public init(_ name: String, _ kind: ColumnKind, column: String? = nil, isOptional: Bool = false, collation: KeyCollation = .binary) {
         self.name = name
         self.column = column ?? name
         self.kind = kind
         self.isOptional = isOptional
+        self.collation = collation
     }
 }
 
@@ -48,8 +51,8 @@ public struct DatasetSchema: Hashable, Sendable {
     public let table: String
     /// All columns that travel, the key among them, in canonical order.
     public let columns: [DatasetColumn]
-    /// The position in `columns` of the primary key; of kind `text` or `integer`, never optional.
-    public let keyIndex: Int
+    /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json`, never optional.
+    public let keyIndices: [Int]
     /// The position in `columns` of the instant of the last change, if the table has one; of kind `text`.
     public let timestampIndex: Int?
     /// What becomes of a device's own entities at its first import.
@@ -57,14 +60,28 @@ public struct DatasetSchema: Hashable, Sendable {
     /// Whether the application's own triggers of the table run when an import changes it.
     public let triggers: TriggerPolicy
 
-    /// The key's column.
-    public var key: DatasetColumn { columns[keyIndex] }
+    /// What the key is made of.
+    package let keyShape: KeyShape
+
+    /// Describes a dataset whose key is one column.
+    ///
+    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:)`` does.
+    public init(
+        name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
+        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire
+    ) throws {
+        try self.init(
+            name: name, table: table, keys: [key], timestamp: timestamp, columns: columns, recordType: recordType, recordName: recordName, merge: merge,
+            triggers: triggers)
+    }
 
     /// Describes a dataset. A record's type and name follow from the dataset's name unless given.
     ///
+    /// - Parameter keys: the JSON names of the key's columns, in the key's order.
+    ///
     /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
     public init(
-        name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
+        name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
@@ -75,18 +92,27 @@ public struct DatasetSchema: Hashable, Sendable {
         for text in [table] + columns.flatMap({ [$0.name, $0.column] }) {
             try SchemaError.require(Self.isIdentifier(text), "a table or column name is empty, longer than 128 bytes or holds control characters", name)
         }
-        guard let keyIndex = columns.firstIndex(where: { $0.name == key }) else {
-            throw SchemaError(dataset: name, reason: "the key is not among the columns")
+        try SchemaError.require(!keys.isEmpty, "the key has no column", name)
+        try SchemaError.require(Set(keys).count == keys.count, "a column stands twice in the key", name)
+        let keyIndices = try keys.map { key in
+            guard let index = columns.firstIndex(where: { $0.name == key }) else {
+                throw SchemaError(dataset: name, reason: "the key is not among the columns")
+            }
+            try SchemaError.require(columns[index].kind != .json, "a key column cannot be of type json", name)
+            try SchemaError.require(!columns[index].isOptional, "the key cannot be optional", name)
+            return index
         }
-        try SchemaError.require([.text, .integer].contains(columns[keyIndex].kind), "the key must be of type text or integer", name)
-        try SchemaError.require(!columns[keyIndex].isOptional, "the key cannot be optional", name)
+        for (index, column) in columns.enumerated() where column.collation != .binary {
+            try SchemaError.require(keyIndices.contains(index) && column.kind == .text, "only a text column of the key has a collation", name)
+        }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name == wanted } }
         try SchemaError.require(timestamp == nil || timestampIndex.map { columns[$0].kind == .text } == true, "the timestamp must be a text column", name)
 
         self.name = name
         self.table = table
         self.columns = columns
-        self.keyIndex = keyIndex
+        self.keyIndices = keyIndices
+        keyShape = KeyShape(columns, keyIndices)
         self.timestampIndex = timestampIndex
         self.merge = merge
         self.triggers = triggers
@@ -98,7 +124,7 @@ public struct DatasetSchema: Hashable, Sendable {
     /// The same dataset in another table of the same columns.
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
-            name: name, table: table, key: key.name, timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
+            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
             recordType: recordType, recordName: recordName, merge: merge, triggers: triggers)
     }
 

@@ -1,9 +1,16 @@
+import Foundation
+
 /// The primary key of an entity, as it stands in an index, a tombstone or a range of rows.
 ///
-/// Text keys are ordered by their UTF-8 bytes, integer keys by value: the order in which SQLite keeps them.
+/// Keys are ordered as SQLite keeps them: numbers by value, then texts and then blobs by their bytes, column by column. Two keys that the table
+/// takes for one are equal. See ``DatasetSchema/keyIndices`` for the columns.
 public enum EntityKey: Hashable, Sendable {
+    /// The key of one text column that is compared by its bytes: UTF-8.
     case text([UInt8])
+    /// The key of one integer column.
     case integer(Int64)
+    /// Any other key: the encoded values of its columns, whose bytes have the order of the keys. Source: docs/format.md, "Keys".
+    case encoded([UInt8])
 
     /// The key of a text.
     public init(_ text: String) { self = .text(Array(text.utf8)) }
@@ -14,24 +21,66 @@ extension EntityKey: Comparable {
         switch (left, right) {
         case (.text(let left), .text(let right)): left.lexicographicallyPrecedes(right)
         case (.integer(let left), .integer(let right)): left < right
-        case (.integer, .text): true
-        case (.text, .integer): false
+        case (.encoded(let left), .encoded(let right)): left.lexicographicallyPrecedes(right)
+        case (.integer, _), (.text, .encoded): true
+        case (_, .integer), (.encoded, .text): false
+        }
+    }
+}
+
+extension EntityKey {
+    /// Makes the key of several values, or of one that is not compared by its bytes; texts must be folded.
+    package init(encoding values: [KeyValue]) {
+        var bytes: [UInt8] = []
+        for value in values { value.withColumnValue { EncodedKey.append($0, .binary, to: &bytes) } }
+        self = .encoded(bytes)
+    }
+
+    /// The values of the key's columns, in its order.
+    package var values: [KeyValue] {
+        switch self {
+        case .text(let bytes): [.text(bytes)]
+        case .integer(let value): [.integer(value)]
+        case .encoded(let bytes): EncodedKey.values(of: bytes) ?? []
+        }
+    }
+
+    /// The length of what ``BlockCutter`` hashes and limits count: the text or the encoded values, in bytes.
+    package var byteCount: Int {
+        switch self {
+        case .text(let bytes), .encoded(let bytes): bytes.count
+        case .integer: 8
         }
     }
 }
 
 extension EntityKey: CustomStringConvertible {
-    /// The key for people: quoted, with control characters escaped.
+    /// The key for people: texts quoted, with control characters escaped; several values in parentheses.
     public var description: String {
+        let values = values.map(\.description)
+        return values.count == 1 ? values[0] : "(\(values.joined(separator: ", ")))"
+    }
+}
+
+extension KeyValue: CustomStringConvertible {
+    package var description: String {
         switch self {
-        case .text(let bytes): String(decoding: bytes, as: UTF8.self).debugDescription
         case .integer(let value): String(value)
+        case .real(let value): value.description
+        case .text(let bytes): String(decoding: bytes, as: UTF8.self).debugDescription
+        case .blob(let bytes): "X'\(bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true) }.joined())'"
         }
     }
 }
 
 extension EntityKey: Codable {
     public init(from decoder: any Decoder) throws {
+        if var list = try? decoder.unkeyedContainer() {
+            var values: [KeyValue] = []
+            while !list.isAtEnd { values.append(try list.decode(KeyValue.self)) }
+            self.init(encoding: values)
+            return
+        }
         let container = try decoder.singleValueContainer()
         if let value = try? container.decode(Int64.self) {
             self = .integer(value)
@@ -40,11 +89,50 @@ extension EntityKey: Codable {
         }
     }
 
+    /// A text or an integer; of an encoded key an array of its values.
     public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .text(let bytes):
+            var container = encoder.singleValueContainer()
+            try container.encode(String(decoding: bytes, as: UTF8.self))
+        case .integer(let value):
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        case .encoded:
+            var container = encoder.unkeyedContainer()
+            for value in values { try container.encode(value) }
+        }
+    }
+}
+
+extension KeyValue: Codable {
+    private enum CodingKeys: CodingKey { case base64 }
+
+    package init(from decoder: any Decoder) throws {
+        if let object = try? decoder.container(keyedBy: CodingKeys.self) {
+            self = .blob(Array(try object.decode(Data.self, forKey: .base64)))
+            return
+        }
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode(Int64.self) {
+            self = .integer(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .real(value)
+        } else {
+            self = .text(Array(try container.decode(String.self).utf8))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        if case .blob(let bytes) = self {
+            var object = encoder.container(keyedBy: CodingKeys.self)
+            return try object.encode(Data(bytes), forKey: .base64)
+        }
         var container = encoder.singleValueContainer()
         switch self {
-        case .text(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self))
         case .integer(let value): try container.encode(value)
+        case .real(let value): try container.encode(value)
+        case .text(let bytes), .blob(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self))
         }
     }
 }

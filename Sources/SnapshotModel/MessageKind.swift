@@ -7,7 +7,7 @@ package enum MessageKind: Sendable, Hashable {
 
     /// The kind of a dataset; nil if no message type is about it, or it lacks a column that the type needs.
     package init?(_ schema: DatasetSchema) {
-        guard schema.key.kind == .text else { return nil }
+        guard schema.hasSimpleKey, schema.keyShape.isText else { return nil }
         switch schema.name {
         case "buckets": self = .buckets
         case "notifications":
@@ -39,7 +39,7 @@ extension SyncUpdateMessage.UpdateType {
 }
 
 extension EntityKey {
-    /// The key as a message names it; nil for an integer.
+    /// The key as a message names it; nil for any key but one text.
     package var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)

@@ -106,5 +106,5 @@ extension DatasetVersion {
         }
     }
 
-    private static func misfit(_ schema: DatasetSchema) -> String { "whose key is not of type \(schema.key.kind.rawValue)" }
+    private static func misfit(_ schema: DatasetSchema) -> String { "whose key is not of type \(schema.keyColumns.map(\.kind.rawValue).joined(separator: ", "))" }
 }

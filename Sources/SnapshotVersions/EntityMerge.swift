@@ -11,7 +11,7 @@ package final class EntityMerge: EntitySink {
     /// A key with what each side has; never both nil, and never the same.
     package typealias Difference = (_ key: EntityKey, _ left: [OwnedValue]?, _ right: [OwnedValue]?) throws -> Void
 
-    private let keyIndex: Int
+    private let keyShape: KeyShape
     private let place: String
     private let pull: () throws -> [OwnedEntity]?
     private let differ: Difference
@@ -21,14 +21,14 @@ package final class EntityMerge: EntitySink {
     package private(set) var equalCount = 0
 
     package init(schema: DatasetSchema, left pull: @escaping () throws -> [OwnedEntity]?, _ differ: @escaping Difference) {
-        keyIndex = schema.keyIndex
+        keyShape = schema.keyShape
         place = schema.name
         self.pull = pull
         self.differ = differ
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        guard let key = EntityKey(values[keyIndex]) else {
+        guard let key = keyShape.key(of: values) else {
             throw SyncError(
                 .dataRefused, step: .read, at: "dataset \(place)", "a row has no key, or one of another type",
                 hint: "correct or delete the row; snapsync verify --local names it")

@@ -5,17 +5,17 @@ package import SnapshotModel
 /// An entity without a key is passed on, so that the receiver refuses it.
 package final class FilteringSink: EntitySink {
     private let sink: any EntitySink
-    private let keyIndex: Int
+    private let keyShape: KeyShape
     private let isWanted: (EntityKey) -> Bool
 
     package init(_ sink: any EntitySink, _ schema: DatasetSchema, where isWanted: @escaping (EntityKey) -> Bool) {
         self.sink = sink
-        keyIndex = schema.keyIndex
+        keyShape = schema.keyShape
         self.isWanted = isWanted
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        if let key = EntityKey(values[keyIndex]), !isWanted(key) { return }
+        if let key = keyShape.key(of: values), !isWanted(key) { return }
         try sink.take(values)
     }
 }

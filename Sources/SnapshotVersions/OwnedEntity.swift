@@ -33,32 +33,31 @@ package struct OwnedEntity: Sendable {
 /// Takes entities and keeps all of them.
 package final class OwnedEntities: EntitySink {
     package private(set) var all: [OwnedEntity] = []
-    private let keyIndex: Int
+    private let keyShape: KeyShape
 
-    package init(schema: DatasetSchema) { keyIndex = schema.keyIndex }
+    package init(schema: DatasetSchema) { keyShape = schema.keyShape }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        guard let key = EntityKey(values[keyIndex]) else { return }
+        guard let key = keyShape.key(of: values) else { return }
         all.append(OwnedEntity(key: key, values: values.map(OwnedValue.init)))
     }
 }
 
 extension EntityKey {
-    /// The key as it is, for programs; who prints it takes care of control characters.
+    /// The key as it is, for programs; who prints it takes care of control characters. An encoded key is the text of a JSON array.
     package var plainText: String {
         switch self {
         case .text(let bytes): String(decoding: bytes, as: UTF8.self)
         case .integer(let value): String(value)
+        case .encoded: jsonText
         }
     }
 
-    /// The key that a lent value is; nil for what can be none.
-    package init?(_ value: ColumnValue) {
-        switch value {
-        case .text(let bytes): self = .text(Array(bytes))
-        case .integer(let integer): self = .integer(integer)
-        default: return nil
-        }
+    /// The key as JSON has it.
+    private var jsonText: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? description
     }
 }
 

@@ -70,13 +70,13 @@ package struct SnapshotAsset: Sendable {
     @discardableResult
     package func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
-        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyKind: index.keyKind) } }
+        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyShape: index.keyShape) } }
     }
 
     /// Hands over the tombstones and the instants in the tail, in key order.
     package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
         let tail = try readMember(index.tail, name: "tail")
-        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, keyKind: index.keyKind, deletion: deletion, instant: instant) } }
+        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, keyShape: index.keyShape, deletion: deletion, instant: instant) } }
     }
 
     /// The dataset as the asset itself describes it.

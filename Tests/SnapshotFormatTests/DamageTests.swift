@@ -150,7 +150,10 @@ import Testing
             good.replacing("notes", with: "n\\u006ftes"), good.replacing(",", with: ", "),
         ] { #expect(throws: FormatError.self) { try header(bad) } }
 
-        func tail(_ text: String, _ kind: ColumnKind = .text) throws -> SnapshotTail { try SnapshotTail.check(Array(text.utf8), keyKind: kind) }
+        func tail(_ text: String, _ kind: ColumnKind = .text) throws -> SnapshotTail {
+            let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
+            return try SnapshotTail.check(Array(text.utf8), keyShape: schema.keyShape)
+        }
         let instant = "2026-11-21T07:32:00.250Z"
         let full =
             "\n],\"deletions\":[{\"id\":\"a\",\"deletedAt\":\"\(instant)\"},{\"id\":\"b\",\"deletedAt\":\"\(instant)\"}],\"instants\":[{\"id\":\"c\",\"at\":\"\(instant)\"}]}\n"

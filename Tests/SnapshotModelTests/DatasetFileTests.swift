@@ -18,7 +18,7 @@ import Testing
         #expect(schema.table == "sensor_readings")
         #expect(schema.recordType == "ReadingsData")
         #expect(schema.recordName == "readings_data")
-        #expect(schema.key.kind == .integer)
+        #expect(schema.keyColumns.map(\.kind) == [.integer])
         #expect(schema.columns.map(\.column) == ["id", "changed_at", "value"])
         #expect(schema.columns.map(\.isOptional) == [false, false, true])
         #expect(schema.timestampIndex == 1)

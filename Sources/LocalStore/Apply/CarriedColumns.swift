@@ -25,12 +25,12 @@ package final class CarriedColumns {
         guard !columns.isEmpty else { return nil }
         let table = schema.table.sqlIdentifier, isSet = columns.map { "\($0) IS NOT NULL" }.joined(separator: " OR ")
         guard try Bool.fetchOne(transaction.db, sql: "SELECT EXISTS (SELECT 1 FROM main.\(table) WHERE \(isSet))") == true else { return nil }
-        let key = schema.key.column.sqlIdentifier
+        let key = schema.keySQL
         try transaction.db.execute(
             sql: """
                 DROP TABLE IF EXISTS temp.snapsync_carried;
-                CREATE TEMP TABLE snapsync_carried AS SELECT \(([key] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
-                CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key));
+                CREATE TEMP TABLE snapsync_carried AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM main.\(table) WHERE \(isSet);
+                CREATE UNIQUE INDEX temp.snapsync_carried_key ON snapsync_carried(\(key.indexed));
                 """)
     }
 
@@ -43,16 +43,16 @@ package final class CarriedColumns {
     /// - Parameter publishing: whether this device publishes. Then the change is made just after the version's instant, so that it is news and
     ///   any other edit of the row is later; else at that instant.
     package func restore(publishing: Bool) throws {
-        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL
         guard let id = try transaction.tracking.id(of: schema) else { return }
-        let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = k.\(key))"
+        let isUntracked = "NOT EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "k")))"
         let list = columns.joined(separator: ", "), isNull = columns.map { "t.\($0) IS NULL" }.joined(separator: " AND ")
         // A version that has the columns after all, in a later change, says what they are.
         try db.execute(
             sql: """
-                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE t.\(key) = k.\(key) AND \(isNull));
-                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE k.\(key) = t.\(key))
-                WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried);
+                DELETE FROM temp.snapsync_carried AS k WHERE NOT (\(isUntracked)) OR NOT EXISTS (SELECT 1 FROM main.\(table) t WHERE \(key.isSame("t", "k")) AND \(isNull));
+                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.snapsync_carried k WHERE \(key.isSame("k", "t")))
+                WHERE \(key.isIn("t", table: "temp.snapsync_carried"));
                 """)
         let stamp = schema.ownInstantSQL
         let instant = publishing ? "max(base + 1, \(Self.firstInstant))" : "base"
@@ -60,9 +60,9 @@ package final class CarriedColumns {
             sql: """
                 INSERT INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
                 SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
-                    SELECT t.\(key) AS key, \(stamp) AS own,
-                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = t.\(key)), \(stamp), \(Int64.min)) AS base
-                    FROM main.\(table) t WHERE t.\(key) IN (SELECT \(key) FROM temp.snapsync_carried));
+                    SELECT \(key.value(of: "t")) AS key, \(stamp) AS own,
+                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key.value(of: "t"))), \(stamp), \(Int64.min)) AS base
+                    FROM main.\(table) t WHERE \(key.isIn("t", table: "temp.snapsync_carried")));
                 DROP TABLE temp.snapsync_carried;
                 """)
     }

@@ -24,12 +24,16 @@ package final class EntityApplier: EntitySink {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         let values = Array(repeating: "?", count: schema.columns.count).joined(separator: ", ")
         // An update, not REPLACE, which would delete rows that other unique indexes name.
-        let others = schema.columns.filter { $0 != schema.key }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
+        // Equal keys may be stored differently: in another case, with spaces, as an integer and a real.
+        let others = schema.columns.indices.filter { index in
+            guard let part = schema.keyShape.parts.first(where: { $0.index == index }) else { return true }
+            return part.collation != .binary || part.kind == .real
+        }.map { schema.columns[$0] }.map { "\($0.column.sqlIdentifier) = excluded.\($0.column.sqlIdentifier)" }
         let conflict = others.isEmpty ? "NOTHING" : "UPDATE SET \(others.joined(separator: ", "))"
         // A constraint with ON CONFLICT of its own must not drop this row, or another one, without an error.
         statement = try transaction.db.makeStatement(
             sql: """
-                INSERT OR ABORT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.key.column.sqlIdentifier)) DO \(conflict)" : "")
+                INSERT OR ABORT INTO \(schema.table.sqlIdentifier)(\(columns)) VALUES(\(values))\(updating ? " ON CONFLICT(\(schema.keySQL.list())) DO \(conflict)" : "")
                 """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }

@@ -22,7 +22,7 @@ package struct ForeignKeyLookup: TransactionPart {
 
     func isDangling(_ key: EntityKey, of schema: DatasetSchema, _ links: [ForeignKey]) throws -> Bool {
         try links.contains { link in
-            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE c.\(schema.key.column.sqlIdentifier) = ? AND \(link.isDangling)").bind(
+            try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) c WHERE \(schema.keySQL.matches("c", "?1")) AND \(link.isDangling)").bind(
                 .key(key)
             ).integer() != nil
         }
@@ -33,7 +33,7 @@ package struct ForeignKeyLookup: TransactionPart {
         var dangling: Set<EntityKey> = []
         for key in try ForeignKey.all(db) where key.child.asciiLowercased == schema.table.asciiLowercased {
             guard try db.hasTable(key.parent) else { continue }
-            let rows = try KeyedStatement(db, "SELECT c.\(schema.key.column.sqlIdentifier) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
+            let rows = try KeyedStatement(db, "SELECT \(schema.keySQL.value(of: "c")) FROM \(key.child.sqlIdentifier) c WHERE \(key.isDangling)")
             defer { rows.end() }
             while try rows.step() {
                 if let key = rows.key(0) { dangling.insert(key) }
@@ -53,7 +53,7 @@ package struct ForeignKeyLookup: TransactionPart {
                     db,
                     """
                     SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) p JOIN \(foreign.child.sqlIdentifier) c ON \(pairs)
-                    WHERE p.\(schema.key.column.sqlIdentifier) = ?)
+                    WHERE \(schema.keySQL.matches("p", "?1")))
                     """
                 ).bind(.key(key)).integer() == 1
             if isPointedAt { return foreign.child }
@@ -65,12 +65,12 @@ package struct ForeignKeyLookup: TransactionPart {
     package func deletedParents(among schemas: [DatasetSchema]) throws -> Set<String> {
         let losing = try schemas.filter { schema in
             guard let id = try trackingID(schema) else { return false }
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
             return try Bool.fetchOne(
                 db,
                 sql: """
                     SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
-                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
+                        OR EXISTS (SELECT 1 FROM snapsync_log l WHERE dataset = ?1 AND NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
                     """, arguments: [id]) ?? false
         }
         guard !losing.isEmpty else { return [] }
@@ -90,7 +90,7 @@ package struct ForeignKeyLookup: TransactionPart {
             // To SQLite a table that is missing holds no rows.
             let condition = try db.hasTable(link.parent) ? link.isDangling : link.isSet
             let rows = try KeyedStatement(
-                db, "SELECT c.\(schema.key.column.sqlIdentifier), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
+                db, "SELECT \(schema.keySQL.value(of: "c")), \(link.target) FROM main.\(link.child.sqlIdentifier) c WHERE \(condition)"
             ).bind()
             var count = 0
             var (ours, others): ([DanglingRows.Row], [DanglingRows.Row]) = ([], [])

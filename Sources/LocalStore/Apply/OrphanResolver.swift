@@ -32,7 +32,9 @@ package struct OrphanResolver {
 
         var stash: String { rows.table }
         /// Whether the children refer to the parents by the dataset's key.
-        var isByKey: Bool { key.columns.count == 1 && key.columns[0].parent.asciiLowercased == parent.key.column.asciiLowercased }
+        var isByKey: Bool {
+            parent.hasSimpleKey && key.columns.count == 1 && key.columns[0].parent.asciiLowercased == parent.keyColumns[0].column.asciiLowercased
+        }
 
         /// Of the child's row named `c` and a row named `p` of the stash or of the parent's table.
         var isMatch: String { key.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
@@ -140,12 +142,13 @@ package struct OrphanResolver {
     package func wantsLastRows(of schema: DatasetSchema) -> Bool { links.contains { $0.parent.table == schema.table } }
 
     private func hasStashed(_ key: EntityKey, _ link: Link) throws -> Bool {
-        try KeyedStatement(db, "SELECT 1 FROM \(link.stash) WHERE \(link.parent.key.column.sqlIdentifier) = ?").bind(.key(key)).integer() != nil
+        try KeyedStatement(db, "SELECT 1 FROM \(link.stash) WHERE \(link.parent.keySQL.matches(nil, "?1"))").bind(.key(key)).integer() != nil
     }
 
     private func changedChildren(_ link: Link) -> String {
-        let child = link.child.table.sqlIdentifier, key = link.child.key.column.sqlIdentifier
-        return "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < \(TrackedState.deleted) AND c.\(key) = x.key"
+        let child = link.child.table.sqlIdentifier, key = link.child.keySQL
+        return
+            "main.snapsync_changes x CROSS JOIN main.\(child) c ON x.dataset = \(link.childID) AND x.state < \(TrackedState.deleted) AND \(key.matches("c", "x.key"))"
     }
 
     /// Children whose parents may have gone by a change that was made here. By the dataset's key they are found by the deletions; where
@@ -165,8 +168,7 @@ package struct OrphanResolver {
 
     @discardableResult
     private func takeParents(of children: String, _ link: Link) throws -> Bool {
-        let columns = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [link.parent.table])
-            .map { "p.\($0.sqlIdentifier)" }.joined(separator: ", ")
+        let columns = link.rows.columnNames.map { "p.\($0)" }.joined(separator: ", ")
         try db.execute(
             sql:
                 "INSERT OR IGNORE INTO \(link.stash) SELECT \(columns) FROM \(children) CROSS JOIN main.\(link.parent.table.sqlIdentifier) p ON \(link.isMatch)"
@@ -176,7 +178,7 @@ package struct OrphanResolver {
 
     private func orphans(of children: String, _ link: Link, _ number: Int) throws -> [EntityKey] {
         let isNew = "\(link.key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_orphans o WHERE o.link = \(number) AND o.target = \(link.key.target))"
-        return try KeyedStatement(db, "SELECT DISTINCT c.\(link.child.key.column.sqlIdentifier) FROM \(children) WHERE \(isNew)").bind().keys()
+        return try KeyedStatement(db, "SELECT DISTINCT \(link.child.keySQL.value(of: "c")) FROM \(children) WHERE \(isNew)").bind().keys()
     }
 
     /// Whether the child's parent is still missing: another child may have brought it back meanwhile.
@@ -187,8 +189,8 @@ package struct OrphanResolver {
         let parents = try KeyedStatement(
             db,
             """
-            SELECT p.\(link.parent.key.column.sqlIdentifier) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
-            WHERE c.\(link.child.key.column.sqlIdentifier) = ?
+            SELECT \(link.parent.keySQL.value(of: "p")) FROM main.\(link.child.table.sqlIdentifier) c CROSS JOIN \(link.stash) p ON \(link.isMatch)
+            WHERE \(link.child.keySQL.matches("c", "?1"))
             """
         ).bind(.key(child)).keys()
         guard let parent = parents.first else { return nil }

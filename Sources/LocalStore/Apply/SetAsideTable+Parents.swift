@@ -11,15 +11,20 @@ extension SetAsideTable {
             for column in link.columns {
                 guard let described = parent.columns.first(where: { $0.column.asciiLowercased == column.parent.asciiLowercased }) else { continue }
                 // By the dataset's key the table's own key finds it; another value is in the entity's JSON.
-                let value = described == parent.key ? "s.key" : "json_extract(s.entity, '$.\"\(described.name)\"')"
-                conditions.append("\(value) = c.\(column.child.sqlIdentifier)")
+                let part = parent.keyColumns.firstIndex(of: described)
+                let value =
+                    part.map { parent.hasSimpleKey ? "s.key" : "snapsync_key_value(s.key, \($0))" }
+                    ?? "json_extract(s.entity, '$.\"\(described.name)\"')"
+                // A key's text is folded; the parent's column says how the two are compared.
+                let collation = described.collation == .binary ? "" : " COLLATE \(described.collation.rawValue)"
+                conditions.append("\(value)\(collation) = c.\(column.child.sqlIdentifier)")
             }
             guard conditions.count == link.columns.count, try transaction.references.isDangling(key, of: schema, [link]) else { continue }
             let keys = try KeyedStatement(
                 db,
                 """
-                SELECT s.key FROM main.\(schema.table.sqlIdentifier) c CROSS JOIN snapsync_set_aside s ON s.dataset = ? AND \(conditions.joined(separator: " AND "))
-                WHERE c.\(schema.key.column.sqlIdentifier) = ? ORDER BY s.key
+                SELECT s.key FROM main.\(schema.table.sqlIdentifier) c CROSS JOIN snapsync_set_aside s ON s.dataset = ?1 AND \(conditions.joined(separator: " AND "))
+                WHERE \(schema.keySQL.matches("c", "?2")) ORDER BY s.key
                 """
             ).bind(.text(parent.name), .key(key)).keys()
             found += keys.map { (parent, $0) }

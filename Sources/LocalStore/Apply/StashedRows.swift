@@ -16,12 +16,13 @@ package final class StashedRows {
     let stashed: DatasetSchema
     /// The temporary table, with its schema.
     let table: String
-    /// The columns that can be written, described or not.
-    let columns: String
+    /// The columns that can be written, described or not, quoted; the rowid among them where it is the key.
+    let columnNames: [String]
     private let transaction: LocalTransaction
     private let described: String
     private var db: Database { transaction.db }
-    private var key: String { schema.key.column.sqlIdentifier }
+    private var columns: String { columnNames.joined(separator: ", ") }
+    private var key: KeySQL { schema.keySQL }
 
     /// - Parameter table: the temporary table's name, which needs no quotes.
     package init(_ transaction: LocalTransaction, _ schema: DatasetSchema, table: String) throws {
@@ -29,8 +30,8 @@ package final class StashedRows {
         self.schema = schema
         self.table = "temp.\(table)"
         stashed = try schema.inTable(table)
-        columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
-            .map(\.sqlIdentifier).joined(separator: ", ")
+        let columns = try String.fetchAll(transaction.db, sql: "SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
+        columnNames = (try transaction.tables.hiddenKey(of: schema).map { [$0] } ?? []).map(\.sqlIdentifier) + columns.map(\.sqlIdentifier)
         described = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
     }
 
@@ -43,7 +44,7 @@ package final class StashedRows {
             sql: """
                 DROP TABLE IF EXISTS \(table);
                 CREATE TEMP TABLE \(name) AS SELECT \(columns) FROM main.\(schema.table.sqlIdentifier) t WHERE \(condition ?? "0");
-                CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key));
+                CREATE UNIQUE INDEX \(table)_key ON \(name)(\(key.indexed));
                 """)
     }
 
@@ -51,7 +52,7 @@ package final class StashedRows {
 
     /// Takes an entity in, in place of the row of its key.
     package func take(_ key: EntityKey, _ give: (any EntitySink) throws -> Void) throws {
-        try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key) = ?").bind(.key(key)).run()
+        try KeyedStatement(db, "DELETE FROM \(table) WHERE \(self.key.matches(nil, "?1"))").bind(.key(key)).run()
         try give(try EntityApplier(transaction, stashed))
     }
 
@@ -78,7 +79,7 @@ package final class StashedRows {
                 PRAGMA recursive_triggers = ON;
                 CREATE TEMP TABLE IF NOT EXISTS snapsync_rivals(key);
                 CREATE TEMP TRIGGER IF NOT EXISTS snapsync_rivals_noted AFTER DELETE ON main.\(schema.table.sqlIdentifier)
-                BEGIN INSERT INTO snapsync_rivals VALUES(OLD.\(self.key)); END;
+                BEGIN INSERT INTO snapsync_rivals VALUES(\(self.key.value(of: "OLD"))); END;
                 """)
         defer {
             // The transaction would be rolled back anyway if this could fail.
@@ -102,6 +103,6 @@ package final class StashedRows {
 
     private func statement(_ conflict: String, _ isWhole: Bool) -> String {
         let columns = isWhole ? columns : described
-        return "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(columns) FROM \(table) WHERE \(key) = ?"
+        return "INSERT OR \(conflict) INTO main.\(schema.table.sqlIdentifier)(\(columns)) SELECT \(columns) FROM \(table) WHERE \(key.matches(nil, "?1"))"
     }
 }

@@ -36,14 +36,14 @@ package final class UniqueConflictResolver {
     /// - Parameter all: whether all changes that are still tracked are kept; else those that a merge under way has marked.
     package func stash(all: Bool = false) throws {
         guard let id = try transaction.tracking.id(of: schema) else { return }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         waiting = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil), onlyKept: !all).filter { !$0.isDeletion }
             .sorted { $0.rank > $1.rank }
         try rows.create(
             where:
-                "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = t.\(key) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))"
+                "EXISTS (SELECT 1 FROM main.snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: "t")) AND c.wins >= \(all ? 0 : 1) AND c.state < \(TrackedState.deleted))"
         )
-        try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key) IN (SELECT \(key) FROM \(rows.table))")
+        try transaction.db.execute(sql: "DELETE FROM main.\(table) WHERE \(key.isIn(table: rows.table))")
     }
 
     /// Puts the rows back, the highest rank first.

@@ -23,52 +23,49 @@ package struct KeyRange: Sendable {
         if let next, !(key < next) { return false }
         return true
     }
-
-    /// The condition for rows of the range, with the bounds as parameters 1 and 2.
-    func condition(on key: String) -> String {
-        switch (first, next) {
-        case (nil, nil): ""
-        case (nil, _): "WHERE \(key) < ?2"
-        case (_, nil): "WHERE \(key) >= ?1"
-        default: "WHERE \(key) >= ?1 AND \(key) < ?2"
-        }
-    }
 }
 
 /// Walks a dataset's keys in order and cuts them into runs.
 ///
-/// It reads the key's index alone, so it is far faster than the rows. Text keys only. Memory: two keys.
+/// It reads the key's index alone, so it is far faster than the rows. Not for integer keys. Memory: two keys.
 package final class KeyCursor {
     private let statement: Statement
     private let handle: OpaquePointer
     private let place: String
     private let search: String
+    /// The shape of a key of several values, or of one that is not text compared by its bytes; nil for a text key.
+    private let shape: KeyShape?
+    private let columnNames: [String]
+    private var encodedKey: [UInt8] = []
     private var pending: EntityKey?
     private var started = false
     /// How many runs were returned.
     package private(set) var count = 0
 
     init(_ db: Database, _ schema: DatasetSchema, path: String) throws {
-        let key = schema.key.column.sqlIdentifier
-        statement = try db.makeStatement(sql: "SELECT \(key) FROM \(schema.table.sqlIdentifier) ORDER BY \(key)")
+        let key = schema.keySQL
+        statement = try db.makeStatement(sql: "SELECT \(key.list()) FROM \(schema.table.sqlIdentifier) ORDER BY \(key.list())")
         handle = statement.sqliteStatement
-        place = "\(path), table \(schema.table), column \(schema.key.column)"
-        search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE typeof(\(key)) <> 'text'"
+        shape = schema.hasSimpleKey ? nil : schema.keyShape
+        columnNames = schema.keyColumns.map(\.column)
+        place = "\(path), table \(schema.table), column \(columnNames.joined(separator: ", "))"
+        let condition = schema.hasSimpleKey ? "typeof(\(key.list())) <> 'text'" : key.isNull()
+        search = "SELECT rowid FROM \(schema.table.quotedDatabaseIdentifier) WHERE \(condition)"
     }
 
     /// Returns the next run, or nil after the last one.
     ///
-    /// - Parameter cuts: whether the key that is lent begins a new run.
+    /// - Parameter cuts: whether the key that is lent, a text or the bytes of an encoded key, begins a new run.
     /// - Throws: ``LocalStoreError`` with `.badRow` for a key that is NULL or no text.
     package func next(cuts: (UnsafeRawBufferPointer) -> Bool) throws -> KeyRange? {
         if !started {
             started = true
-            pending = try step().map { .text(Array($0)) }
+            pending = try step() ? withKey(key) : nil
         }
         guard let first = pending else { return nil }
-        while let key = try step() {
-            if cuts(key) {
-                pending = .text(Array(key))
+        while try step() {
+            if withKey(cuts) {
+                pending = withKey(key)
                 return range(first)
             }
         }
@@ -76,28 +73,54 @@ package final class KeyCursor {
         return range(first)
     }
 
+    private func key(_ bytes: UnsafeRawBufferPointer) -> EntityKey { shape == nil ? .text(Array(bytes)) : .encoded(Array(bytes)) }
+
     private func range(_ first: EntityKey) -> KeyRange {
         defer { count += 1 }
         return KeyRange(number: count, first: first, next: pending)
     }
 
-    /// Lends the next key until the next step; nil after the last.
-    private func step() throws -> UnsafeRawBufferPointer? {
+    /// Lends the present key.
+    private func withKey<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+        guard shape == nil else { return encodedKey.withUnsafeBytes(body) }
+        // SAFETY: the pointer and the length hold until the next step.
+        return body(UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0))))
+    }
+
+    /// Moves to the next key. Returns false after the last.
+    private func step() throws -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
+            if let shape {
+                try encode(shape)
+                return true
+            }
             let type = sqlite3_column_type(handle, 0)
             guard type == SQLITE_TEXT else {
                 throw LocalStoreError(
                     .badRow, at: place, type == SQLITE_NULL ? "the key is NULL" : "the key is not of type text",
                     hint: "correct the row; find it with: \(search)")
             }
-            // SAFETY: the pointer and the length hold until the next step.
-            return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, 0), count: Int(sqlite3_column_bytes(handle, 0)))
+            return true
         case SQLITE_DONE:
             sqlite3_reset(handle)
-            return nil
+            return false
         case let code:
             throw LocalStoreError(DatabaseError(resultCode: ResultCode(rawValue: code)), at: place)
+        }
+    }
+
+    /// Encodes the key that the statement stands on.
+    private func encode(_ shape: KeyShape) throws {
+        encodedKey.removeAll(keepingCapacity: true)
+        for (index, part) in shape.parts.enumerated() {
+            let value = RowStatement.value(handle, Int32(index), isJSON: false)
+            guard !value.isNull else {
+                throw LocalStoreError(
+                    .badRow, at: place, "the column \(columnNames[index]) of the key is NULL", hint: "correct the row; find it with: \(search)")
+            }
+            // A value of another type than its column's is refused where the row itself is encoded.
+            EncodedKey.append(value, part.collation, to: &encodedKey)
         }
     }
 }

@@ -132,7 +132,7 @@ package final class RangeReader {
     }
 
     private func statement(for range: KeyRange) throws -> RowStatement {
-        let condition = range.condition(on: schema.key.column.sqlIdentifier)
+        let condition = schema.keySQL.condition(range)
         if let statement = statements[condition] { return statement }
         let statement = try RowStatement(transaction.db, schema, where: condition, path: transaction.path)
         statements[condition] = statement

@@ -10,7 +10,6 @@ final class RowStatement {
     private let handle: OpaquePointer
     private let connection: OpaquePointer
     private let kinds: [ColumnKind]
-    private let keyIndex: Int32
     private let slots: UnsafeMutableBufferPointer<ColumnValue>
     private let place: String
 
@@ -19,13 +18,12 @@ final class RowStatement {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
         statement = try db.makeStatement(
             sql: """
-                SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(schema.key.column.sqlIdentifier)
+                SELECT \(columns) FROM \(schema.table.sqlIdentifier) \(condition) ORDER BY \(schema.keySQL.list())
                 """)
         handle = statement.sqliteStatement
         guard let connection = sqlite3_db_handle(handle) else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
         self.connection = connection
         kinds = schema.columns.map(\.kind)
-        keyIndex = Int32(schema.keyIndex)
         slots = .allocate(capacity: kinds.count)
         slots.initialize(repeating: .null)
         place = "\(path), table \(schema.table)"
@@ -61,13 +59,13 @@ final class RowStatement {
     func give(to sink: any EntitySink) throws {
         let slots = self.slots, handle = self.handle
         for index in 0..<slots.count {
-            slots[index] = value(handle, Int32(index), isJSON: kinds[index] == .json)
+            slots[index] = Self.value(handle, Int32(index), isJSON: kinds[index] == .json)
         }
         try sink.take(UnsafeBufferPointer(slots))
     }
 
     @inline(__always)
-    private func value(_ handle: OpaquePointer, _ column: Int32, isJSON: Bool) -> ColumnValue {
+    static func value(_ handle: OpaquePointer, _ column: Int32, isJSON: Bool) -> ColumnValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_TEXT:
             // SAFETY: the text pointer comes first, then its length; both hold until the next step.
@@ -100,6 +98,8 @@ extension EntityKey {
                     ? sqlite3_bind_text(statement, position, "", 0, nil)
                     : sqlite3_bind_text(statement, position, buffer.baseAddress!.assumingMemoryBound(to: CChar.self), Int32(buffer.count), copying)
             }
+        case .encoded(let bytes):
+            bytes.withUnsafeBytes { sqlite3_bind_blob(statement, position, $0.baseAddress, Int32($0.count), copying) }
         }
     }
 

@@ -6,12 +6,12 @@ import StrictText
 extension RowAccess {
     /// Whether there is a row with that key.
     package func hasRow(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
-        try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).integer() != nil
+        try KeyedStatement(db, "SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).integer() != nil
     }
 
     /// Whether the dataset's table has a row in a range of keys.
     package func hasRows(_ schema: DatasetSchema, in range: KeyRange) throws -> Bool {
-        let statement = try RowStatement(db, schema, where: range.condition(on: schema.key.column.sqlIdentifier), path: path)
+        let statement = try RowStatement(db, schema, where: schema.keySQL.condition(range), path: path)
         try statement.bind(from: range.first, upTo: range.next)
         defer { statement.end() }
         return try statement.step()
@@ -23,10 +23,9 @@ extension RowAccess {
             db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) LIMIT 1 OFFSET ?)", arguments: [count]) ?? false
     }
 
-    /// Whether a row of the dataset's table has no key.
+    /// Whether a row of the dataset's table has no key, or NULL in a column of it.
     package func hasNullKeys(_ schema: DatasetSchema) throws -> Bool {
-        let key = schema.key.column.sqlIdentifier
-        return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(key) IS NULL)") ?? false
+        try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.isNull()))") ?? false
     }
 
     /// How many rows a dataset's table has.
@@ -39,7 +38,7 @@ extension RowAccess {
     /// The timestamp's text in the row of a key. The outer nil: there is no such row; the inner: it has no timestamp.
     package func timestamp(of key: EntityKey, in schema: DatasetSchema) throws -> String?? {
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier } ?? "NULL"
-        let row = try KeyedStatement(db, "SELECT \(stamp) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key))
+        let row = try KeyedStatement(db, "SELECT \(stamp) FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key))
         defer { row.end() }
         guard try row.step() else { return nil }
         return .some(row.text(0).map { String(decoding: $0, as: UTF8.self) })
@@ -48,13 +47,13 @@ extension RowAccess {
     /// The instant that the row's own timestamp names, `distantPast` where it has none; nil if there is no row.
     func ownTimestamp(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         let statement = try KeyedStatement(
-            db, "SELECT coalesce(\(schema.ownInstantSQL), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?")
+            db, "SELECT coalesce(\(schema.ownInstantSQL), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?1"))")
         return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))
     }
 
     /// Gives the row with that key to a sink, if it is there.
     package func giveRow(_ key: EntityKey, of schema: DatasetSchema, to sink: any EntitySink) throws {
-        let statement = try RowStatement(db, schema, where: "WHERE \(schema.key.column.sqlIdentifier) = ?1", path: path)
+        let statement = try RowStatement(db, schema, where: "WHERE \(schema.keySQL.matches(nil, "?1"))", path: path)
         try statement.bind(from: key, upTo: nil)
         defer { statement.end() }
         if try statement.step() { try statement.give(to: sink) }

@@ -45,7 +45,7 @@ package struct RowAccess: TransactionPart {
     /// Deletes the row with that key. Returns whether there was one.
     package func deleteEntity(_ key: EntityKey, of schema: DatasetSchema) throws -> Bool {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?").bind(.key(key)).run()
+            try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key)).run()
             return db.changesCount > 0
         }
     }
@@ -55,12 +55,12 @@ package struct RowAccess: TransactionPart {
     /// - Parameter sparingKept: whether those stay whose tracked change was kept (``MergeTable/keep(of:in:)``).
     package func deleteEntities(of schema: DatasetSchema, in range: KeyRange, sparingKept: Bool = false) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
-            var condition = range.condition(on: key)
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
+            var condition = key.condition(range)
             if sparingKept, let id = try trackingID(schema) {
                 condition +=
                     (condition.isEmpty ? "WHERE " : " AND ")
-                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(table).\(key) AND c.wins = \(MergeDecision.kept))"
+                    + "NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = \(id) AND c.key = \(key.value(of: table)) AND c.wins = \(MergeDecision.kept))"
             }
             let statement = try db.cachedStatement(sql: "DELETE FROM \(table) \(condition)")
             let handle = statement.sqliteStatement
@@ -77,14 +77,14 @@ package struct RowAccess: TransactionPart {
     /// Deletes the entities with those keys, one by one, through whatever triggers the table has.
     package func deleteEntities(_ keys: [EntityKey], of schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            let statement = try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?")
+            let statement = try KeyedStatement(db, "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))")
             for key in keys { try statement.bind(.key(key)).run() }
         }
     }
 
     /// Deletes rows whose key is NULL.
     package func deleteRowsWithoutKey(of schema: DatasetSchema) throws {
-        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) IS NULL")
+        try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.isNull())")
     }
 
     /// Sets text columns of one row.
@@ -95,7 +95,7 @@ package struct RowAccess: TransactionPart {
             for (index, text) in texts {
                 try KeyedStatement(
                     db,
-                    "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ? WHERE \(schema.key.column.sqlIdentifier) = ?"
+                    "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ?1 WHERE \(schema.keySQL.matches(nil, "?2"))"
                 )
                 .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
             }
@@ -105,7 +105,7 @@ package struct RowAccess: TransactionPart {
     /// Says that an entity came back because others need it, where its dataset has a column for that.
     package func markAsOrphan(_ key: EntityKey, of schema: DatasetSchema) throws {
         guard let orphan = schema.columns.first(where: { $0.name == "isOrphan" && $0.kind == .boolean }) else { return }
-        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.key.column.sqlIdentifier) = ?")
+        try KeyedStatement(db, "UPDATE main.\(schema.table.sqlIdentifier) SET \(orphan.column.sqlIdentifier) = 1 WHERE \(schema.keySQL.matches(nil, "?1"))")
             .bind(.key(key)).run()
     }
 

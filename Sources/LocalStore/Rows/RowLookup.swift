@@ -6,7 +6,7 @@ package final class RowLookup {
     private let statement: RowStatement
 
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema) throws {
-        statement = try RowStatement(transaction.db, schema, where: "WHERE \(schema.key.column.sqlIdentifier) = ?1", path: transaction.path)
+        statement = try RowStatement(transaction.db, schema, where: "WHERE \(schema.keySQL.matches(nil, "?1"))", path: transaction.path)
     }
 
     /// Gives the row with that key. Returns whether there is one.

@@ -5,9 +5,9 @@ package import SnapshotModel
 extension TableInspector {
     /// Whether SQLite gives new rows their keys: the key is the table's rowid under another name.
     package func hasRowidKey(_ schema: DatasetSchema) throws -> Bool {
-        guard schema.key.kind == .integer else { return false }
+        guard schema.hasSimpleKey, !schema.keyShape.isText else { return false }
         let primary = try Row.fetchAll(db, sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0", arguments: [schema.table])
-        guard primary.count == 1, (primary[0][0] as String).asciiLowercased == schema.key.column.asciiLowercased else { return false }
+        guard primary.count == 1, (primary[0][0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased else { return false }
         // A table without rowid has an index of its primary key.
         return try (primary[0][1] as String).asciiLowercased == "integer"
             && Int.fetchOne(db, sql: "SELECT count(*) FROM pragma_index_list(?) WHERE origin = 'pk'", arguments: [schema.table]) == 0
@@ -24,7 +24,7 @@ extension TableInspector {
     ///
     /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
     package func unusedKey(in schema: DatasetSchema) throws -> EntityKey {
-        var last = try Int64.fetchOne(db, sql: "SELECT max(\(schema.key.column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier)") ?? 0
+        var last = try Int64.fetchOne(db, sql: "SELECT max(\(schema.keyColumns[0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier)") ?? 0
         if try db.hasTable("sqlite_sequence") {
             last = max(last, try Int64.fetchOne(db, sql: "SELECT seq FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", arguments: [schema.table]) ?? 0)
         }

@@ -44,7 +44,8 @@ package struct TableInspector: TransactionPart {
             columns[name.asciiLowercased] = (row[1], row[2])
             if row[2] as Int == 0 { names.append(name) }
         }
-        for column in schema.columns {
+        let isHidden = try hiddenKey(of: schema) != nil
+        for (index, column) in schema.columns.enumerated() where !(isHidden && schema.keyIndices == [index]) {
             guard let found = columns[column.column.asciiLowercased] else {
                 throw refuse("it has no column \(column.column)", "correct the dataset file, or add the column")
             }
@@ -57,13 +58,14 @@ package struct TableInspector: TransactionPart {
                     "correct the type in the dataset file, or the column's")
             }
         }
-        try checkKey(of: schema, refuse: refuse)
+        if !isHidden { try checkKey(of: schema, refuse: refuse) }
 
         // With another affinity a text is stored as it is only if it is no number; one connection reads such a table.
-        let affinity = ColumnAffinity(declared: columns[schema.key.column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
+        let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
         return TableShape(
-            hasRangeableKey: schema.key.kind == .text && (affinity == .text || affinity == .blob) && !withoutRowid,
+            hasRangeableKey: try !withoutRowid
+                && (schema.hasSimpleKey ? schema.keyShape.isText && (affinity == .text || affinity == .blob) : hasIndexInKeyOrder(schema)),
             undescribedColumns: names.filter { !described.contains($0.asciiLowercased) })
     }
 
@@ -72,33 +74,99 @@ package struct TableInspector: TransactionPart {
         try KeyedStatement(db, "SELECT strict FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(table)).integer() == 1
     }
 
-    /// The key must be unique by itself and ordered by its bytes, or versions would not mean one thing everywhere.
+    /// The key must be unique by itself, and the dataset must compare it as the table does, or versions would not mean one thing everywhere.
     private func checkKey(of schema: DatasetSchema, refuse: (String, String) -> LocalStoreError) throws {
-        let key = schema.key.column
-        let isRowid =
-            try Bool.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
-                    FROM pragma_table_info(?1) WHERE pk > 0
-                    """, arguments: [schema.table, key]) ?? false
-        if isRowid { return }
-        var collations: [String] = []
-        for index in try Row.fetchAll(
-            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table])
-        {
-            let parts = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1"), arguments: [index[0] as String])
-            if parts.count == 1, (parts[0][0] as String?)?.asciiLowercased == key.asciiLowercased { collations.append(parts[0][1]) }
-        }
-        guard !collations.isEmpty else {
-            throw refuse("the key column \(key) is not unique by itself", "give it a PRIMARY KEY or a UNIQUE index")
-        }
-        let own = try columnCollation(db, table: schema.table, column: key)
-        guard collations.contains(where: { $0.uppercased() == "BINARY" }), own == "BINARY" else {
-            let other = own == "BINARY" ? collations[0] : own
+        let names = schema.keyColumns.map(\.column)
+        let key = names.joined(separator: ", ")
+        for column in schema.keyColumns {
+            let own = try columnCollation(db, table: schema.table, column: column.column)
+            guard column.kind == .text, own.asciiLowercased != column.collation.rawValue else { continue }
+            guard let known = KeyCollation(rawValue: own.asciiLowercased) else {
+                throw refuse(
+                    "the key column \(column.column) is compared by the collation \(own), which is not SQLite's own",
+                    "declare the column without COLLATE, or with NOCASE or RTRIM")
+            }
             throw refuse(
-                "the key column \(key) is not compared by its bytes but by the collation \(other)",
-                "declare the column without COLLATE, for keys that differ only in case would be one entity")
+                "the key column \(column.column) is compared by the collation \(own), and the dataset file says \(column.collation.rawValue)",
+                known == .binary
+                    ? "leave \"collation\" out in the dataset file, or declare the column with it"
+                    : "say \"collation\": \"\(known.rawValue)\" in the dataset file: keys that are equal for the table are one entity")
+        }
+        if try hasRowidColumn(schema) { return }
+        let wanted = Set(names.map(\.asciiLowercased))
+        var collations: [[String]] = []
+        for index in try uniqueIndexes(of: schema) where Set(index.map { $0.name?.asciiLowercased }) == Set(wanted.map { Optional($0) }) {
+            if index.count == wanted.count { collations.append(index.map { $0.collation }) }
+            let isSame =
+                try index.count == wanted.count
+                && index.allSatisfy { part in
+                    try part.collation.asciiLowercased == columnCollation(db, table: schema.table, column: part.name ?? "").asciiLowercased
+                }
+            if isSame { return }
+        }
+        guard let other = collations.first else {
+            let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
+            throw refuse("the key \(columns)", "give \(names.count == 1 ? "it" : "them") a PRIMARY KEY or a UNIQUE index")
+        }
+        throw refuse(
+            "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",
+            "declare the columns and the index with the same collations")
+    }
+
+    /// The columns and collations of the table's unique indexes that cover all rows; a column's name is nil for an expression.
+    private func uniqueIndexes(of schema: DatasetSchema) throws -> [[(name: String?, collation: String, isDescending: Bool)]] {
+        try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 AND partial = 0"), arguments: [schema.table]
+        ).map { index in
+            try Row.fetchAll(
+                db.cachedStatement(sql: "SELECT name, coll, \"desc\" FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String]
+            ).map { ($0[0], $0[1], $0[2]) }
         }
     }
+
+    /// Whether a unique index has the key's columns in the key's order, all ascending: then keys are read without the rows.
+    private func hasIndexInKeyOrder(_ schema: DatasetSchema) throws -> Bool {
+        let names = schema.keyColumns.map(\.column.asciiLowercased)
+        return try uniqueIndexes(of: schema).contains { index in index.map { $0.name?.asciiLowercased ?? "" } == names && !index.contains { $0.isDescending } }
+    }
+
+    /// Whether the key is the rowid under the name of a column: INTEGER PRIMARY KEY.
+    private func hasRowidColumn(_ schema: DatasetSchema) throws -> Bool {
+        guard schema.keyIndices.count == 1 else { return false }
+        return try Bool.fetchOne(
+            db,
+            sql: """
+                SELECT count(*) = 1 AND max(name = ?2 COLLATE NOCASE AND type = 'INTEGER' COLLATE NOCASE)
+                FROM pragma_table_info(?1) WHERE pk > 0
+                """, arguments: [schema.table, schema.keyColumns[0].column]) ?? false
+    }
+}
+
+/// The names by which SQL knows a row's number where no column has them.
+enum RowidName {
+    static let all = ["rowid", "_rowid_", "oid"]
+}
+
+// Tables whose only key is the rowid.
+extension TableInspector {
+    /// The name of the rowid where it is the dataset's key and no column of the table; nil for any other key.
+    func hiddenKey(of schema: DatasetSchema) throws -> String? { try Self.hiddenKey(of: schema, db) }
+
+    static func hiddenKey(of schema: DatasetSchema, _ db: Database) throws -> String? {
+        guard schema.hasSimpleKey, !schema.keyShape.isText, let name = RowidName.all.first(where: { $0 == schema.keyColumns[0].column.asciiLowercased })
+        else { return nil }
+        let isColumn =
+            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM pragma_table_xinfo(?) WHERE name = ? COLLATE NOCASE)")
+            .bind(.text(schema.table), .text(name)).integer() == 1
+        let hasRowid = try KeyedStatement(db, "SELECT wr = 0 FROM pragma_table_list(?) WHERE schema = 'main'").bind(.text(schema.table)).integer() == 1
+        // Where a column is the rowid, that column is the key.
+        let hasAlias =
+            try KeyedStatement(
+                db, "SELECT count(*) = 1 AND max(type = 'INTEGER' COLLATE NOCASE) FROM pragma_table_info(?) WHERE pk > 0"
+            ).bind(.text(schema.table)).integer() == 1
+        return !isColumn && hasRowid && !hasAlias ? name : nil
+    }
+
+    /// Whether the dataset's key is the rowid of a table that has no column for it: VACUUM may number such rows anew.
+    package func hasHiddenKey(_ schema: DatasetSchema) throws -> Bool { try hiddenKey(of: schema) != nil }
 }

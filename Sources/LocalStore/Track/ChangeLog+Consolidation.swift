@@ -32,13 +32,13 @@ extension ChangeLog {
     }
 
     private func consolidate(of schema: DatasetSchema, id: Int64) throws {
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
         let notes = try KeyedStatement(
             db,
             """
-            SELECT seq, key, clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL
-            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key)) ORDER BY seq
+            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
+            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY seq
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
         // The first entry says whether the version has the entity. Where an insert follows an entry that says that the row was changed, the row
@@ -89,12 +89,12 @@ extension ChangeLog {
 
     /// A change is a deletion if its row is gone, else an edit.
     private func classify(_ schema: DatasetSchema, id: Int64) throws {
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.ownInstantSQL
         try db.execute(
             sql: """
                 UPDATE snapsync_changes AS c SET state = coalesce(
-                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = c.key), 2) WHERE dataset = ?
+                    (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "c.key"))), 2) WHERE dataset = ?
                 """, arguments: [id])
     }
 }

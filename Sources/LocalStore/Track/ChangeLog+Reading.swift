@@ -7,11 +7,11 @@ extension ChangeLog {
     /// Whether a tracked edit has another instant than the applied version says of its entity, so that only the instants of the version change.
     package func hasNewInstants(of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         return try Bool.fetchOne(
             db,
             sql: """
-                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON t.\(key) = c.key
+                SELECT EXISTS (SELECT 1 FROM snapsync_changes c JOIN \(table) t ON \(key.matches("t", "c.key"))
                     WHERE c.dataset = ?1 AND c.state < \(TrackedState.deleted) AND c.at IS NOT \(PublishedChanges.instant(of: schema)))
                 """, arguments: [id]) ?? false
     }
@@ -60,7 +60,9 @@ extension ChangeLog {
     package func touchedKeys(of schema: DatasetSchema, in range: KeyRange) throws -> Set<EntityKey> {
         guard let id = try trackingID(schema) else { return [] }
         var keys = Set(try changes(of: schema, in: range).map(\.key))
-        let notes = try KeyedStatement(db, "SELECT DISTINCT key FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)").bind(.integer(id))
+        let notes = try KeyedStatement(
+            db, "SELECT DISTINCT \(schema.keySQL.unlogged("key")) FROM snapsync_log WHERE dataset = ? AND kind <> \(LogEntryKind.overwritten)"
+        ).bind(.integer(id))
         while try notes.step() {
             guard let key = notes.key(0), range.contains(key) else { continue }
             keys.insert(key)
@@ -102,15 +104,15 @@ extension ChangeLog {
         let isComplete =
             try UniqueKey.others(db, schema) != nil
             && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         let count =
             try KeyedStatement(
                 db,
                 """
                 SELECT (SELECT count(*) FROM snapsync_changes WHERE dataset = ?1) + (
-                    SELECT count(DISTINCT key) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
-                    WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = l.key))
-                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = l.key))
+                    SELECT count(DISTINCT \(key.unlogged("key"))) + ifnull(max(key IS NULL), 0) FROM snapsync_log l
+                    WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key")))))
+                    AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(key.unlogged("l.key"))))
                 """
             ).bind(.integer(id)).integer() ?? 0
         let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0

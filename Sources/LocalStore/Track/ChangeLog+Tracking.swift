@@ -33,7 +33,7 @@ extension ChangeLog {
             """
             INSERT INTO snapsync_changes(dataset, key, at, seq, state, wins, base) VALUES(?1, ?2, ?3, ?4,
                 coalesce((SELECT CASE WHEN \(schema.ownInstantSQL) IS ?3 OR ?3 = \(Int64.min) THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END
-                    FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = ?2), \(TrackedState.deleted)), ?5, ?6)
+                    FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?2"))), \(TrackedState.deleted)), ?5, ?6)
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = excluded.state, wins = excluded.wins\(rest)
             """
         ).bind(
@@ -47,17 +47,17 @@ extension ChangeLog {
     /// A timestamp later than `now` counts as `now`; a row without one is older than everything.
     package func adoptRows(of schema: DatasetSchema, now: Instant) throws {
         guard let id = try trackingID(schema) else { return }
-        let own = schema.ownInstantSQL, key = schema.key.column.sqlIdentifier
+        let own = schema.ownInstantSQL, key = schema.keySQL
         try db.execute(
             sql: """
                 INSERT INTO snapsync_changes(dataset, key, at, seq, state)
-                SELECT ?1, t.\(key), coalesce(min(\(own), ?2), \(Int64.min)), 0, CASE WHEN \(own) > ?2 THEN 1 ELSE 0 END \(untrackedRows(of: schema)) AND t.\(key) IS NOT NULL
+                SELECT ?1, \(key.value(of: "t")), coalesce(min(\(own), ?2), \(Int64.min)), 0, CASE WHEN \(own) > ?2 THEN 1 ELSE 0 END \(untrackedRows(of: schema)) AND \(key.isNotNull("t"))
                 """, arguments: [id, now.microseconds])
     }
 
     func untrackedRows(of schema: DatasetSchema) -> String {
-        let key = schema.key.column.sqlIdentifier
-        return "FROM \(schema.table.sqlIdentifier) t WHERE NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = t.\(key))"
+        return
+            "FROM \(schema.table.sqlIdentifier) t WHERE NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(schema.keySQL.value(of: "t")))"
     }
 
     /// Forgets a tracked change, for the version has it or has something later.

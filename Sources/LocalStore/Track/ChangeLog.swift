@@ -27,7 +27,7 @@ package struct ChangeLog: TransactionPart {
             event != .compared
             ? "NULL"
             : schema.timestampIndex.map {
-                "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.key.column.sqlIdentifier) = ?2)"
+                "(SELECT \(schema.columns[$0].column.sqlIdentifier) FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?2")))"
             } ?? "NULL"
         try KeyedStatement(db, "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES(?1, ?3, ?2, ?4, \(stamp), ?5)")
             .bind(.integer(id), .key(key), .integer(event.rawValue), .integer(clock.microseconds / 1000), .optional(seen?.description)).run()

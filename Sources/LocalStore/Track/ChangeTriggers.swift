@@ -28,9 +28,13 @@ struct ChangeTriggers {
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
     init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
-        let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
+        // SQLite compares the names of an UPDATE with these, and the rowid has three.
+        let isHidden = try TableInspector.hiddenKey(of: schema, db) != nil
+        let changedKey = isHidden ? RowidName.all.map(\.sqlIdentifier).joined(separator: ", ") : key.list()
+        let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
+            .joined(separator: ", ")
 
         // Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
         let clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
@@ -49,23 +53,25 @@ struct ChangeTriggers {
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
         let kind =
             form == .unmarked
-            ? "CASE WHEN NEW.\(key) IS OLD.\(key) THEN 0 ELSE 2 END" : "CASE WHEN NEW.\(key) IS NOT OLD.\(key) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
+            ? "CASE WHEN NEW.\(key.list()) IS OLD.\(key.list()) THEN 0 ELSE 2 END"
+            : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
         var statements = [
-            trigger("insert", "AFTER INSERT", note("2, NEW.\(key), \(clock), \(new), NULL")),
-            trigger("delete", "AFTER DELETE", note("0, OLD.\(key), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), NEW.\(key), \(clock), \(changed), \(old)")),
-            trigger("rename", "AFTER UPDATE OF \(key)", note("0, OLD.\(key), \(clock), NULL, \(old)"), when: "OLD.\(key) IS NOT NEW.\(key)"),
+            trigger("insert", "AFTER INSERT", note("2, \(key.logged(of: "NEW")), \(clock), \(new), NULL")),
+            trigger("delete", "AFTER DELETE", note("0, \(key.logged(of: "OLD")), \(clock), NULL, \(old)")),
+            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), \(key.logged(of: "NEW")), \(clock), \(changed), \(old)")),
+            trigger("rename", "AFTER UPDATE OF \(changedKey)", note("0, \(key.logged(of: "OLD")), \(clock), NULL, \(old)"), when: key.differs("OLD", "NEW")),
         ]
         // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
         if let stamp {
-            let seen = "3, t.\(key), 0, NULL, t.\(stamp)", row = "t.\(key) = NEW.\(key)"
+            let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
             statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
             let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(seen) FROM \(table) t WHERE \(row);"
-            statements.append(trigger("over_update", "BEFORE UPDATE OF \(key)", body, when: "OLD.\(key) IS NOT NEW.\(key)"))
+            statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", body, when: key.differs("OLD", "NEW")))
         }
         // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
         for (number, unique) in others.enumerated() {
-            let seen = "1, t.\(key), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")", row = "\(unique.isTakenFrom) AND t.\(key) IS NOT NEW.\(key)"
+            let seen = "1, \(key.logged(of: "t")), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")",
+                row = "\(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
             let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
             statements.append(trigger("replace\(number)", "BEFORE INSERT", noting: seen, where: row))
             statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", noting: seen, where: row))
@@ -77,7 +83,7 @@ struct ChangeTriggers {
     private static func mark(_ schema: DatasetSchema, _ form: Form) -> String {
         guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
         let own = kind.ownColumns(of: schema)
-        let rest = schema.columns.indices.filter { !own.contains($0) && $0 != schema.keyIndex }.map { schema.columns[$0].column.sqlIdentifier }
+        let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }.map { schema.columns[$0].column.sqlIdentifier }
         let mark = schema.columns[readAt].column.sqlIdentifier
         let changed = form == .changedMarks || rest.isEmpty ? ["NEW.\(mark) IS NOT OLD.\(mark)"] : []
         return " WHEN " + (changed + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"

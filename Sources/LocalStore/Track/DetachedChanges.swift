@@ -47,13 +47,13 @@ package struct DetachedChanges: TransactionPart {
         var count = 0
         for schema in settings.datasets {
             guard let id = try trackingID(schema) else { continue }
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
             let stamp = schema.ownInstantSQL
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
                     SELECT ?1, key, at, 0, coalesce(
-                        (SELECT CASE WHEN \(stamp) IS d.at OR d.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE t.\(key) = d.key), 2), base
+                        (SELECT CASE WHEN \(stamp) IS d.at OR d.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "d.key"))), 2), base
                     FROM \(Self.table) d WHERE cloud = ?2 AND zone = ?3 AND dataset = ?4
                     """, arguments: [id, settings.cloudUUID, settings.zone, schema.name])
             count += db.changesCount

@@ -39,7 +39,7 @@ package struct FutureInstants: TransactionPart {
             try db.execute(
                 sql: """
                     UPDATE snapsync_changes AS c SET at = \(at), state = CASE WHEN state = \(TrackedState.deleted) THEN 2
-                        WHEN \(at) IS (SELECT \(stamp) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key) THEN 0 ELSE 1 END
+                        WHEN \(at) IS (SELECT \(stamp) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key"))) THEN 0 ELSE 1 END
                     WHERE \(future.condition)
                     """, arguments: future.arguments)
         }
@@ -84,9 +84,9 @@ package struct FutureInstants: TransactionPart {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
             sql: """
-                INSERT INTO snapsync_changes(dataset, key, at, seq, state) SELECT :id, t.\(schema.key.column.sqlIdentifier), :latest, 0, 1 \(late)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier))
-                AND NOT EXISTS (SELECT 1 FROM snapsync_instants i WHERE i.dataset = :id AND i.key = t.\(schema.key.column.sqlIdentifier))
+                INSERT INTO snapsync_changes(dataset, key, at, seq, state) SELECT :id, \(schema.keySQL.value(of: "t")), :latest, 0, 1 \(late)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t")))
+                AND NOT EXISTS (SELECT 1 FROM snapsync_instants i WHERE i.dataset = :id AND i.key = \(schema.keySQL.value(of: "t")))
                 """, arguments: lateArguments(id, now))
     }
 
@@ -97,8 +97,8 @@ package struct FutureInstants: TransactionPart {
         guard let id = try trackingID(schema), let late = lateRows(of: schema) else { return }
         try db.execute(
             sql: """
-                INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, t.\(schema.key.column.sqlIdentifier), :latest \(late)
-                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = t.\(schema.key.column.sqlIdentifier)\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
+                INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(schema.keySQL.value(of: "t")), :latest \(late)
+                AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t"))\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
                 """, arguments: lateArguments(id, latest))
     }
 
@@ -116,7 +116,7 @@ package struct FutureInstants: TransactionPart {
         schema.timestampIndex.map {
             let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
             return
-                "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND t.\(schema.key.column.sqlIdentifier) IS NOT NULL"
+                "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND \(schema.keySQL.isNotNull("t"))"
         }
     }
 
@@ -137,7 +137,7 @@ private struct FutureChanges {
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
-                "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE t.\(schema.key.column.sqlIdentifier) = c.key)"
+                "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
             } ?? "NULL"
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),

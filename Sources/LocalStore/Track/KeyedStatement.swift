@@ -79,8 +79,16 @@ struct KeyedStatement {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: return .integer(integer(column))
         case SQLITE_TEXT: return text(column).flatMap { UTF8Check.firstFault(in: $0) == nil ? .text(Array($0)) : nil }
+        case SQLITE_BLOB:
+            let bytes = blob(column)
+            return bytes.isEmpty || EncodedKey.values(of: bytes) == nil ? nil : .encoded(bytes)
         default: return nil
         }
+    }
+
+    private func blob(_ column: Int32) -> [UInt8] {
+        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
     }
 
     /// A column's text, lent until the next step; nil for what is none.

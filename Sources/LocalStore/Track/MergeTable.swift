@@ -44,7 +44,7 @@ package struct MergeTable: TransactionPart {
     /// may have given it an earlier instant. One that lost to the version's entity goes: by now its row is there again.
     package func end(of schema: DatasetSchema) throws {
         guard let id = try trackingID(schema) else { return }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         let isApplied =
             try !transaction.mailbox.exist()
             ? ""
@@ -55,7 +55,7 @@ package struct MergeTable: TransactionPart {
             sql: """
                 DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND wins = \(MergeDecision.undecided) AND (state < \(TrackedState.deleted)\(isApplied)
                     OR EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = ?1 AND t.key = c.key AND t.at >= c.at)
-                    OR EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = c.key))
+                    OR EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "c.key"))))
                 """, arguments: [id])
         try db.execute(
             sql:

@@ -34,15 +34,15 @@ package struct PublishedChanges: TransactionPart {
         var count = 0
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
-            let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+            let table = schema.table.sqlIdentifier, key = schema.keySQL
             try createTable()
             try db.execute(
                 sql: """
                     INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, base)
                     SELECT dataset, key, at, 0, state, base FROM snapsync_published p WHERE dataset = ?1 AND version > ?2 AND CASE state
-                        WHEN 2 THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = p.key)
+                        WHEN 2 THEN NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "p.key")))
                             AND at IS (SELECT at FROM snapsync_tombstones b WHERE b.dataset = ?1 AND b.key = p.key)
-                        ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE t.\(key) = p.key) END
+                        ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE \(key.matches("t", "p.key"))) END
                     """, arguments: [id, version])
             count += db.changesCount
             try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND version > ?", arguments: [id, version])
@@ -60,7 +60,7 @@ package struct PublishedChanges: TransactionPart {
     /// The instant that the applied version gives the entity of row `t`, in SQL; `?1` is the dataset's number.
     static func instant(of schema: DatasetSchema) -> String {
         let stamp = schema.ownInstantSQL
-        return "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = t.\(schema.key.column.sqlIdentifier)), \(stamp))"
+        return "coalesce((SELECT at FROM snapsync_instants i WHERE i.dataset = ?1 AND i.key = \(schema.keySQL.value(of: "t"))), \(stamp))"
     }
 
     private func createTable() throws {

@@ -11,21 +11,21 @@ package struct TombstonesAndInstants: TransactionPart {
     /// The tombstones that the next version has, in key order: the applied version's and those of tracked deletions.
     package func forEachTombstone(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         try forEach(
             """
             SELECT key, at FROM (
                 SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted) UNION ALL
                 SELECT key, at FROM snapsync_tombstones b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
-            WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key) ORDER BY key
+            WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key"))) ORDER BY key
             """, id, body)
     }
 
     /// The instants that the next version has besides the entities' own timestamps, in key order.
     package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
-        let table = schema.table.sqlIdentifier, key = schema.key.column.sqlIdentifier
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.ownInstantSQL
         try forEach(
             """
@@ -33,7 +33,7 @@ package struct TombstonesAndInstants: TransactionPart {
                 SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.stamped) UNION ALL
                 SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
-            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE t.\(key) = x.key AND \(stamp) IS NOT x.at) ORDER BY key
+            WHERE EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key")) AND \(stamp) IS NOT x.at) ORDER BY key
             """, id, body)
     }
 

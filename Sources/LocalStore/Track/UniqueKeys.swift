@@ -13,7 +13,7 @@ struct UniqueKey {
     /// - Returns: nil if one of them is an index on expressions, which a trigger cannot follow.
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         var found: [UniqueKey] = []
-        let key = schema.key.column.asciiLowercased
+        let key = Set(schema.keyColumns.map { $0.column.asciiLowercased })
         for index in try Row.fetchAll(
             db.cachedStatement(sql: "SELECT name FROM pragma_index_list(?) WHERE \"unique\" = 1 ORDER BY name"), arguments: [schema.table])
         {
@@ -24,11 +24,13 @@ struct UniqueKey {
                 guard let name = part[0] as String? else { return nil }
                 columns.append((name, part[1]))
             }
-            if columns.count != 1 || columns[0].0.asciiLowercased != key { found.append(UniqueKey(columns: columns)) }
+            if columns.count != key.count || Set(columns.map { $0.0.asciiLowercased }) != key { found.append(UniqueKey(columns: columns)) }
         }
         // INTEGER PRIMARY KEY is the rowid and has no index of its own.
         let primary = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0"), arguments: [schema.table])
-        if primary.count == 1, (primary[0][1] as String).asciiLowercased == "integer", (primary[0][0] as String).asciiLowercased != key {
+        if primary.count == 1, (primary[0][1] as String).asciiLowercased == "integer",
+            !(key.count == 1 && key.contains((primary[0][0] as String).asciiLowercased))
+        {
             found.append(UniqueKey(columns: [(primary[0][0], "BINARY")]))
         }
         return found

@@ -14,7 +14,9 @@ struct TableImage {
     let after: String
     private let db: Database
     private let table: String
-    private let key: String
+    private let key: KeySQL
+    /// Whether the key is the rowid, which is no column.
+    private let hasHiddenKey: Bool
     /// The name of the rowid, for tables whose rows have one that is no column; it stays where the row does.
     private let rowid: String?
     private let keyType: String
@@ -24,27 +26,31 @@ struct TableImage {
         self.db = db
         self.schema = schema
         table = "main." + schema.table.sqlIdentifier
-        key = schema.key.column.sqlIdentifier
+        key = schema.keySQL
+        hasHiddenKey = try TableInspector.hiddenKey(of: schema, db) != nil
         before = "snapsync_before_\(number)"
         after = "snapsync_after_\(number)"
         let info = try Row.fetchAll(db, sql: "SELECT name, type, pk, \"notnull\" FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
         let shape = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table])
         let hasNoRowid: Bool = shape?[0] ?? false, isStrict: Bool = shape?[1] ?? false
         columns = info.map { $0[0] }
-        let names = Set(columns.map(\.asciiLowercased))
+        let lowercased = Set(columns.map(\.asciiLowercased))
         let primary = info.filter { $0[2] as Int > 0 }
         let hasAlias = primary.count == 1 && (primary[0][1] as String).asciiLowercased == "integer"
-        rowid = hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !names.contains($0) }
-        let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.key.column.asciiLowercased }?[1] ?? ""
+        rowid = hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0) }
+        let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased }?[1] ?? ""
         // Compared as the table's own key is, so that indexes serve.
-        keyType = ColumnAffinity(declared: declared, isStrict: isStrict).name
+        keyType = schema.hasSimpleKey ? ColumnAffinity(declared: hasHiddenKey ? "INTEGER" : declared, isStrict: isStrict).name : ""
         let parts = try String.fetchAll(
             db,
             sql: "SELECT DISTINCT x.name FROM pragma_index_list(?) l, pragma_index_xinfo(l.name) x WHERE l.\"unique\" = 1 AND x.key = 1 AND x.name IS NOT NULL",
             arguments: [schema.table])
         var unique: [Int: Bool] = [:]
         for (index, row) in info.enumerated() where parts.contains(row[0]) || row[2] as Int > 0 { unique[index] = (row[3] as Int) == 0 && (row[2] as Int) == 0 }
-        self.unique = unique
+        // A row keeps its key, whose columns can change in their spelling alone.
+        let keyNames = Set(schema.keyColumns.map(\.column.asciiLowercased))
+        let names = columns
+        self.unique = unique.filter { !keyNames.contains(names[$0.key].asciiLowercased) }
         try open()
     }
 
@@ -57,18 +63,18 @@ struct TableImage {
                 CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
                 CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
                 """)
-        let old = "OLD.\(key), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
+        let old = "\(key.value(of: "OLD")), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
         for event in ["DELETE", "UPDATE"] {
             try db.execute(
                 sql: """
                     CREATE TEMP TRIGGER \(before)_\(event) BEFORE \(event) ON \(table)
-                    WHEN OLD.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = OLD.\(key)) BEGIN INSERT INTO \(before) VALUES(\(old)); END
+                    WHEN \(key.isNotNull("OLD")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "OLD"))) BEGIN INSERT INTO \(before) VALUES(\(old)); END
                     """)
         }
         try db.execute(
             sql: """
                 CREATE TEMP TRIGGER \(before)_INSERT AFTER INSERT ON \(table)
-                WHEN NEW.\(key) IS NOT NULL AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = NEW.\(key)) BEGIN INSERT INTO \(before)(k, had) VALUES(NEW.\(key), 0); END
+                WHEN \(key.isNotNull("NEW")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "NEW"))) BEGIN INSERT INTO \(before)(k, had) VALUES(\(key.value(of: "NEW")), 0); END
                 """)
     }
 
@@ -77,7 +83,7 @@ struct TableImage {
         for event in ["DELETE", "UPDATE", "INSERT"] { try db.execute(sql: "DROP TRIGGER temp.\(before)_\(event)") }
         try db.execute(
             sql: """
-                INSERT INTO temp.\(after) SELECT t.\(key), \(rowid.map { "t.\($0)" } ?? "NULL"), \(names("t.")) FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k;
+                INSERT INTO temp.\(after) SELECT \(key.value(of: "t")), \(rowid.map { "t.\($0)" } ?? "NULL"), \(names("t.")) FROM temp.\(before) b CROSS JOIN \(table) t ON \(key.matches("t", "b.k"));
                 DELETE FROM temp.\(before) AS b WHERE had = 0 AND NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k)
                     OR had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND a.rid IS b.rid AND \(same("a.", "b.")));
                 DELETE FROM temp.\(after) AS a WHERE NOT EXISTS (SELECT 1 FROM temp.\(before) b WHERE b.k = a.k);
@@ -88,7 +94,7 @@ struct TableImage {
     func restore() throws {
         try db.execute(
             sql: """
-                DELETE FROM \(table) WHERE \(key) IN (SELECT k FROM temp.\(before));
+                DELETE FROM \(table) WHERE \(key.isIn(keys: "k", of: "temp.\(before)"));
                 INSERT INTO \(table)(\(rowid.map { "\($0), " } ?? "")\(names())) SELECT \(rowid == nil ? "" : "rid, ")\(list()) FROM temp.\(before) WHERE had = 1;
                 """)
     }
@@ -100,8 +106,8 @@ struct TableImage {
         return try Bool.fetchOne(
             db,
             sql: """
-                SELECT NOT EXISTS (SELECT 1 FROM temp.\(after) a LEFT JOIN \(table) t ON t.\(key) = a.k WHERE t.\(key) IS NULL OR NOT (\(same)))
-                    AND NOT EXISTS (SELECT 1 FROM temp.\(before) b CROSS JOIN \(table) t ON t.\(key) = b.k WHERE NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k))
+                SELECT NOT EXISTS (SELECT 1 FROM temp.\(after) a LEFT JOIN \(table) t ON \(key.matches("t", "a.k")) WHERE \(key.isNull("t")) OR NOT (\(same)))
+                    AND NOT EXISTS (SELECT 1 FROM temp.\(before) b CROSS JOIN \(table) t ON \(key.matches("t", "b.k")) WHERE NOT EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k))
                 """) ?? false
     }
 
@@ -180,12 +186,13 @@ extension TableImage {
     /// The statement that makes a kind of change, with the row's number as its parameter.
     func sql(_ kind: Change.Kind) -> String {
         switch kind {
-        case .delete: "DELETE FROM \(table) WHERE \(key) = (SELECT k FROM temp.\(before) WHERE rowid = ?1)"
-        case .insert: "INSERT INTO \(table)(\(names())) SELECT \(list()) FROM temp.\(after) WHERE rowid = ?1"
+        case .delete: "DELETE FROM \(table) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(before) WHERE rowid = ?1)"))"
+        case .insert:
+            "INSERT INTO \(table)(\(hasHiddenKey ? "\(rowid ?? "rowid"), " : "")\(names())) SELECT \(hasHiddenKey ? "rid, " : "")\(list()) FROM temp.\(after) WHERE rowid = ?1"
         case .update(let changed):
             """
             UPDATE \(table) SET (\(changed.map { columns[$0].sqlIdentifier }.joined(separator: ", "))) = (SELECT \(changed.map { "c\($0)" }.joined(separator: ", ")) \
-            FROM temp.\(after) WHERE rowid = ?1) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)
+            FROM temp.\(after) WHERE rowid = ?1) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(after) WHERE rowid = ?1)"))
             """
         }
     }
@@ -200,14 +207,14 @@ extension TableImage {
             return
                 "\(name) = CASE typeof(\(name)) WHEN 'integer' THEN (SELECT max(v) FROM (SELECT max(\(name)) AS v FROM \(table) UNION ALL SELECT max(c\(index)) FROM temp.\(after))) + 1 ELSE \(name) || ' ' || hex(randomblob(8)) END"
         }
-        return "UPDATE \(table) SET \(values.joined(separator: ", ")) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)"
+        return "UPDATE \(table) SET \(values.joined(separator: ", ")) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(after) WHERE rowid = ?1)"))"
     }
 
     /// The two statements that put a row right past all triggers, in whatever state it is.
     func forcing(_ kind: Change.Kind) -> [String] {
         switch kind {
         case .delete: [sql(.delete)]
-        case .insert, .update: ["DELETE FROM \(table) WHERE \(key) = (SELECT k FROM temp.\(after) WHERE rowid = ?1)", sql(.insert)]
+        case .insert, .update: ["DELETE FROM \(table) WHERE \(key.matches(nil, "(SELECT k FROM temp.\(after) WHERE rowid = ?1)"))", sql(.insert)]
         }
     }
 

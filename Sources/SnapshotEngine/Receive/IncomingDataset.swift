@@ -25,10 +25,16 @@ struct IncomingDataset: Sendable {
     /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
     init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any CloudDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
-        guard version.snapshot.index.key == schema.key.name else {
+        let index = version.snapshot.index
+        guard index.key == schema.keyColumns.map(\.name) else {
             throw SyncError(
                 .refused, step: .verify, at: version.place,
-                "the writer's dataset file has the key \(version.snapshot.index.key), and this device's has \(schema.key.name)",
+                "the writer's dataset file has the key \(index.key.joined(separator: ", ")), and this device's has \(schema.keyNames)",
+                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
+        }
+        guard index.keyShape.isSimple && schema.hasSimpleKey || index.keyShape.isComparable(with: schema.keyShape) else {
+            throw SyncError(
+                .refused, step: .verify, at: version.place, "the writer's dataset file gives the columns of the key other types or collations than this device's",
                 hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
         }
         self.schema = schema

@@ -6,7 +6,7 @@ package import SnapshotModel
 ///     if cutter.cuts(beforeTextKey: key) { … }
 ///
 /// An entity begins a block if h(key) < 2^64 / blockEntities, where h is FNV-1a (64 bits) of the key's UTF-8 bytes, or of an
-/// integer key's decimal text, followed by the finaliser of MurmurHash3 (fmix64). A block that is full is cut besides; see
+/// integer key's decimal text, or of an encoded key's bytes, followed by the finaliser of MurmurHash3 (fmix64). A block that is full is cut besides; see
 /// ``FormatLimits/fullBlockBytes``. Source: docs/format.md, "The cut rule".
 package struct BlockCutter: Sendable {
     /// The mean number of entities in a block, 1 to 65,536.
@@ -20,7 +20,7 @@ package struct BlockCutter: Sendable {
         last = UInt64.max / UInt64(self.blockEntities)
     }
 
-    /// Whether the entity with this key of UTF-8 bytes begins a block.
+    /// Whether the entity with this key of UTF-8 bytes, or encoded key, begins a block.
     @inline(__always)
     package func cuts(beforeTextKey key: UnsafeRawBufferPointer) -> Bool { Self.hash(key) <= last }
 
@@ -46,7 +46,7 @@ package struct BlockCutter: Sendable {
     package func cuts(before key: EntityKey) -> Bool {
         switch key {
         // SAFETY: the bytes are used only within the closure.
-        case .text(let bytes): bytes.withUnsafeBytes { cuts(beforeTextKey: $0) }
+        case .text(let bytes), .encoded(let bytes): bytes.withUnsafeBytes { cuts(beforeTextKey: $0) }
         case .integer(let value): cuts(beforeIntegerKey: value)
         }
     }

@@ -18,6 +18,8 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     private var completed: [RawBlock] = []
     private var spare: [RawBlock] = []
     private let last = LastKey()
+    /// The present entity's key, where keys are encoded.
+    private var encodedKey: [UInt8] = []
 
     /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``).
     package init(schema: DatasetSchema, blockEntities: Int) {
@@ -48,7 +50,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
             current = block
         }
         try entities.encode(values, into: block.buffer)
-        last.remember(values[plan.keyIndex])
+        if plan.hasEncodedKey { last.remember(encoded: encodedKey) } else { last.remember(values[plan.keyIndex]) }
         block.count += 1
         if block.count == 1 { block.firstKey = last.key }
     }
@@ -87,9 +89,15 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
             }
             guard last.isBefore(text: key) else { throw orderFault(values) }
             return cutter.cuts(beforeTextKey: key)
-        case .integer(let key) where !plan.hasTextKey:
+        case .integer(let key) where plan.hasIntegerKey:
             guard last.isBefore(integer: key) else { throw orderFault(values) }
             return cutter.cuts(beforeIntegerKey: key)
+        case _ where plan.hasEncodedKey:
+            try entities.encodeKey(values, into: &encodedKey)
+            return try encodedKey.withUnsafeBytes { key in
+                guard last.isBefore(text: key) else { throw orderFault(values) }
+                return cutter.cuts(beforeTextKey: key)
+            }
         case .null:
             throw FormatError(
                 .badRow, at: entities.place(values, plan.keyIndex), "the key is NULL",
@@ -97,7 +105,7 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
         default:
             throw FormatError(
                 .badRow, at: entities.place(values, plan.keyIndex),
-                "the key is not of type \(plan.schema.key.kind.rawValue)", hint: "correct the row's key")
+                "the key is not of type \(plan.schema.columns[plan.keyIndex].kind.rawValue)", hint: "correct the row's key")
         }
     }
 

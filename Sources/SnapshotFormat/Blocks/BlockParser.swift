@@ -12,6 +12,7 @@ package final class BlockParser: @unchecked Sendable {
 
     private let plan: SchemaPlan
     private let entities: EntityParser
+    private var encodedKey: [UInt8] = []
 
     /// Makes a parser of blocks for a schema, which need not have all the columns that the asset has.
     package init(schema: DatasetSchema) {
@@ -95,10 +96,20 @@ package final class BlockParser: @unchecked Sendable {
                 throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
             }
             if count > 0, !KeyOrder.isAscending(block.text(at: before), key) { throw orderFault(number, count) }
+        } else if plan.hasEncodedKey {
+            try checkEncodedKey(block, number, count)
         } else if count > 0, !(block.slots[before].integer < block.slots[slot].integer) {
             throw orderFault(number, count)
         }
         if count == 0 { block.firstKeySlot = slot }
+    }
+
+    private func checkEncodedKey(_ block: EntityBlock, _ number: Int, _ count: Int) throws {
+        switch block.takeEncodedKey(plan.keyShape, from: entities.firstSlot, isFirst: count == 0, ordered: true, using: &encodedKey) {
+        case .tooLong?: throw fault(number, count, .badEntity, "the key is longer than \(FormatLimits.keyBytes) bytes", column: plan.keyIndex)
+        case .notAscending?: throw orderFault(number, count)
+        case nil: break
+        }
     }
 
     private static let hint =

@@ -29,9 +29,11 @@ package final class EntityBlock: @unchecked Sendable {
     private var slotCapacity: Int
     private var row: UnsafeMutablePointer<ColumnValue>
     private var columnCount = 0
-    // The slots of the first and the last entity's key.
+    // The slots of the first and the last entity's simple key.
     var firstKeySlot = 0
     var lastKeySlot = 0
+    /// The first and the last entity's key, where keys are encoded; else nil.
+    var encodedKeys: (first: [UInt8], last: [UInt8])?
 
     /// Makes an empty block.
     package init() {
@@ -46,9 +48,9 @@ package final class EntityBlock: @unchecked Sendable {
     }
 
     /// The first entity's key, or nil.
-    package var firstKey: EntityKey? { count == 0 ? nil : key(at: firstKeySlot) }
+    package var firstKey: EntityKey? { count == 0 ? nil : encodedKeys.map { .encoded($0.first) } ?? key(at: firstKeySlot) }
     /// The last entity's key, or nil.
-    package var lastKey: EntityKey? { count == 0 ? nil : key(at: lastKeySlot) }
+    package var lastKey: EntityKey? { count == 0 ? nil : encodedKeys.map { .encoded($0.last) } ?? key(at: lastKeySlot) }
 
     /// Gives every entity to the sink, in the block's order. Can be repeated.
     ///
@@ -120,6 +122,7 @@ package final class EntityBlock: @unchecked Sendable {
         count = 0
         firstKeySlot = 0
         lastKeySlot = 0
+        encodedKeys = nil
         if !unknownFieldNames.isEmpty { unknownFieldNames = [] }
     }
 
@@ -145,6 +148,37 @@ package final class EntityBlock: @unchecked Sendable {
         let slot = slots[slot]
         return slot.bytes(raw: raw.base, scratch: scratch.base)
     }
+
+    /// Replaces `key` by the encoded key of the entity that lies in a range of slots.
+    func encodeKey(_ shape: KeyShape, slots range: Range<Int>, into key: inout [UInt8]) {
+        key.removeAll(keepingCapacity: true)
+        let raw = UnsafeRawPointer(raw.base), scratch = UnsafeRawPointer(scratch.base)
+        for part in shape.parts {
+            // The parser has seen to it that every column of the key is there and of its type.
+            for slot in range where Int(slots[slot].column) == part.index {
+                EncodedKey.append(slots[slot].value(raw: raw, scratch: scratch), part.collation, to: &key)
+                break
+            }
+        }
+    }
+
+    /// Takes the encoded key of the entity read last. Returns why it cannot come here; nil if it can.
+    func takeEncodedKey(_ shape: KeyShape, from firstSlot: Int, isFirst: Bool, ordered: Bool, using key: inout [UInt8]) -> EncodedKeyFault? {
+        encodeKey(shape, slots: firstSlot..<slotCount, into: &key)
+        guard key.count <= FormatLimits.keyBytes else { return .tooLong }
+        if isFirst {
+            encodedKeys = (key, key)
+            return nil
+        }
+        if ordered, let last = encodedKeys?.last, !last.withUnsafeBytes({ last in key.withUnsafeBytes { KeyOrder.isAscending(last, $0) } }) {
+            return .notAscending
+        }
+        encodedKeys?.last.replaceSubrange(0..., with: key)
+        return nil
+    }
+
+    /// Why an encoded key cannot follow another.
+    enum EncodedKeyFault { case tooLong, notAscending }
 
     private func key(at slot: Int) -> EntityKey {
         switch slots[slot].form {

@@ -2,7 +2,7 @@ internal import SnapshotModel
 
 /// The key of the entity taken last, in memory of its own: no array is made for each entity.
 final class LastKey {
-    private enum Kind { case none, text, integer }
+    private enum Kind { case none, text, integer, encoded }
 
     private struct State {
         var kind = Kind.none
@@ -27,10 +27,11 @@ final class LastKey {
         case .none: nil
         case .text: .text(Array(UnsafeRawBufferPointer(start: text, count: state.pointee.length)))
         case .integer: .integer(state.pointee.integer)
+        case .encoded: .encoded(Array(UnsafeRawBufferPointer(start: text, count: state.pointee.length)))
         }
     }
 
-    /// Whether there is no key, or one that comes strictly before this one.
+    /// Whether there is no key, or one that comes strictly before this one: a text or the bytes of an encoded key.
     @inline(__always)
     func isBefore(text next: UnsafeRawBufferPointer) -> Bool {
         state.pointee.kind == .none || KeyOrder.isAscending(UnsafeRawBufferPointer(start: text, count: state.pointee.length), next)
@@ -53,6 +54,14 @@ final class LastKey {
             state.pointee.kind = .integer
         default: break
         }
+    }
+
+    /// Remembers an encoded key, which was checked to be at most FormatLimits.keyBytes long.
+    func remember(encoded key: [UInt8]) {
+        // SAFETY: as above.
+        key.withUnsafeBytes { if let source = $0.baseAddress { text.copyMemory(from: source, byteCount: $0.count) } }
+        state.pointee.length = key.count
+        state.pointee.kind = .encoded
     }
 
     func forget() { state.pointee.kind = .none }

@@ -1,3 +1,5 @@
+internal import SnapshotModel
+
 extension SnapshotReader {
     /// Reads everything that is left, and checks besides that the blocks are cut by the cut rule and hold no unknown fields.
     ///
@@ -19,7 +21,7 @@ extension SnapshotReader {
             guard block.unknownFieldNames.isEmpty else {
                 throw FormatError(.damaged, at: place, "it holds fields that the index does not name")
             }
-            let cuts = block.cuts(cutter, keyIndex: keyIndex)
+            let cuts = block.cuts(cutter, keyShape)
             guard previousWasFull || cuts.first == 0 else {
                 throw FormatError(.damaged, at: place, "it begins where the cut rule does not cut")
             }
@@ -36,7 +38,9 @@ extension SnapshotReader {
 
 extension EntityBlock {
     /// The positions of the entities before which the cut rule cuts by key.
-    fileprivate func cuts(_ cutter: BlockCutter, keyIndex: Int) -> [Int] {
+    fileprivate func cuts(_ cutter: BlockCutter, _ shape: KeyShape) -> [Int] {
+        guard shape.isSimple else { return cutsOfEncodedKeys(cutter, shape) }
+        let keyIndex = shape.firstIndex
         var cuts: [Int] = []
         var entity = -1
         for index in 0..<slotCount {
@@ -48,5 +52,14 @@ extension EntityBlock {
             if isCut { cuts.append(entity) }
         }
         return cuts
+    }
+
+    private func cutsOfEncodedKeys(_ cutter: BlockCutter, _ shape: KeyShape) -> [Int] {
+        let bounds = entityBounds()
+        var key: [UInt8] = []
+        return (0..<bounds.count - 1).filter { entity in
+            encodeKey(shape, slots: bounds[entity]..<bounds[entity + 1], into: &key)
+            return key.withUnsafeBytes { cutter.cuts(beforeTextKey: $0) }
+        }
     }
 }

@@ -16,7 +16,7 @@ package final class SnapshotReader {
     private let members: MemberReader
     private let parser: BlockParser
     private let compressed = ByteBuffer()
-    let keyIndex: Int
+    let keyShape: KeyShape
     /// The number of the block that comes next.
     private var number = 0
 
@@ -33,7 +33,7 @@ package final class SnapshotReader {
         self.read = read
         members = try MemberReader()
         parser = BlockParser(schema: schema)
-        keyIndex = schema.keyIndex
+        keyShape = schema.keyShape
         let text = ByteBuffer()
         try Self.fetch(index.header, compressed, read)
         try members.inflate(compressed.bytes, entry: index.header, name: "header", into: text)
@@ -70,7 +70,7 @@ package final class SnapshotReader {
         try Self.fetch(index.tail, compressed, read)
         try members.inflate(compressed.bytes, entry: index.tail, name: "tail", into: text)
         guard ContentHash(of: text.bytes) == index.tail.rawSHA256 else { throw Self.rawFault("tail") }
-        return try SnapshotTail.check(text.bytes, keyKind: index.keyKind)
+        return try SnapshotTail.check(text.bytes, keyShape: index.keyShape)
     }
 
     private static func fetch(

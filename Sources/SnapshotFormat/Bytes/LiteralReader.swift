@@ -98,10 +98,42 @@ struct LiteralReader {
     /// Reads a string.
     mutating func string() throws -> String { String(decoding: try stringBytes(), as: UTF8.self) }
 
-    /// Reads a key: a string or an integer.
+    /// Reads a key: a string, an integer, or an array of the values of an encoded key.
     mutating func key() throws -> EntityKey {
         guard position < bytes.count else { throw cut() }
-        return bytes[position] == UInt8(ascii: "\"") ? .text(try stringBytes()) : .integer(try integer())
+        if bytes[position] == UInt8(ascii: "\"") { return .text(try stringBytes()) }
+        guard accept("[") else { return .integer(try integer()) }
+        var values: [KeyValue] = []
+        repeat { values.append(try keyValue()) } while values.count < 1000 && accept(",")
+        try expect("]")
+        return EntityKey(encoding: values)
+    }
+
+    private mutating func keyValue() throws -> KeyValue {
+        guard position < bytes.count else { throw cut() }
+        if bytes[position] == UInt8(ascii: "\"") { return .text(try stringBytes()) }
+        if accept("{\"base64\":") {
+            var digits = try stringBytes()
+            let count = digits.withUnsafeMutableBufferPointer { buffer -> Int? in
+                guard let base = buffer.baseAddress else { return 0 }
+                return Base64.decode(base, count: buffer.count, to: base)
+            }
+            guard let count else { throw damage("a string is not base64") }
+            try expect("}")
+            return .blob(Array(digits.prefix(count)))
+        }
+        guard bytes[position] == UInt8(ascii: "-") || bytes[position] &- UInt8(ascii: "0") < 10 else { throw damage("a value of a key is expected") }
+        do throws(JSONFault) {
+            let (end, isInteger) = try scanner.skipNumber(position)
+            let token = scanner.base + position, count = end - position
+            let value: KeyValue? =
+                isInteger ? NumberText.integer(token, count: count).map { .integer($0) } : NumberText.real(token, count: count).map { .real($0) }
+            guard let value else { throw JSONFault(offset: position, reason: "a number is too large") }
+            position = end
+            return value
+        } catch {
+            throw damage(error.reason)
+        }
     }
 
     /// Reads a SHA-256 in hexadecimal digits.

@@ -17,6 +17,7 @@ package final class ChangeEncoder: EntitySink {
     private let entities: EntityEncoder
     private let text = ByteBuffer()
     private let last = LastKey()
+    private var encodedKey: [UInt8] = []
 
     /// Begins a change asset.
     package init(schema: DatasetSchema, syncTimestamp: Instant) {
@@ -36,10 +37,13 @@ package final class ChangeEncoder: EntitySink {
         let isAfter: Bool
         switch values[plan.keyIndex] {
         case .text(let key) where plan.hasTextKey && key.count <= FormatLimits.keyBytes: isAfter = last.isBefore(text: key)
-        case .integer(let key) where !plan.hasTextKey: isAfter = last.isBefore(integer: key)
+        case .integer(let key) where plan.hasIntegerKey: isAfter = last.isBefore(integer: key)
+        case _ where plan.hasEncodedKey:
+            try entities.encodeKey(values, into: &encodedKey)
+            isAfter = encodedKey.withUnsafeBytes { last.isBefore(text: $0) }
         default:
             throw FormatError(
-                .badRow, at: entities.place(values, plan.keyIndex), "the key is not of type \(plan.schema.key.kind.rawValue), or too long",
+                .badRow, at: entities.place(values, plan.keyIndex), "the key is not of type \(plan.schema.columns[plan.keyIndex].kind.rawValue), or too long",
                 hint: "correct the row's key")
         }
         guard isAfter else { throw FormatError(.misuse, at: entities.place(values, plan.keyIndex), "the key does not come after the one before") }
@@ -47,7 +51,7 @@ package final class ChangeEncoder: EntitySink {
         cursor.append(count == 0 ? "\n" : ",\n")
         cursor.finish()
         try entities.encode(values, into: text)
-        last.remember(values[plan.keyIndex])
+        if plan.hasEncodedKey { last.remember(encoded: encodedKey) } else { last.remember(values[plan.keyIndex]) }
         count += 1
     }
 

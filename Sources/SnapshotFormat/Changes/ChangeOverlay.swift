@@ -74,7 +74,7 @@ package struct ChangeOverlay {
             return
         }
         if touched.isEmpty { return try block.give(to: sink) }
-        let merging = MergingSink(self, touched, schema.keyIndex, sink)
+        let merging = MergingSink(self, touched, schema.keyShape, sink)
         try block.give(to: merging)
         try merging.finish()
     }
@@ -93,23 +93,18 @@ package struct ChangeOverlay {
 private final class MergingSink: EntitySink {
     private let overlay: ChangeOverlay
     private var waiting: ArraySlice<EntityKey>
-    private let keyIndex: Int
+    private let keyShape: KeyShape
     private let sink: any EntitySink
 
-    init(_ overlay: ChangeOverlay, _ touched: ArraySlice<EntityKey>, _ keyIndex: Int, _ sink: any EntitySink) {
+    init(_ overlay: ChangeOverlay, _ touched: ArraySlice<EntityKey>, _ keyShape: KeyShape, _ sink: any EntitySink) {
         self.overlay = overlay
         waiting = touched
-        self.keyIndex = keyIndex
+        self.keyShape = keyShape
         self.sink = sink
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        let key: EntityKey
-        switch values[keyIndex] {
-        case .text(let bytes): key = .text(Array(bytes))
-        case .integer(let value): key = .integer(value)
-        default: return try sink.take(values)
-        }
+        guard let key = keyShape.key(of: values) else { return try sink.take(values) }
         while let next = waiting.first, next < key { try overlay.give(waiting.removeFirst(), to: sink) }
         if waiting.first == key { try overlay.give(waiting.removeFirst(), to: sink) } else { try sink.take(values) }
     }

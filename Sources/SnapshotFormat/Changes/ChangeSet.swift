@@ -46,7 +46,7 @@ package final class ChangeSet: @unchecked Sendable {
         var deletions: [(EntityKey, Instant)] = []
         var instants: [EntityKey: Instant] = [:]
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
-        _ = try SnapshotTail.read(tail, keyKind: schema.key.kind) {
+        _ = try SnapshotTail.read(tail, keyShape: schema.keyShape) {
             deletions.append(($0, $1))
         } instant: {
             instants[$0] = $1
@@ -86,6 +86,7 @@ private struct ChangeParser {
         let scanner = JSONScanner(bytes)
         let entities = EntityParser(plan, isForeign: false)
         var position = reader.position
+        var encodedKey: [UInt8] = []
         // The sealed buffer has zeros behind its end.
         while scanner.base[position] == UInt8(ascii: "\n"), scanner.base[position + 1] == UInt8(ascii: "{") {
             let end: Int
@@ -98,7 +99,15 @@ private struct ChangeParser {
             guard plan.hasTextKey ? block.text(at: slot).count <= FormatLimits.keyBytes : true else {
                 throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
             }
-            if block.count == 0 {
+            if plan.hasEncodedKey {
+                switch block.takeEncodedKey(plan.keyShape, from: entities.firstSlot, isFirst: block.count == 0, ordered: true, using: &encodedKey) {
+                case .tooLong?:
+                    throw FormatError(.badEntity, at: "\(name), entity \(block.count)", "the key is longer than \(FormatLimits.keyBytes) bytes")
+                case .notAscending?:
+                    throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
+                case nil: break
+                }
+            } else if block.count == 0 {
                 block.firstKeySlot = slot
             } else if !isAscending(block, slot) {
                 throw FormatError(.outOfOrder, at: "\(name), entity \(block.count)", "its key does not come after the one before")
@@ -125,15 +134,11 @@ private struct ChangeParser {
 /// Takes entities and keeps their keys.
 private final class KeyList: EntitySink {
     private(set) var keys: [EntityKey] = []
-    private let keyIndex: Int
+    private let keyShape: KeyShape
 
-    init(_ schema: DatasetSchema) { keyIndex = schema.keyIndex }
+    init(_ schema: DatasetSchema) { keyShape = schema.keyShape }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        switch values[keyIndex] {
-        case .text(let bytes): keys.append(.text(Array(bytes)))
-        case .integer(let value): keys.append(.integer(value))
-        default: break
-        }
+        if let key = keyShape.key(of: values) { keys.append(key) }
     }
 }

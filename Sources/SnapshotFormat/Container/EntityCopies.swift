@@ -42,13 +42,7 @@ package final class EntityCopies: EntitySink {
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        let key: EntityKey
-        switch values[plan.keyIndex] {
-        case .text(let bytes) where plan.hasTextKey: key = .text(Array(bytes))
-        case .integer(let value) where !plan.hasTextKey: key = .integer(value)
-        default: return
-        }
-        guard isWanted(key) else { return }
+        guard let key = plan.keyShape.key(of: values), isWanted(key) else { return }
         try states.take(values)
         var texts: [Int: String] = [:]
         var rest = Array(values)

@@ -110,10 +110,31 @@ final class EntityEncoder {
         FormatError(.badRow, at: place(values, index), reason, hint: hint)
     }
 
+    /// Replaces `key` by the encoded key of an entity.
+    ///
+    /// - Throws: ``FormatError`` with `.badRow` if a column of it is NULL or of another type, or the key is too long.
+    func encodeKey(_ values: UnsafeBufferPointer<ColumnValue>, into key: inout [UInt8]) throws {
+        key.removeAll(keepingCapacity: true)
+        if let index = plan.keyShape.misfit(of: values, encodingInto: &key) {
+            if values[index].isNull {
+                throw fault(values, index, "a column of the key is NULL", "SQLite allows NULL in a primary key; delete the row or give it a key")
+            }
+            throw fault(
+                values, index, "it holds \(Self.storageClass(values[index])), and the column of the key is of type \(plan.schema.columns[index].kind.rawValue)",
+                "correct the row's key, or the column's type in the dataset file")
+        }
+        guard key.count <= FormatLimits.keyBytes else {
+            throw fault(values, plan.keyIndex, "the key is longer than \(FormatLimits.keyBytes) bytes", "use a shorter key, its hash for example")
+        }
+    }
+
     /// `notifications, key "n-17", column body`.
     func place(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int?) -> String {
         let key: String
         switch values[plan.keyIndex] {
+        case _ where plan.hasEncodedKey:
+            let shown = plan.keyShape.key(of: values)?.description
+            key = shown.map { "key \($0.count > 128 ? $0.prefix(128) + "…" : $0[...])" } ?? "a row without a usable key"
         case .text(let bytes):
             let shown = EntityKey.text(Array(bytes.prefix(64))).description
             key = bytes.count > 64 ? "key \(shown)…" : "key \(shown)"

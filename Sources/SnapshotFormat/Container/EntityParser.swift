@@ -21,8 +21,10 @@ final class EntityParser {
     let plan: SchemaPlan
     /// Whether the JSON was made elsewhere: white space around a JSON column is layout then, and its `null` means absent.
     let isForeign: Bool
-    /// The slot of the key of the entity read last.
+    /// The slot of the simple key of the entity read last.
     private(set) var keySlot = 0
+    /// The first slot of the entity read last.
+    private(set) var firstSlot = 0
 
     // For the long way: which entity last had the column, and which column came after it.
     var seen: [UInt32]
@@ -41,6 +43,7 @@ final class EntityParser {
     func parse(_ scanner: JSONScanner, at start: Int, into block: EntityBlock) throws(EntityFault) -> Int {
         block.reserveSlots(plan.count)
         let slotCount = block.slotCount, scratchCount = block.scratch.count
+        firstSlot = slotCount
         if let end = parseCanonical(scanner, at: start, into: block) { return end }
         block.slotCount = slotCount
         block.scratch.count = scratchCount

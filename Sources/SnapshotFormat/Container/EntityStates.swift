@@ -34,11 +34,7 @@ package final class EntityStates: EntitySink {
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        let key: EntityKey
-        switch values[plan.keyIndex] {
-        case .text(let bytes) where plan.hasTextKey: key = .text(Array(bytes))
-        case .integer(let value) where !plan.hasTextKey: key = .integer(value)
-        default:
+        guard let key = plan.keyShape.key(of: values) else {
             misfitCount += 1
             return
         }

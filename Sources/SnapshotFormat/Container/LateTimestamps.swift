@@ -25,10 +25,6 @@ package final class LateTimestamps: EntitySink {
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard case .text(let text) = values[timestampIndex], day.lexicographicallyPrecedes(text.prefix(10)), let own = try? Instant(parsing: text), own > latest
         else { return }
-        switch values[plan.keyIndex] {
-        case .text(let bytes) where plan.hasTextKey: keys.insert(.text(Array(bytes)))
-        case .integer(let value) where !plan.hasTextKey: keys.insert(.integer(value))
-        default: break
-        }
+        if let key = plan.keyShape.key(of: values) { keys.insert(key) }
     }
 }

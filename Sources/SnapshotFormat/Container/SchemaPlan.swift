@@ -20,14 +20,23 @@ final class SchemaPlan: @unchecked Sendable {
     let schema: DatasetSchema
     let count: Int
     let columns: UnsafeMutablePointer<Column>
+    let keyShape: KeyShape
+    /// The position of a simple key's column, and else of the key's first column.
     let keyIndex: Int
+    /// Whether the key is one text column that is compared by its bytes.
     let hasTextKey: Bool
+    /// Whether the key is one integer column.
+    let hasIntegerKey: Bool
+    /// Whether the key is neither: then its values are encoded.
+    var hasEncodedKey: Bool { !hasTextKey && !hasIntegerKey }
 
     init(_ schema: DatasetSchema) {
         self.schema = schema
         count = schema.columns.count
-        keyIndex = schema.keyIndex
-        hasTextKey = schema.key.kind == .text
+        keyShape = schema.keyShape
+        keyIndex = keyShape.firstIndex
+        hasTextKey = keyShape.isSimple && keyShape.isText
+        hasIntegerKey = keyShape.isSimple && !keyShape.isText
         columns = .allocate(capacity: count)
         for (index, column) in schema.columns.enumerated() {
             (columns + index).initialize(to: Self.plan(column))

@@ -25,6 +25,7 @@ package final class ContainerReader: @unchecked Sendable {
     private var state = State.beforeObject
     private var names: Set<[UInt8]> = []
     private var isFirstElement = true
+    private var encodedKey: [UInt8] = []
     /// The schema of the dataset that the file holds; nil until its array has begun.
     package private(set) var schema: DatasetSchema?
     /// The container's time; nil until it was read, and never nil after the last block.
@@ -179,8 +180,13 @@ package final class ContainerReader: @unchecked Sendable {
                 throw fault(entity: recordCount, error.reason, column: error.column)
             }
             let slot = entities.keySlot
-            if schema.key.kind == .text, block.text(at: slot).count > FormatLimits.keyBytes {
-                throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: schema.keyIndex)
+            if entities.plan.hasTextKey, block.text(at: slot).count > FormatLimits.keyBytes {
+                throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
+            }
+            if entities.plan.hasEncodedKey,
+                block.takeEncodedKey(entities.plan.keyShape, from: entities.firstSlot, isFirst: block.count == 0, ordered: false, using: &encodedKey) != nil
+            {
+                throw fault(entity: recordCount, "the key is longer than \(FormatLimits.keyBytes) bytes", column: entities.plan.keyIndex)
             }
             if block.count == 0 { block.firstKeySlot = slot }
             block.lastKeySlot = slot

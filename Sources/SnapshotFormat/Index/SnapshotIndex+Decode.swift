@@ -30,18 +30,25 @@ extension SnapshotIndex {
     private static func read(_ reader: inout LiteralReader) throws -> (SnapshotIndex, size: Int, rawSize: Int, recordCount: Int) {
         try reader.expect("{\"formatVersion\":")
         let version = try reader.integer()
-        guard version == FormatLimits.formatVersion else {
+        guard (1...FormatLimits.formatVersion).contains(Int(truncatingIfNeeded: version)), version <= FormatLimits.formatVersion else {
             throw FormatError(
-                .unsupportedVersion, at: "block index", "it is of format version \(version), and this program knows version 1",
+                .unsupportedVersion, at: "block index",
+                "it is of format version \(version), and this program knows versions 1 to \(FormatLimits.formatVersion)",
                 hint: "update this program")
         }
         try reader.expect(",\"dataset\":")
         let dataset = try reader.string()
         try reader.expect(",\"key\":")
-        let key = try reader.string()
+        var key: [String] = []
+        if version >= 2, reader.accept("[") {
+            repeat { key.append(try reader.string()) } while key.count <= 1000 && reader.accept(",")
+            try reader.expect("]")
+        } else {
+            key.append(try reader.string())
+        }
         let timestamp = reader.accept(",\"timestamp\":") ? try reader.string() : nil
         try reader.expect(",\n\"columns\":[")
-        let columns = try columns(&reader)
+        let columns = try columns(&reader, version)
         try reader.expect(",\n\"recordCount\":")
         let recordCount = try reader.count()
         try reader.expect(",\"blockEntities\":")
@@ -61,27 +68,35 @@ extension SnapshotIndex {
 
         let schema: DatasetSchema
         do {
-            schema = try DatasetSchema(name: dataset, table: dataset, key: key, timestamp: timestamp, columns: columns)
+            schema = try DatasetSchema(name: dataset, table: dataset, keys: key, timestamp: timestamp, columns: columns)
         } catch let error as SchemaError {
             throw fault("columns", error.reason)
         }
         let index = try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
+        guard index.formatVersion == version else { throw fault("formatVersion", "it is not the lowest one that can say this") }
         return (index, size, rawSize, recordCount)
     }
 
-    private static func columns(_ reader: inout LiteralReader) throws -> [DatasetColumn] {
+    private static func columns(_ reader: inout LiteralReader, _ version: Int64) throws -> [DatasetColumn] {
         var columns: [DatasetColumn] = []
         repeat {
             try reader.expect("\n{\"name\":")
             let name = try reader.string()
             try reader.expect(",\"type\":")
             let type = try reader.string()
-            guard let kind = ColumnKind(rawValue: type) else { throw fault("columns", "a type that version 1 does not have") }
+            guard let kind = ColumnKind(rawValue: type) else { throw fault("columns", "a type that version \(version) does not have") }
             try reader.expect(",\"optional\":")
             let isOptional = reader.accept("true")
             if !isOptional { try reader.expect("false") }
+            var collation = KeyCollation.binary
+            if version >= 2, reader.accept(",\"collation\":") {
+                guard let known = KeyCollation(rawValue: try reader.string()) else {
+                    throw fault("columns", "a collation that version \(version) does not have")
+                }
+                collation = known
+            }
             try reader.expect("}")
-            columns.append(DatasetColumn(name, kind, isOptional: isOptional))
+            columns.append(DatasetColumn(name, kind, isOptional: isOptional, collation: collation))
         } while columns.count <= 1000 && reader.accept(",")
         try reader.expect("\n]")
         return columns

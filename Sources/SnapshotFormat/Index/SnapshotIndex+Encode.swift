@@ -23,10 +23,20 @@ extension SnapshotIndex {
     private func encode(_ take: (UnsafeRawBufferPointer) -> Void) {
         let buffer = ByteBuffer(capacity: 1 << 17)
         var cursor = ByteCursor(buffer)
-        cursor.append("{\"formatVersion\":1,\"dataset\":")
+        cursor.append("{\"formatVersion\":")
+        cursor.append(decimal: Int64(formatVersion))
+        cursor.append(",\"dataset\":")
         cursor.append(string: dataset)
         cursor.append(",\"key\":")
-        cursor.append(string: key)
+        if key.count == 1 {
+            cursor.append(string: key[0])
+        } else {
+            for (number, name) in key.enumerated() {
+                cursor.append(number == 0 ? "[" : ",")
+                cursor.append(string: name)
+            }
+            cursor.append("]")
+        }
         if let timestamp {
             cursor.append(",\"timestamp\":")
             cursor.append(string: timestamp)
@@ -38,7 +48,12 @@ extension SnapshotIndex {
             cursor.append(string: column.name)
             cursor.append(",\"type\":")
             cursor.append(string: column.kind.rawValue)
-            cursor.append(column.isOptional ? ",\"optional\":true}" : ",\"optional\":false}")
+            cursor.append(column.isOptional ? ",\"optional\":true" : ",\"optional\":false")
+            if column.collation != .binary {
+                cursor.append(",\"collation\":")
+                cursor.append(string: column.collation.rawValue)
+            }
+            cursor.append("}")
         }
         cursor.append("\n],\n\"recordCount\":")
         cursor.append(decimal: Int64(recordCount))
@@ -84,6 +99,25 @@ extension ByteCursor {
         switch key {
         case .text(let bytes): bytes.withUnsafeBytes { _ = appendString($0) }
         case .integer(let value): append(decimal: value)
+        case .encoded:
+            append("[")
+            for (number, value) in key.values.enumerated() {
+                if number > 0 { append(",") }
+                append(keyValue: value)
+            }
+            append("]")
+        }
+    }
+
+    private mutating func append(keyValue: KeyValue) {
+        switch keyValue {
+        case .integer(let value): append(decimal: value)
+        case .real(let value): append(real: value)
+        case .text(let bytes): bytes.withUnsafeBytes { _ = appendString($0) }
+        case .blob(let bytes):
+            append("{\"base64\":")
+            bytes.withUnsafeBytes { appendBase64($0) }
+            append("}")
         }
     }
 

@@ -10,8 +10,12 @@ package import SnapshotModel
 package struct SnapshotIndex: Hashable, Sendable {
     /// The dataset's name.
     package let dataset: String
-    /// The JSON name of the key.
-    package let key: String
+    /// The format version: 1, or 2 for what version 1 cannot say.
+    package let formatVersion: Int
+    /// The JSON names of the key's columns, in the key's order.
+    package let key: [String]
+    /// What the key is made of.
+    package let keyShape: KeyShape
     /// The JSON name of the instant of the last change, if the dataset has one.
     package let timestamp: String?
     /// The columns in canonical order, under their JSON names.
@@ -38,9 +42,11 @@ package struct SnapshotIndex: Hashable, Sendable {
         schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry
     ) throws {
         dataset = schema.name
-        key = schema.key.name
+        formatVersion = schema.formatVersion
+        key = schema.keyColumns.map(\.name)
+        keyShape = schema.keyShape
         timestamp = schema.timestampIndex.map { schema.columns[$0].name }
-        columns = schema.columns.map { DatasetColumn($0.name, $0.kind, isOptional: $0.isOptional) }
+        columns = schema.columns.map { DatasetColumn($0.name, $0.kind, isOptional: $0.isOptional, collation: $0.collation) }
         self.blockEntities = blockEntities
         self.header = header
         self.blocks = blocks
@@ -55,11 +61,8 @@ package struct SnapshotIndex: Hashable, Sendable {
     ///
     /// - Throws: `SchemaError` if `table` is not a name for a table.
     package func schema(table: String) throws -> DatasetSchema {
-        try DatasetSchema(name: dataset, table: table, key: key, timestamp: timestamp, columns: columns)
+        try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns)
     }
-
-    /// The kind of the key, `text` or `integer`.
-    package var keyKind: ColumnKind { columns.first { $0.name == key }?.kind ?? .text }
 
     // Lengths of hostile indexes may be of any size, so they are added with care.
     private static func sum(_ values: some Sequence<Int>) throws -> Int {
@@ -89,11 +92,8 @@ extension SnapshotIndex {
             guard block.count >= 1, block.count <= block.member.rawLength / 8 else {
                 throw Self.fault(place, "its number of entities does not fit its size")
             }
-            switch block.firstKey {
-            case .text(let bytes):
-                guard keyKind == .text, bytes.count <= FormatLimits.keyBytes else { throw Self.fault(place, "its first key is not a key") }
-            case .integer:
-                guard keyKind == .integer else { throw Self.fault(place, "its first key is not a key") }
+            guard keyShape.accepts(block.firstKey), block.firstKey.byteCount <= FormatLimits.keyBytes else {
+                throw Self.fault(place, "its first key is not a key")
             }
             guard number == 0 || blocks[number - 1].firstKey < block.firstKey else {
                 throw FormatError(.outOfOrder, at: "block index, \(place)", "its first key does not come after the one before")

@@ -17,37 +17,33 @@ package struct SnapshotTail: Hashable, Sendable {
     /// Walks a tail's text from end to end, to the byte as version 1 writes it, and counts what it holds. Memory: one key.
     ///
     /// - Throws: ``FormatError`` with `.truncated`, `.damaged` or `.outOfOrder`.
-    package static func check(_ bytes: UnsafeRawBufferPointer, keyKind: ColumnKind) throws -> SnapshotTail {
-        try read(bytes, keyKind: keyKind, deletion: { _, _ in }, instant: { _, _ in })
+    package static func check(_ bytes: UnsafeRawBufferPointer, keyShape: KeyShape) throws -> SnapshotTail {
+        try read(bytes, keyShape: keyShape, deletion: { _, _ in }, instant: { _, _ in })
     }
 
-    /// Walks a tail's text as ``check(_:keyKind:)`` does, and hands over each tombstone and each entity's instant, in key order.
+    /// Walks a tail's text as ``check(_:keyShape:)`` does, and hands over each tombstone and each entity's instant, in key order.
     package static func read(
-        _ bytes: UnsafeRawBufferPointer, keyKind: ColumnKind, deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void
+        _ bytes: UnsafeRawBufferPointer, keyShape: KeyShape, deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void
     ) throws -> SnapshotTail {
         var reader = LiteralReader(bytes, place: "tail")
         try reader.expect("\n]")
         var deletions = 0, instants = 0
-        if reader.accept(",\"deletions\":[") { deletions = try list(&reader, ",\"deletedAt\":", keyKind, deletion) }
-        if reader.accept(",\"instants\":[") { instants = try list(&reader, ",\"at\":", keyKind, instant) }
+        if reader.accept(",\"deletions\":[") { deletions = try list(&reader, ",\"deletedAt\":", keyShape, deletion) }
+        if reader.accept(",\"instants\":[") { instants = try list(&reader, ",\"at\":", keyShape, instant) }
         try reader.expect("}\n")
         try reader.expectEnd()
         return SnapshotTail(deletionCount: deletions, instantCount: instants)
     }
 
     private static func list(
-        _ reader: inout LiteralReader, _ label: StaticString, _ keyKind: ColumnKind, _ take: (EntityKey, Instant) throws -> Void
+        _ reader: inout LiteralReader, _ label: StaticString, _ keyShape: KeyShape, _ take: (EntityKey, Instant) throws -> Void
     ) throws -> Int {
         var count = 0
         var last: EntityKey?
         repeat {
             try reader.expect("{\"id\":")
             let key = try reader.key()
-            switch key {
-            case .text(let bytes):
-                guard keyKind == .text, bytes.count <= FormatLimits.keyBytes else { throw reader.damage("the id is not a key") }
-            case .integer: guard keyKind == .integer else { throw reader.damage("the id is not a key") }
-            }
+            guard keyShape.accepts(key), key.byteCount <= FormatLimits.keyBytes else { throw reader.damage("the id is not a key") }
             if let last, !(last < key) {
                 throw FormatError(.outOfOrder, at: "tail, byte \(reader.position)", "an id does not come after the one before")
             }

@@ -45,12 +45,12 @@ package struct SnapshotTailBuilder {
 
     private static func add(_ key: EntityKey, _ label: String, _ instant: Instant, to list: inout [UInt8]) {
         list += Array((list.isEmpty ? "{\"id\":" : ",{\"id\":").utf8)
-        switch key {
-        case .integer(let value): list += Array(String(value).utf8)
-        case .text(let bytes):
-            let buffer = ByteBuffer(capacity: bytes.count * 6 + 2)
+        if case .integer(let value) = key {
+            list += Array(String(value).utf8)
+        } else {
+            let buffer = ByteBuffer(capacity: key.byteCount * 6 + 2)
             var cursor = ByteCursor(buffer)
-            bytes.withUnsafeBytes { _ = cursor.appendString($0) }
+            cursor.append(key: key)
             cursor.finish()
             buffer.withBytes { list += $0 }
         }

@@ -64,7 +64,7 @@ struct ConflictTaker {
         let applier = try transaction.rows.updating(schema)
         // A new edit has a new time; with its old one it would be earlier than what it replaces.
         let texts = schema.timestampIndex.map { [$0: now.description] } ?? [:]
-        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: key, at: schema.keyIndex, texts: texts))
+        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: asNew ? key : nil, at: schema.keyIndices[0], texts: texts))
         return key
     }
 
@@ -89,11 +89,12 @@ struct ConflictTaker {
 /// Gives an entity on with another key and other texts.
 private final class ReplacingSink: EntitySink {
     private let sink: any EntitySink
-    private let key: EntityKey
+    /// The new key of a table whose key is an integer; nil leaves the entity its own.
+    private let key: EntityKey?
     private let keyIndex: Int
     private let texts: [Int: String]
 
-    init(_ sink: any EntitySink, key: EntityKey, at keyIndex: Int, texts: [Int: String]) {
+    init(_ sink: any EntitySink, key: EntityKey?, at keyIndex: Int, texts: [Int: String]) {
         self.sink = sink
         self.key = key
         self.keyIndex = keyIndex
@@ -108,7 +109,7 @@ private final class ReplacingSink: EntitySink {
     /// Lends one text after another, then gives the entity on while all of them are lent.
     private func give(_ values: inout [ColumnValue], _ rest: [(key: Int, value: String)]) throws {
         guard let (index, text) = rest.first else {
-            if case .integer(let integer) = key { values[keyIndex] = .integer(integer) }
+            if case .integer(let integer)? = key { values[keyIndex] = .integer(integer) }
             return try values.withUnsafeBufferPointer { try sink.take($0) }
         }
         try Array(text.utf8).withUnsafeBytes { bytes in

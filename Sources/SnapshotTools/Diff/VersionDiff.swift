@@ -116,7 +116,7 @@ struct VersionDiff: Sendable {
             throw SyncError(.nothingThere, step: .read, at: "diff", "neither version has the dataset")
         }
         if left == right { return right }
-        guard left.key.name == right.key.name, left.key.kind == right.key.kind else {
+        guard left.keyColumns.map(\.name) == right.keyColumns.map(\.name), left.keyShape.isComparable(with: right.keyShape) else {
             throw SyncError(
                 .refused, step: .read, at: "dataset \(right.name)", "the two versions have different keys and cannot be compared",
                 hint: "compare versions from after the key was changed")
@@ -137,8 +137,10 @@ extension DatasetSchema {
     /// The same dataset with every column but the key optional, so that entities of versions that lack some can be read.
     func relaxed(adding others: [DatasetColumn] = []) throws -> DatasetSchema {
         try DatasetSchema(
-            name: name, table: table, key: key.name, timestamp: timestampIndex.map { columns[$0].name },
-            columns: (columns + others).map { DatasetColumn($0.name, $0.kind, column: $0.column, isOptional: $0.name != key.name) },
+            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name },
+            columns: (columns + others).enumerated().map { index, column in
+                DatasetColumn(column.name, column.kind, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
+            },
             recordType: recordType, recordName: recordName)
     }
 }

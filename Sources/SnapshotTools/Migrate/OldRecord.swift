@@ -83,11 +83,7 @@ struct OldRecord: Sendable {
         init(_ schema: DatasetSchema) { self.schema = schema }
 
         func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-            switch values[schema.keyIndex] {
-            case .integer(let value): key = .integer(value)
-            case .text(let bytes): key = .text(Array(bytes))
-            default: key = nil
-            }
+            key = schema.key(of: values)
             if let index = schema.timestampIndex, case .text(let bytes) = values[index] { timestamp = String(decoding: bytes, as: UTF8.self) }
         }
     }

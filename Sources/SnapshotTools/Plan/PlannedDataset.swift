@@ -140,16 +140,16 @@ extension SyncPlan.Counts {
 private final class FirstKeys: EntitySink {
     private(set) var keys: [EntityKey] = []
     private(set) var count = 0
-    private let keyIndex: Int
+    private let keyShape: KeyShape
     private let limit: Int
 
     init(schema: DatasetSchema, limit: Int) {
-        keyIndex = schema.keyIndex
+        keyShape = schema.keyShape
         self.limit = limit
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         count += 1
-        if keys.count < limit, let key = EntityKey(values[keyIndex]) { keys.append(key) }
+        if keys.count < limit, let key = keyShape.key(of: values) { keys.append(key) }
     }
 }

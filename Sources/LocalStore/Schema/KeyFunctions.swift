@@ -1,0 +1,148 @@
+import GRDB
+import GRDBSQLite
+import SnapshotModel
+
+extension Database {
+    /// Lets SQL make encoded keys, and take them apart.
+    ///
+    /// - `snapsync_key(spec, value, …)`: the encoded key of these values; NULL if one of them is. `spec` has a letter for each value: how its text
+    ///   is folded (`b`, `n`, `r`).
+    /// - `snapsync_key_value(key, n)`: the value at position `n`.
+    /// - `snapsync_logged_key(spec, text)`: the encoded key of what a trigger has logged (``KeySQL/logged(of:)``).
+    func addKeyFunctions() throws {
+        try add("snapsync_key") { context, count, arguments in
+            guard let arguments, count > 1, let spec = bytes(of: arguments[0]), spec.count == count - 1 else { return sqlite3_result_null(context) }
+            var key: [UInt8] = []
+            for index in 1..<Int(count) {
+                guard let collation = KeyCollation(letter: spec[index - 1]), append(arguments[index], collation, to: &key) else {
+                    return sqlite3_result_null(context)
+                }
+            }
+            setBlob(key, context)
+        }
+        try add("snapsync_key_value") { context, count, arguments in
+            guard let arguments, count == 2, sqlite3_value_type(arguments[0]) == SQLITE_BLOB, let bytes = bytes(of: arguments[0]),
+                let values = EncodedKey.values(of: Array(bytes))
+            else { return sqlite3_result_null(context) }
+            let position = Int(sqlite3_value_int(arguments[1]))
+            guard values.indices.contains(position) else { return sqlite3_result_null(context) }
+            switch values[position] {
+            case .integer(let value): sqlite3_result_int64(context, value)
+            case .real(let value): sqlite3_result_double(context, value)
+            case .text(let text):
+                text.withUnsafeBytes {
+                    guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_text(context, "", 0, transient) }
+                    sqlite3_result_text64(context, start.assumingMemoryBound(to: CChar.self), UInt64($0.count), transient, UInt8(SQLITE_UTF8))
+                }
+            case .blob(let blob): setBlob(blob, context)
+            }
+        }
+        try add("snapsync_logged_key") { context, count, arguments in
+            guard let arguments, count == 2, let spec = bytes(of: arguments[0]) else { return sqlite3_result_null(context) }
+            // What the toolkit itself has logged is encoded already.
+            if sqlite3_value_type(arguments[1]) == SQLITE_BLOB { return sqlite3_result_value(context, arguments[1]) }
+            guard sqlite3_value_type(arguments[1]) == SQLITE_TEXT, let text = bytes(of: arguments[1]), let key = LoggedKey.encoded(text, spec) else {
+                return sqlite3_result_null(context)
+            }
+            setBlob(key, context)
+        }
+    }
+
+    private func add(
+        _ name: String, _ function: @escaping @convention(c) (OpaquePointer?, Int32, UnsafeMutablePointer<OpaquePointer?>?) -> Void
+    ) throws {
+        let flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS
+        let code = sqlite3_create_function_v2(sqliteConnection, name, -1, flags, nil, function, nil, nil, nil)
+        guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
+    }
+}
+
+extension KeyCollation {
+    /// The collation that a letter of a function's first argument stands for.
+    fileprivate init?(letter: UInt8) {
+        switch letter {
+        case UInt8(ascii: "b"): self = .binary
+        case UInt8(ascii: "n"): self = .nocase
+        case UInt8(ascii: "r"): self = .rtrim
+        default: return nil
+        }
+    }
+}
+
+/// SQLITE_TRANSIENT: SQLite copies what it is given.
+private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+/// The bytes of a text or blob, lent while the function runs; nil for other values.
+private func bytes(of value: OpaquePointer?) -> UnsafeRawBufferPointer? {
+    let type = sqlite3_value_type(value)
+    guard type == SQLITE_TEXT || type == SQLITE_BLOB else { return nil }
+    // SAFETY: the pointer comes first, then its length; both hold while the function runs.
+    let start: UnsafeRawPointer? = type == SQLITE_TEXT ? UnsafeRawPointer(sqlite3_value_text(value)) : sqlite3_value_blob(value)
+    return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
+}
+
+/// Appends a value to an encoded key; false for NULL.
+private func append(_ value: OpaquePointer?, _ collation: KeyCollation, to key: inout [UInt8]) -> Bool {
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: EncodedKey.append(.integer(sqlite3_value_int64(value)), collation, to: &key)
+    case SQLITE_FLOAT: EncodedKey.append(.real(sqlite3_value_double(value)), collation, to: &key)
+    case SQLITE_TEXT: EncodedKey.append(.text(bytes(of: value) ?? UnsafeRawBufferPointer(start: nil, count: 0)), collation, to: &key)
+    case SQLITE_BLOB: EncodedKey.append(.blob(bytes(of: value) ?? UnsafeRawBufferPointer(start: nil, count: 0)), collation, to: &key)
+    default: return false
+    }
+    return true
+}
+
+private func setBlob(_ bytes: [UInt8], _ context: OpaquePointer?) {
+    bytes.withUnsafeBytes {
+        guard let start = $0.baseAddress, !$0.isEmpty else { return sqlite3_result_zeroblob(context, 0) }
+        sqlite3_result_blob64(context, start, UInt64($0.count), transient)
+    }
+}
+
+/// The text of a key that a trigger has logged.
+enum LoggedKey {
+    /// The encoded key; nil for a text that no trigger writes.
+    static func encoded(_ text: UnsafeRawBufferPointer, _ spec: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard text.last == UInt8(ascii: ",") else { return nil }
+        let values = text.dropLast().split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+        guard values.count == spec.count else { return nil }
+        var key: [UInt8] = []
+        for (value, letter) in zip(values, spec) {
+            guard let collation = KeyCollation(letter: letter), let kind = value.first else { return nil }
+            let digits = value.dropFirst()
+            switch kind {
+            case UInt8(ascii: "i"):
+                guard let number = Int64(String(decoding: digits, as: UTF8.self)) else { return nil }
+                EncodedKey.append(.integer(number), collation, to: &key)
+            case UInt8(ascii: "r"):
+                // SQLite says Inf; no version can hold such a key.
+                guard let number = Double(String(decoding: digits, as: UTF8.self)) else { return nil }
+                EncodedKey.append(.real(number), collation, to: &key)
+            case UInt8(ascii: "t"), UInt8(ascii: "b"):
+                guard let content = hexadecimal(digits) else { return nil }
+                content.withUnsafeBytes { EncodedKey.append(kind == UInt8(ascii: "t") ? .text($0) : .blob($0), collation, to: &key) }
+            default: return nil
+            }
+        }
+        return key
+    }
+
+    private static func hexadecimal(_ digits: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
+        guard digits.count % 2 == 0 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
+            default: return nil
+            }
+            if let first = high { bytes.append(first << 4 | value) }
+            high = high == nil ? value : nil
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,127 @@
+/// How the table of a dataset compares the texts of a key column.
+///
+/// Source: "Collating Sequences" in SQLite's documentation of datatypes.
+public enum KeyCollation: String, Codable, Sendable, CaseIterable {
+    /// By their bytes.
+    case binary
+    /// With A to Z as a to z; a NUL ends what is compared, and of texts that are equal up to there the longer one is greater.
+    case nocase
+    /// By their bytes, spaces at the end left out.
+    case rtrim
+
+    /// Appends the bytes that stand for all texts which are equal under the collation, in its order.
+    package func appendFolded(_ text: UnsafeRawBufferPointer, to bytes: inout [UInt8]) {
+        switch self {
+        case .binary: bytes.append(contentsOf: text)
+        case .rtrim:
+            var end = text.count
+            while end > 0, text[end - 1] == UInt8(ascii: " ") { end -= 1 }
+            bytes.append(contentsOf: text[..<end])
+        case .nocase:
+            var isEnded = false
+            for byte in text {
+                isEnded = isEnded || byte == 0
+                bytes.append(isEnded ? 0 : (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte)
+            }
+        }
+    }
+}
+
+/// What the key of a dataset is made of: which columns, what they hold, and how the table compares them.
+///
+///     let shape = schema.keyShape
+///     if let key = shape.key(of: values) { … }
+package struct KeyShape: Hashable, Sendable {
+    /// One column of the key.
+    package struct Part: Hashable, Sendable {
+        /// The column's position in the schema.
+        package let index: Int
+        package let kind: ColumnKind
+        package let collation: KeyCollation
+    }
+
+    /// The columns in the key's order, at least one.
+    package let parts: [Part]
+    /// Whether the key is one text or integer column that is compared by its bytes or its value: then that value is the key.
+    package let isSimple: Bool
+    /// Whether a simple key is text.
+    package let isText: Bool
+
+    init(_ columns: [DatasetColumn], _ indices: [Int]) {
+        parts = indices.map { Part(index: $0, kind: columns[$0].kind, collation: columns[$0].collation) }
+        isSimple = parts.count == 1 && (parts[0].kind == .integer || parts[0].kind == .text && parts[0].collation == .binary)
+        isText = parts[0].kind == .text
+    }
+
+    /// The position of the column that is a simple key, and else of the key's first column.
+    package var firstIndex: Int { parts[0].index }
+
+    /// The key of an entity; nil where a key column is NULL or holds another type than its own.
+    @inline(__always)
+    package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? {
+        guard isSimple else { return encodedKey(of: values) }
+        switch values[parts[0].index] {
+        case .text(let bytes) where isText: return .text(Array(bytes))
+        case .integer(let value) where !isText: return .integer(value)
+        default: return nil
+        }
+    }
+
+    private func encodedKey(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(64)
+        return misfit(of: values, encodingInto: &bytes) == nil ? .encoded(bytes) : nil
+    }
+
+    /// Appends the encoded key of an entity.
+    ///
+    /// - Returns: the position in the schema of the first key column that is NULL or holds another type than its own; nil if there is none.
+    package func misfit(of values: UnsafeBufferPointer<ColumnValue>, encodingInto bytes: inout [UInt8]) -> Int? {
+        for part in parts {
+            let value = values[part.index]
+            guard Self.fits(value, part.kind) else { return part.index }
+            EncodedKey.append(value, part.collation, to: &bytes)
+        }
+        return nil
+    }
+
+    /// Whether a key can be one of this shape: as many values, each of its column's type, texts as their collation folds them.
+    package func accepts(_ key: EntityKey) -> Bool {
+        switch key {
+        case .text: return isSimple && isText
+        case .integer: return isSimple && !isText
+        case .encoded(let bytes):
+            guard !isSimple, let values = EncodedKey.values(of: bytes), values.count == parts.count else { return false }
+            var again: [UInt8] = []
+            for (value, part) in zip(values, parts) {
+                guard value.withColumnValue({ Self.fits($0, part.kind) }) else { return false }
+                value.withColumnValue { EncodedKey.append($0, part.collation, to: &again) }
+            }
+            return again == bytes
+        }
+    }
+
+    /// Whether keys of the other shape mean the same: columns of the same types, compared alike.
+    package func isComparable(with other: KeyShape) -> Bool {
+        parts.elementsEqual(other.parts) { $0.kind == $1.kind && $0.collation == $1.collation }
+    }
+
+    private static func fits(_ value: ColumnValue, _ kind: ColumnKind) -> Bool {
+        switch (value, kind) {
+        case (.text, .text), (.integer, .integer), (.integer, .real), (.integer, .boolean), (.blob, .blob): true
+        case (.real(let value), .real): value.isFinite
+        default: false
+        }
+    }
+}
+
+extension DatasetSchema {
+    /// Whether the key is one text or integer column that is compared by its bytes or its value.
+    public var hasSimpleKey: Bool { keyShape.isSimple }
+    /// The columns of the key, in its order.
+    public var keyColumns: [DatasetColumn] { keyIndices.map { columns[$0] } }
+    /// The key of an entity; nil where a key column is NULL or holds another type than its own.
+    package func key(of values: UnsafeBufferPointer<ColumnValue>) -> EntityKey? { keyShape.key(of: values) }
+    /// The key's columns for people: `id`, or `order_id, line`.
+    package var keyNames: String { keyColumns.map(\.name).joined(separator: ", ") }
+}
