@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads a snapshot asset of format version 1 and checks all of it; written from docs/format.md alone.
+"""Reads a snapshot asset of format version 1 or 2 and checks all of it; written from docs/format.md alone.
 
 usage: read_asset.py ASSET INDEX [--quiet]
 
@@ -58,9 +58,73 @@ def number_text(value):
     return "%s%se%s%02d" % (sign, mantissa, "+" if exponent > 0 else "-", abs(exponent - 1))
 
 
+def number_bytes(value):
+    """The bytes of a number in an encoded key: the greatest double that is not above it, and what the number has on top."""
+    double = float(value)
+    if type(value) is int and int(double) > value:
+        double = struct.unpack(">d", struct.pack(">q", struct.unpack(">q", struct.pack(">d", double))[0] + (-1 if double > 0 else 1)))[0]
+    rest = value - int(double) if type(value) is int else 0
+    bits = struct.unpack(">Q", struct.pack(">d", double + 0.0))[0]
+    return b"\x10" + struct.pack(">QH", ~bits & MASK if bits >> 63 else bits | 1 << 63, rest)
+
+
+def folded(text, collation):
+    if collation == "rtrim":
+        return text.rstrip(" ")
+    if collation == "nocase":
+        head, zero, rest = text.partition("\0")
+        head = "".join(c.lower() if "A" <= c <= "Z" else c for c in head)
+        return head + zero + "\0" * len(rest.encode())
+    return text
+
+
+def simple(index):
+    """The type of a simple key; None for an encoded key."""
+    if isinstance(index["key"], list):
+        return None
+    column = next(c for c in index["columns"] if c["name"] == index["key"])
+    return column["type"] if column["type"] == "integer" or column["type"] == "text" and "collation" not in column else None
+
+
+def key_columns(index):
+    names = index["key"] if isinstance(index["key"], list) else [index["key"]]
+    columns = {c["name"]: c for c in index["columns"]}
+    return [columns[name] for name in names]
+
+
+def outside(values, index):
+    """A key as it stands outside entities."""
+    if simple(index):
+        return values[0]
+    shown = []
+    for value, column in zip(values, key_columns(index)):
+        if column["type"] == "text":
+            shown.append(folded(value, column.get("collation")))
+        elif column["type"] == "blob":
+            shown.append({"base64": b64encode(value).decode()})
+        elif isinstance(value, float) and value == int(value) and -(1 << 63) <= value < 1 << 63:
+            shown.append(int(value))
+        else:
+            shown.append(int(value) if isinstance(value, bool) else value)
+    return shown
+
+
+def encoded(key):
+    """The bytes of a key that is not simple, from its values as they stand outside entities."""
+    result = b""
+    for value in key:
+        if isinstance(value, str):
+            result += b"\x20" + value.encode().replace(b"\0", b"\0\xff") + b"\0\0"
+        elif isinstance(value, dict):
+            result += b"\x30" + b64decode(value["base64"], validate=True).replace(b"\0", b"\0\xff") + b"\0\0"
+        else:
+            result += number_bytes(value)
+    return result
+
+
 def cut_hash(key):
     h = 0xCBF29CE484222325
-    for byte in str(key).encode():
+    for byte in encoded(key) if isinstance(key, list) else str(key).encode():
         h = (h ^ byte) * 0x100000001B3 & MASK
     h = (h ^ h >> 33) * 0xFF51AFD7ED558CCD & MASK
     h = (h ^ h >> 33) * 0xC4CEB9FE1A85EC53 & MASK
@@ -68,7 +132,7 @@ def cut_hash(key):
 
 
 def order(key):
-    return key.encode() if isinstance(key, str) else key
+    return key.encode() if isinstance(key, str) else encoded(key) if isinstance(key, list) else key
 
 
 def ascending(keys):
@@ -93,10 +157,28 @@ def instant(text):
         raise Bad("no such date")
 
 
-def is_key(value, kind):
+def is_key(value, index):
+    def is_integer(value):
+        return type(value) is int and -(1 << 63) <= value < 1 << 63
+    kind = simple(index)
     if kind == "text":
         return isinstance(value, str) and len(value.encode()) <= 1024
-    return type(value) is int and -(1 << 63) <= value < 1 << 63
+    if kind == "integer":
+        return is_integer(value)
+    columns = key_columns(index)
+    if not isinstance(value, list) or len(value) != len(columns):
+        return False
+    for part, column in zip(value, columns):
+        fits = {
+            "text": lambda: isinstance(part, str) and folded(part, column.get("collation")) == part,
+            "integer": lambda: is_integer(part),
+            "boolean": lambda: type(part) is int and part in (0, 1),
+            "real": lambda: is_integer(part) or isinstance(part, float) and not (part == int(part) and -(1 << 63) <= part < 1 << 63),
+            "blob": lambda: isinstance(part, dict) and list(part) == ["base64"] and b64encode(b64decode(part["base64"], validate=True)).decode() == part["base64"],
+        }[column["type"]]
+        if not fits():
+            return False
+    return len(encoded(value)) <= 1024
 
 
 # The index.
@@ -107,15 +189,23 @@ def member_text(member):
 
 
 def key_text(key):
-    return quote(key) if isinstance(key, str) else str(key)
+    if isinstance(key, list):
+        return "[%s]" % ",".join(key_text(part) for part in key)
+    if isinstance(key, dict):
+        return '{"base64":%s}' % quote(key["base64"])
+    return quote(key) if isinstance(key, str) else number_text(key) if isinstance(key, float) else str(key)
 
 
 def index_text(index):
     """The one text that an index of these contents has."""
-    text = '{"formatVersion":1,"dataset":%s,"key":%s' % (quote(index["dataset"]), quote(index["key"]))
+    key = "[%s]" % ",".join(map(quote, index["key"])) if isinstance(index["key"], list) else quote(index["key"])
+    text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (index["formatVersion"], quote(index["dataset"]), key)
     if "timestamp" in index:
         text += ',"timestamp":' + quote(index["timestamp"])
-    columns = ['{"name":%s,"type":%s,"optional":%s}' % (quote(c["name"]), quote(c["type"]), "true" if c["optional"] else "false") for c in index["columns"]]
+    columns = [
+        '{"name":%s,"type":%s,"optional":%s%s}' % (
+            quote(c["name"]), quote(c["type"]), "true" if c["optional"] else "false", ',"collation":' + quote(c["collation"]) if "collation" in c else "")
+        for c in index["columns"]]
     text += ',\n"columns":[\n' + ",\n".join(columns) + "\n],\n"
     text += '"recordCount":%d,"blockEntities":%d,"size":%d,"rawSize":%d,\n' % tuple(index[n] for n in ("recordCount", "blockEntities", "size", "rawSize"))
     text += '"header":{' + member_text(index["header"]) + ',\n"blocks":['
@@ -127,15 +217,19 @@ def index_text(index):
 def read_index(data):
     need(len(data) <= 67108864, "the index is too large")
     index = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
-    need(isinstance(index, dict) and index.get("formatVersion") == 1, "not an index of format version 1")
+    need(isinstance(index, dict) and index.get("formatVersion") in (1, 2), "not an index of format version 1 or 2")
     need(index_text(index).encode() == data, "the index is not in canonical form")
     need(NAME.match(index["dataset"]) and index["dataset"] not in ("syncTimestamp", "deletions", "instants"), "the dataset's name is not allowed")
     columns = {c["name"]: c for c in index["columns"]}
     need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
     need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")
     need(all(c["type"] in ("text", "integer", "real", "boolean", "json", "blob") for c in columns.values()), "an unknown type")
-    key = columns.get(index["key"])
-    need(key and key["type"] in ("text", "integer") and not key["optional"], "the key cannot be a key")
+    names = index["key"] if isinstance(index["key"], list) else [index["key"]]
+    need(not isinstance(index["key"], list) or len(names) > 1, "a key of one column is no array")
+    need(len(set(names)) == len(names) and all(n in columns for n in names), "the key is not among the columns")
+    need(all(columns[n]["type"] != "json" and not columns[n]["optional"] for n in names), "the key cannot be a key")
+    need(all("collation" not in c or c["collation"] in ("nocase", "rtrim") and c["type"] == "text" and c["name"] in names for c in columns.values()), "a collation is out of place")
+    need((index["formatVersion"] == 1) == bool(simple(index)), "not the lowest format version")
     need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") == "text", "the timestamp is not a text column")
     need(1 <= index["blockEntities"] <= 65536, "blockEntities is out of range")
     offset = 0
@@ -145,7 +239,7 @@ def read_index(data):
         need(all(re.fullmatch("[0-9a-f]{64}", member[n]) for n in ("sha256", "rawSha256")), "a hash is not one")
         offset += member["length"]
     for block in index["blocks"]:
-        need(is_key(block["firstKey"], key["type"]), "a first key is not a key")
+        need(is_key(block["firstKey"], index), "a first key is not a key")
         need(1 <= block["count"] <= block["rawLength"] // 8, "a block's count does not fit its size")
     need(ascending([b["firstKey"] for b in index["blocks"]]), "first keys do not ascend")
     need(index["recordCount"] == sum(b["count"] for b in index["blocks"]), "recordCount does not add up")
@@ -216,7 +310,7 @@ def value(text, position, kind):
 
 def entity(text, position, index):
     """The key of the entity at a position, and where the entity ends."""
-    key, separator = None, "{"
+    found, separator = {}, "{"
     need(text.startswith("{", position), "an entity is expected")
     for column in index["columns"]:
         label = separator + quote(column["name"]) + ":"
@@ -225,13 +319,12 @@ def entity(text, position, index):
             continue
         result, position = value(text, position + len(label), column["type"])
         separator = ","
-        if column["name"] == index["key"]:
-            key = result
+        found[column["name"]] = result
     need(text.startswith("}", position), "something in an entity is not of the schema")
-    return key, position + 1
+    return outside([found[column["name"]] for column in key_columns(index)], index), position + 1
 
 
-def read_block(raw, index, number, key_kind, keys):
+def read_block(raw, index, number, keys):
     """Checks one block and adds its keys to the list."""
     block = index["blocks"][number]
     text = raw.decode("utf-8")
@@ -242,7 +335,7 @@ def read_block(raw, index, number, key_kind, keys):
         separator = "\n" if number == 0 and not found else ",\n"
         need(text.startswith(separator, position), "a separator is missing")
         key, end = entity(text, position + len(separator), index)
-        need(is_key(key, key_kind), "a key is not allowed")
+        need(is_key(key, index), "a key is not allowed")
         cuts = cut_hash(key) * index["blockEntities"] < 1 << 64
         if found:
             need(not cuts and before < 1048576, "an entity should have begun a block")
@@ -259,7 +352,7 @@ def read_block(raw, index, number, key_kind, keys):
     keys.extend(found)
 
 
-def read_tail(raw, key_kind):
+def read_tail(raw, index):
     text = raw.decode("utf-8")
     match = re.fullmatch(r'\n\](?:,"deletions":\[(.+?)\])?(?:,"instants":\[(.+?)\])?\}\n', text, re.S)
     need(match, "the tail is not of the format's form")
@@ -268,7 +361,7 @@ def read_tail(raw, key_kind):
         entries = json.loads("[%s]" % (content or ""), object_pairs_hook=unique)
         canonical = ",".join('{"id":%s,"%s":%s}' % (key_text(e["id"]), field, quote(e[field])) for e in entries)
         need(canonical == (content or ""), "the tail is not in canonical form")
-        need(all(is_key(e["id"], key_kind) for e in entries), "an id in the tail is not a key")
+        need(all(is_key(e["id"], index) for e in entries), "an id in the tail is not a key")
         need(ascending([e["id"] for e in entries]), "ids in the tail do not ascend")
         for e in entries:
             instant(e[field])
@@ -279,7 +372,6 @@ def read_tail(raw, key_kind):
 def read(asset, index_data):
     index = read_index(index_data)
     need(len(asset) == index["size"], "the asset is not as long as the index says")
-    key_kind = next(c["type"] for c in index["columns"] if c["name"] == index["key"])
     header = inflate(asset, index["header"], 0)
     match = re.fullmatch(r'\{"syncTimestamp":"([^"]*)","([^"]*)":\[', header.decode("ascii"))
     need(match and match[2] == index["dataset"], "the header is not that of the dataset")
@@ -287,11 +379,11 @@ def read(asset, index_data):
     parts, keys = [header], []
     for number, block in enumerate(index["blocks"]):
         raw = inflate(asset, block, 1 if number == 0 else 2)
-        read_block(raw, index, number, key_kind, keys)
+        read_block(raw, index, number, keys)
         parts.append(raw)
     need(ascending(keys), "keys do not ascend")
     tail = inflate(asset, index["tail"], 0)
-    deletions, instants = read_tail(tail, key_kind)
+    deletions, instants = read_tail(tail, index)
     facts = "%s: %d entities in %d blocks, %d deletions, %d instants, %d bytes" % (
         index["dataset"], len(keys), len(index["blocks"]), deletions, instants, len(asset))
     return b"".join(parts + [tail]), facts

@@ -125,6 +125,7 @@ extension EntityKey {
         switch self {
         case .text(let bytes): .text(bytes)
         case .integer(let value): .integer(value)
+        case .encoded(let bytes): .blob(bytes)
         }
     }
 }

@@ -23,11 +23,11 @@ import Testing
         ("CREATE TABLE items(id TEXT, name TEXT); CREATE INDEX i ON items(id)", "not unique by itself"),
         ("CREATE TABLE items(id TEXT, name TEXT); CREATE UNIQUE INDEX i ON items(id) WHERE name IS NULL", "not unique by itself"),
         ("CREATE TABLE items(id TEXT, name TEXT); CREATE UNIQUE INDEX i ON items(lower(id))", "not unique by itself"),
-        ("CREATE TABLE items(id TEXT COLLATE NOCASE PRIMARY KEY, name TEXT)", "not compared by its bytes"),
-        ("CREATE TABLE items(id TEXT COLLATE RTRIM UNIQUE, name TEXT)", "not compared by its bytes"),
-        ("CREATE TABLE items(id TEXT, name TEXT); CREATE UNIQUE INDEX i ON items(id COLLATE NOCASE)", "not compared by its bytes"),
-        ("CREATE TABLE items(id TEXT COLLATE NOCASE, name TEXT); CREATE UNIQUE INDEX i ON items(id COLLATE BINARY)", "not compared by its bytes"),
-        ("CREATE TABLE items(id TEXT COLLATE NOCASE PRIMARY KEY, name TEXT) WITHOUT ROWID", "not compared by its bytes"),
+        ("CREATE TABLE items(id TEXT COLLATE NOCASE PRIMARY KEY, name TEXT)", "by the collation"),
+        ("CREATE TABLE items(id TEXT COLLATE RTRIM UNIQUE, name TEXT)", "by the collation"),
+        ("CREATE TABLE items(id TEXT, name TEXT); CREATE UNIQUE INDEX i ON items(id COLLATE NOCASE)", "the unique index of the key id compares by NOCASE"),
+        ("CREATE TABLE items(id TEXT COLLATE NOCASE, name TEXT); CREATE UNIQUE INDEX i ON items(id COLLATE BINARY)", "by the collation"),
+        ("CREATE TABLE items(id TEXT COLLATE NOCASE PRIMARY KEY, name TEXT) WITHOUT ROWID", "by the collation"),
     ])
     func aTableThatDoesNotMatchIsRefused(sql: String, reason: String) throws {
         let schema = try namedItems()
