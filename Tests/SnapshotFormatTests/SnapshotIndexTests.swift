@@ -41,7 +41,7 @@ import Testing
 
     @Test func aNewerVersionIsNamedAsSuch() throws {
         let text = String(decoding: try sample().index.encode(), as: UTF8.self)
-        let newer = text.replacing("\"formatVersion\":1,", with: "\"formatVersion\":2,\"whatever\":[],")
+        let newer = text.replacing("\"formatVersion\":1,", with: "\"formatVersion\":3,\"whatever\":[],")
         let error = try #require(throws: FormatError.self) { try decode(newer) }
         #expect(error.code == .unsupportedVersion)
     }

@@ -92,7 +92,7 @@ import Testing
         let cloud = try DamagedCloud()
         try cloud.refuse(exit: 78, saying: ["block index of notifications@2", "format version 2", "update this program"], verifies: false) { _ in
             try CloudForgery.rewriteIndex(
-                ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":2')")
+                ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":3')")
         }
         for (edit, says) in [
             ("index = index.replace('\"dataset\":\"notifications\"', '\"dataset\":\"buckets\"')", "does not fit the record"),
