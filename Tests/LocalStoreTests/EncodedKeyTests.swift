@@ -110,7 +110,9 @@ import Testing
             let range = KeyRange(number: 0, first: EntityKey(encoding: [.integer(1), .text([])]), next: EntityKey(encoding: [.integer(9), .text([])]))
             try scene.database.read { (transaction: LocalTransaction) throws in
                 func plan(_ sql: String) throws -> String {
-                    try Row.fetchAll(transaction.db, sql: "EXPLAIN QUERY PLAN \(sql)").map { $0["detail"] }.joined(separator: "; ")
+                    try Row.fetchAll(transaction.db, sql: "EXPLAIN QUERY PLAN \(sql.replacing("?1", with: "X'10'").replacing("?2", with: "X'20'"))").map {
+                        $0["detail"]
+                    }.joined(separator: "; ")
                 }
                 let ranged = try plan("SELECT * FROM \(table) \(key.condition(range)) ORDER BY \(key.list())")
                 #expect(ranged.contains("SEARCH \(table) USING") && !ranged.contains("TEMP B-TREE"), "\(ranged)")

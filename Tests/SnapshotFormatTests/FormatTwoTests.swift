@@ -48,7 +48,8 @@ import Testing
         for (values, hex) in [
             ([KeyValue.integer(0)], "10 8000000000000000 0000"), ([.integer(1)], "10 bff0000000000000 0000"), ([.integer(-1)], "10 400fffffffffffff 0000"),
             ([.real(0.5)], "10 bfe0000000000000 0000"), ([.integer(9_007_199_254_740_993)], "10 c340000000000000 0001"),
-            ([.integer(.max)], "10 c3dfffffffffffff 03ff"), ([.text([0x61])], "20 61 0000"), ([.text([0])], "20 00ff 0000"), ([.blob([0, 1])], "30 00ff01 0000"),
+            ([.integer(.max)], "10 c3dfffffffffffff 03ff"), ([.text([0x61])], "20 61 0000"), ([.text([0])], "20 00ff 0000"),
+            ([.blob([0, 1])], "30 00ff01 0000"),
             ([.integer(17), .text([0x62])], "10 c031000000000000 0000 20 62 0000"),
         ] {
             guard case .encoded(let bytes) = EntityKey(encoding: values) else { throw CocoaError(.coderInvalidValue) }

@@ -90,7 +90,7 @@ import Testing
 
     @Test func indexesThatLieAreRefused() throws {
         let cloud = try DamagedCloud()
-        try cloud.refuse(exit: 78, saying: ["block index of notifications@2", "format version 2", "update this program"], verifies: false) { _ in
+        try cloud.refuse(exit: 78, saying: ["block index of notifications@2", "format version 3", "update this program"], verifies: false) { _ in
             try CloudForgery.rewriteIndex(
                 ofCommit: cloud.commitPath, record: "notifications_data", "index = index.replace('\"formatVersion\":1', '\"formatVersion\":3')")
         }

@@ -37,6 +37,8 @@ package final class LocalTransaction {
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.
     package var tracking: ChangeTracking { ChangeTracking(transaction: self) }
+    /// Whether VACUUM has given rows other rowids.
+    package var rowids: RowidWatch { RowidWatch(transaction: self) }
     /// What the triggers recorded, and the tracked changes.
     package var changeLog: ChangeLog { ChangeLog(transaction: self) }
     /// What an import decides about the tracked changes.

@@ -58,6 +58,7 @@ extension LocalTable {
         name: "snapsync_tombstones", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
     static let instants = LocalTable(
         name: "snapsync_instants", definition: "(dataset INTEGER NOT NULL, key, at INTEGER NOT NULL, PRIMARY KEY(dataset, key)) WITHOUT ROWID")
+    static let rowids = LocalTable(name: "snapsync_rowids", definition: "(dataset TEXT)")
     static let published = LocalTable(
         name: "snapsync_published",
         definition: """
@@ -111,5 +112,5 @@ extension LocalTable {
     /// The tables of the messages.
     static let mailboxTables = [outbox, inbox]
     /// Every table.
-    static let all = settingsTables + [lineage, beginning] + trackingTables + [published, detached, setAside, conflicts] + mailboxTables
+    static let all = settingsTables + [lineage, beginning] + trackingTables + [rowids, published, detached, setAside, conflicts] + mailboxTables
 }

@@ -9,7 +9,7 @@ package struct ChangeTracking: TransactionPart {
 
     /// Whether ``install(_:)`` has anything to do: tables or triggers are missing or not what they should be.
     package func isInstalled(_ schemas: [DatasetSchema]) throws -> Bool {
-        guard try hasTables(), try !LocalMigration.isPending(db), try ImportFlag.isInstalled(db) else { return false }
+        guard try hasTables(), try !LocalMigration.isPending(db), try ImportFlag.isInstalled(db), try transaction.rowids.isQuiet(schemas) else { return false }
         return try schemas.allSatisfy { schema in
             guard let id = try trackingID(schema) else { return false }
             guard let triggers = try ChangeTriggers(db, schema, id: id) else { return true }
@@ -52,6 +52,7 @@ package struct ChangeTracking: TransactionPart {
             try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 0 WHERE id = ?", arguments: [id])
             mended.append(schema.name)
         }
+        for name in try transaction.rowids.install(schemas) where !mended.contains(name) { mended.append(name) }
         return mended
     }
 
@@ -67,6 +68,7 @@ package struct ChangeTracking: TransactionPart {
             try db.execute(sql: "DROP TRIGGER \(name.sqlIdentifier)")
         }
         for table in LocalTable.trackingTables + [.setAside] { try table.drop(in: db) }
+        try transaction.rowids.remove()
         try transaction.mailbox.remove()
     }
 

@@ -34,7 +34,8 @@ struct IncomingDataset: Sendable {
         }
         guard index.keyShape.isSimple && schema.hasSimpleKey || index.keyShape.isComparable(with: schema.keyShape) else {
             throw SyncError(
-                .refused, step: .verify, at: version.place, "the writer's dataset file gives the columns of the key other types or collations than this device's",
+                .refused, step: .verify, at: version.place,
+                "the writer's dataset file gives the columns of the key other types or collations than this device's",
                 hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
         }
         self.schema = schema

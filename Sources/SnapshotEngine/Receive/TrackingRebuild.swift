@@ -9,7 +9,8 @@ import SnapshotVersions
 ///
 /// The rows are compared with the version that is here, block by block; an entity that differs was changed, and its instant is
 /// its own timestamp. Without this an import would take what was changed meanwhile for what no version has, and remove it. Entities
-/// that are missing were not deleted by anybody that is known; they stay for the import to bring back.
+/// that are missing were not deleted by anybody that is known; they stay for the import to bring back. Where VACUUM has given
+/// the rows of a table without a key other rowids, rows are missing under their old ones alone: that is tracked as deletions.
 struct TrackingRebuild: Sendable {
     let device: SyncContext
 
@@ -47,11 +48,13 @@ struct TrackingRebuild: Sendable {
             try device.database.write { transaction in
                 let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
                 // A row that is missing without a tracked deletion counts as damage: the import brings it back.
-                let missing = Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
+                let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
+                let missing = isRenumbered ? [] : Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
                 for change in found where !missing.contains(change.key) {
                     try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
                 }
                 if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema) }
+                if isRenumbered { try transaction.rowids.setCompared(schema) }
             }
         }
     }

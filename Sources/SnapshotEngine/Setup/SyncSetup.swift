@@ -147,6 +147,7 @@ package enum SyncSetup {
             let datasets = described?.datasets ?? fromZone?.datasets ?? filed
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, fromZone, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
+            if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
             let probeWarnings = try await tryOut(cloud, request)
             let identity = try await SyncError.at(.open) { try await cloud.identity() }
@@ -329,6 +330,16 @@ package enum SyncSetup {
                 "dataset \(schema.name): the table cannot be written without the application: SQLite says \(survey.needsForKeys[schema.name] ?? reason)",
                 hint: "rebuild the table, or its index, without what only the application registers; or leave the table out of the dataset file")
         }
+    }
+
+    /// Two peers that insert would give different rows one rowid, and no row could be told from another.
+    private static func refuseHiddenKeys(_ datasets: [DatasetSchema], _ database: LocalDatabase, _ request: SetupRequest) throws {
+        let hidden = try SyncError.at(.open) { try database.read { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } } }
+        guard let schema = hidden.first else { return }
+        throw SyncError(
+            .refused, step: .open, at: "\(request.database), table \(schema.table)",
+            "dataset \(schema.name): the table has no key but the rowid, and two peers would give different rows the same one",
+            hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out of the dataset file")
     }
 
     private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
