@@ -7,7 +7,7 @@ package enum FormatLimits {
     /// The highest format version.
     package static let formatVersion = 2
     /// The longest key, in bytes of UTF-8 or of its encoded values.
-    package static let keyBytes = 1024
+    package static let keyBytes = KeyShape.byteLimit
     /// The largest entity, in bytes of JSON.
     package static let entityBytes = 64 << 20
     /// The raw size at which the next entity begins a new block whatever its key.

@@ -85,7 +85,12 @@ extension DatasetDescription {
         let names = structure.columns.map { $0.column.asciiLowercased }
         let known = Set(names)
         try require(known.count == names.count, "one column of the table is named twice")
-        try require(known == Set(schema.columns.map { $0.column.asciiLowercased }), "the table's columns are not the dataset's")
+        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        // A table without a key travels by its rowid, which is no column of it.
+        let hidden = schema.hasSimpleKey && !schema.keyShape.isText ? described.intersection([schema.keyColumns[0].column.asciiLowercased]) : []
+        let isHidden =
+            structure.primaryKey.isEmpty && !structure.withoutRowid && known.isDisjoint(with: hidden) && hidden.isSubset(of: ["rowid", "_rowid_", "oid"])
+        try require(known == (isHidden ? described.subtracting(hidden) : described), "the table's columns are not the dataset's")
         func areColumns(_ columns: [String]) -> Bool {
             let wanted = columns.map(\.asciiLowercased)
             return Set(wanted).count == wanted.count && known.isSuperset(of: wanted)

@@ -6,10 +6,11 @@ extension DatasetFile {
     package static func text(_ schemas: [DatasetSchema]) -> String {
         let datasets = schemas.map { schema -> String in
             let standard = try? DatasetSchema(
-                name: schema.name, table: schema.table, key: schema.key.name, timestamp: nil, columns: schema.columns)
+                name: schema.name, table: schema.table, keys: schema.keyColumns.map(\.name), timestamp: nil, columns: schema.columns)
             var fields = [("name", quoted(schema.name))]
             if schema.table != schema.name { fields.append(("table", quoted(schema.table))) }
-            fields.append(("key", quoted(schema.key.name)))
+            let keys = schema.keyColumns.map { quoted($0.name) }
+            fields.append(("key", keys.count == 1 ? keys[0] : "[" + keys.joined(separator: ", ") + "]"))
             if let index = schema.timestampIndex { fields.append(("timestamp", quoted(schema.columns[index].name))) }
             if schema.recordType != standard?.recordType { fields.append(("recordType", quoted(schema.recordType))) }
             if schema.recordName != standard?.recordName { fields.append(("recordName", quoted(schema.recordName))) }
@@ -18,6 +19,7 @@ extension DatasetFile {
             let columns = schema.columns.map { column in
                 var fields = [("name", quoted(column.name)), ("type", quoted(column.kind.rawValue))]
                 if column.column != column.name { fields.append(("column", quoted(column.column))) }
+                if column.collation != .binary { fields.append(("collation", quoted(column.collation.rawValue))) }
                 if column.isOptional { fields.append(("optional", "true")) }
                 return "    {" + members(fields) + "}"
             }

@@ -101,6 +101,12 @@ package struct KeyShape: Hashable, Sendable {
         }
     }
 
+    /// The longest key that a version can hold, in bytes of UTF-8 or of its encoded values.
+    package static let byteLimit = 1024
+
+    /// Whether a version can hold a key of this shape.
+    package func holds(_ key: EntityKey) -> Bool { accepts(key) && key.byteCount <= Self.byteLimit }
+
     /// Whether keys of the other shape mean the same: columns of the same types, compared alike.
     package func isComparable(with other: KeyShape) -> Bool {
         parts.elementsEqual(other.parts) { $0.kind == $1.kind && $0.collation == $1.collation }

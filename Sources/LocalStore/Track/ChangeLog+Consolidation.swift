@@ -24,6 +24,7 @@ extension ChangeLog {
             guard let id = try trackingID(schema) else { continue }
             try consolidate(of: schema, id: id)
             try classify(schema, id: id)
+            try forgetMisfits(schema, id: id)
             try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(id)).run()
         }
         // A number is never used twice: the last one stays, as an entry of no dataset.
@@ -85,6 +86,25 @@ extension ChangeLog {
 
     private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
         text.flatMap { try? Instant(parsing: $0) }?.microseconds
+    }
+
+    /// Forgets the deletions of rows that no version can have held, because their key is of another type or too long: a tombstone could not name
+    /// them. While such a row is there its change stays tracked, and the export names it.
+    private func forgetMisfits(_ schema: DatasetSchema, id: Int64) throws {
+        let deleted = "dataset = ? AND state = \(TrackedState.deleted)"
+        guard !schema.hasSimpleKey else {
+            let fits = schema.keyShape.isText ? "typeof(key) = 'text' AND length(CAST(key AS BLOB)) <= \(KeyShape.byteLimit)" : "typeof(key) = 'integer'"
+            return try db.execute(sql: "DELETE FROM snapsync_changes WHERE \(deleted) AND NOT (\(fits))", arguments: [id])
+        }
+        let rows = try KeyedStatement(db, "SELECT key FROM snapsync_changes WHERE \(deleted)").bind(.integer(id))
+        var misfits: [[UInt8]] = []
+        while try rows.step() {
+            guard let bytes = rows.encodedKey(0), !schema.keyShape.holds(.encoded(bytes)) else { continue }
+            misfits.append(bytes)
+        }
+        for bytes in misfits {
+            try KeyedStatement(db, "DELETE FROM snapsync_changes WHERE dataset = ? AND key = ?").bind(.integer(id), .key(.encoded(bytes))).run()
+        }
     }
 
     /// A change is a deletion if its row is gone, else an edit.

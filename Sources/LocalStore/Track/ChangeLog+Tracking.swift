@@ -88,5 +88,6 @@ extension ChangeLog {
         // What came later was compared with the version before this one.
         try db.execute(sql: "UPDATE snapsync_changes SET isNew = \(TrackedOrigin.unknown) WHERE dataset = ?", arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+        try transaction.rowids.setCompared(schema)
     }
 }

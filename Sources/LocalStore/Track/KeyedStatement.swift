@@ -80,15 +80,17 @@ struct KeyedStatement {
         case SQLITE_INTEGER: return .integer(integer(column))
         case SQLITE_TEXT: return text(column).flatMap { UTF8Check.firstFault(in: $0) == nil ? .text(Array($0)) : nil }
         case SQLITE_BLOB:
-            let bytes = blob(column)
-            return bytes.isEmpty || EncodedKey.values(of: bytes) == nil ? nil : .encoded(bytes)
+            return encodedKey(column).flatMap { EncodedKey.values(of: $0)?.allSatisfy(\.isReadable) == true ? .encoded($0) : nil }
         default: return nil
         }
     }
 
-    private func blob(_ column: Int32) -> [UInt8] {
+    /// The bytes of a column that holds an encoded key; nil for what is none.
+    func encodedKey(_ column: Int32) -> [UInt8]? {
+        guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }
         // SAFETY: the pointer comes first, then its length; both hold until the next step.
-        Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
+        let bytes = Array(UnsafeRawBufferPointer(start: sqlite3_column_blob(handle, column), count: Int(sqlite3_column_bytes(handle, column))))
+        return bytes.isEmpty ? nil : bytes
     }
 
     /// A column's text, lent until the next step; nil for what is none.
@@ -116,5 +118,16 @@ struct KeyedStatement {
         static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
         static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
         static func optional(_ text: String?) -> Parameter { text.map { .text($0) } ?? .null }
+    }
+}
+
+extension KeyValue {
+    /// Whether JSON has the value: a text must be UTF-8, a number finite.
+    fileprivate var isReadable: Bool {
+        switch self {
+        case .text(let bytes): bytes.withUnsafeBytes { UTF8Check.firstFault(in: $0) } == nil
+        case .real(let value): value.isFinite
+        case .integer, .blob: true
+        }
     }
 }

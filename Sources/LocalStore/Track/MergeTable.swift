@@ -62,6 +62,7 @@ package struct MergeTable: TransactionPart {
                 "UPDATE snapsync_changes SET isMark = \(Self.markAfterMerge), wins = \(MergeDecision.undecided), isNew = \(TrackedOrigin.unknown) WHERE dataset = ?",
             arguments: [id])
         try db.execute(sql: "UPDATE snapsync_tracking SET isComplete = 1 WHERE id = ?", arguments: [id])
+        try transaction.rowids.setCompared(schema)
     }
 
     /// Ends the marks of kept changes that no merge of a whole dataset has ended.
