@@ -135,32 +135,40 @@ extension TableDescriber {
         guard reasons.isEmpty else { return .unfit(reasons) }
 
         let census = try ColumnCensus(db, table)
-        let key: TableColumns.Column?
-        switch try findKey(of: table, census) {
-        case .column(let column): key = column
-        case .none(let why):
-            key = nil
-            reasons.append(why)
-        }
+        let key = try findKey(of: table, census)
+        if case .none(let why) = key { reasons.append(why) }
         var kinds: [String: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
         for column in stored {
-            let isKey = column.name == key?.name
+            let isKey = key.columns.contains { $0.name == column.name }
             switch ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find() {
             case .kind(let kind):
                 kinds[column.name] = kind
-                columns.append(DatasetColumn(column.name, kind, isOptional: !isKey && !column.isNotNull))
-                if isKey, kind != .text, kind != .integer { reasons.append("the key column \(column.name) holds values of type \(kind.rawValue)") }
+                guard isKey else {
+                    columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
+                    continue
+                }
+                let keyKind = kind == .json ? .text : kind
+                if keyKind == ColumnKindFinder.any { reasons.append("the key column \(column.name) may hold values of several types") }
+                let collation = KeyCollation(rawValue: column.collation.lowercased())
+                if keyKind == .text, collation == nil {
+                    reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
+                }
+                columns.append(DatasetColumn(column.name, keyKind, collation: keyKind == .text ? collation ?? .binary : .binary))
             case .none(let why): reasons.append(why)
             }
         }
-        guard reasons.isEmpty, let key else { return .unfit(reasons) }
+        guard reasons.isEmpty else { return .unfit(reasons) }
+        if case .rowid(let name) = key {
+            columns.insert(DatasetColumn(name, .integer), at: 0)
+            description.notes.append("\(table.name) has no key and is carried by its rowid, which VACUUM may change; then most of it travels again")
+        }
         for column in table.columns where column.isGenerated {
             description.leftOut.append(.init(table: table.name, column: column.name, reason: "generated: it follows from other columns"))
         }
         let timestamp = try findTimestamp(of: TimestampColumn(table: table, kinds: kinds, census: census), given: given)
         do {
-            let schema = try DatasetSchema(name: name, table: table.name, key: key.name, timestamp: timestamp.column, columns: columns)
+            let schema = try DatasetSchema(name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns)
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
             return .dataset(schema)
@@ -173,26 +181,42 @@ extension TableDescriber {
     }
 
     private enum Key {
-        case column(TableColumns.Column)
+        case columns([TableColumns.Column])
+        /// The rowid, under a name that no column has.
+        case rowid(String)
         case none(String)
+
+        var columns: [TableColumns.Column] { if case .columns(let columns) = self { columns } else { [] } }
+
+        var names: [String] {
+            switch self {
+            case .columns(let columns): columns.map(\.name)
+            case .rowid(let name): [name]
+            case .none: []
+            }
+        }
     }
 
-    /// The column that identifies a row: the PRIMARY KEY, else a UNIQUE column that is never NULL.
+    /// The columns that identify a row: the PRIMARY KEY, else UNIQUE columns that are never NULL, else the rowid.
     private func findKey(of table: TableColumns, _ census: ColumnCensus) throws -> Key {
         let primary = table.primaryKey
-        if primary.count > 1 { return .none("its primary key has \(primary.count) columns (\(primary.map(\.name).joined(separator: ", ")))") }
-        if let column = primary.first {
+        for column in primary {
             let nulls = census.columns[column.name]?.nulls ?? 0
             if nulls > 0 { return .none("\(nulls) row\(nulls == 1 ? " has" : "s have") NULL in the key column \(column.name)") }
-            return .column(column)
         }
-        for index in try UniqueIndex.all(db, of: table.name) where index.isPlain && index.columns.count == 1 && index.collations == ["BINARY"] {
-            guard let column = index.columns[0].flatMap({ table.column($0) }), column.isNotNull, !column.isGenerated, column.collation == "BINARY" else {
-                continue
-            }
-            return .column(column)
+        if !primary.isEmpty { return .columns(primary) }
+        var best: [TableColumns.Column] = []
+        for index in try UniqueIndex.all(db, of: table.name) where index.isPlain {
+            let columns = index.columns.compactMap { $0.flatMap { table.column($0) } }
+            guard columns.count == index.columns.count, columns.allSatisfy({ $0.isNotNull && !$0.isGenerated }), columns.map(\.collation) == index.collations
+            else { continue }
+            if best.isEmpty || columns.count < best.count { best = columns }
         }
-        return .none("it has no PRIMARY KEY, and no UNIQUE column that is NOT NULL")
+        if !best.isEmpty { return .columns(best) }
+        guard let name = RowidName.all.first(where: { table.column($0) == nil }) else {
+            return .none("it has no PRIMARY KEY, no UNIQUE columns that are NOT NULL, and columns that hide its rowid")
+        }
+        return .rowid(name)
     }
 
     private func findTimestamp(of finder: TimestampColumn, given: String??) throws -> DatabaseDescription.Timestamp {
