@@ -16,16 +16,14 @@ package final class CurlTransport: ObjectTransport {
     ///   - certificates: a file of certificates in PEM to trust in place of the system's; nil for the system's.
     ///   - connectSeconds: how long a connection may take to open.
     package init(certificates: String? = nil, connectSeconds: Int = 10) {
-        _ = Self.isInitialized
         self.connectSeconds = connectSeconds
         self.certificates = certificates
     }
 
-    /// libcurl wants this once, before any other call.
-    private static let isInitialized = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
-
     package func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
-        guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else { throw TransportFault(.unreachable, "libcurl cannot be used") }
+        guard let handle = idle.withLock({ $0.popLast() }) ?? Handle() else {
+            throw TransportFault(.unreachable, "libcurl is not installed (Debian's package libcurl4)")
+        }
         defer { idle.withLock { $0.append(handle) } }
         return try handle.send(request, certificates: certificates, connectSeconds: connectSeconds)
     }
@@ -37,19 +35,19 @@ package final class CurlTransport: ObjectTransport {
         private let curl: UnsafeMutableRawPointer
 
         init?() {
-            guard let made = curl_easy_init() else { return nil }
+            guard snapsync_curl_load() == 1, let made = snapsync_curl_make() else { return nil }
             curl = made
         }
 
-        deinit { curl_easy_cleanup(curl) }
+        deinit { snapsync_curl_free(curl) }
 
         func send(_ request: ObjectRequest, certificates: String?, connectSeconds: Int) throws(TransportFault) -> ObjectResponse {
-            curl_easy_reset(curl)
+            snapsync_curl_reset(curl)
             var headers: UnsafeMutablePointer<curl_slist>?
-            defer { curl_slist_free_all(headers) }
-            for header in request.headers { headers = curl_slist_append(headers, "\(header.name): \(header.value)") }
+            defer { snapsync_curl_free_list(headers) }
+            for header in request.headers { headers = snapsync_curl_append(headers, "\(header.name): \(header.value)") }
             // Without these libcurl asks before it sends a body, and names a type of its own.
-            for unwanted in ["Expect:", "Content-Type:"] { headers = curl_slist_append(headers, unwanted) }
+            for unwanted in ["Expect:", "Content-Type:"] { headers = snapsync_curl_append(headers, unwanted) }
 
             let answer = Answer(limit: request.responseLimit)
             // SAFETY: `answer` outlives the request, and libcurl calls back on this thread only.
@@ -85,7 +83,7 @@ package final class CurlTransport: ObjectTransport {
                         _ = snapsync_curl_set_pointer(curl, CURLOPT_POSTFIELDS, body.baseAddress ?? UnsafeRawPointer(bitPattern: 1))
                     }
                 }
-                return curl_easy_perform(curl)
+                return snapsync_curl_perform(curl)
             }
             guard code == CURLE_OK else { throw Self.fault(code, answer) }
             var status = 0
@@ -94,7 +92,7 @@ package final class CurlTransport: ObjectTransport {
         }
 
         private static func fault(_ code: CURLcode, _ answer: Answer) -> TransportFault {
-            let words = String(cString: curl_easy_strerror(code))
+            let words = String(cString: snapsync_curl_words(code))
             if answer.isTooLong { return TransportFault(.tooLong, "the answer is longer than \(answer.limit) bytes") }
             switch code {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_CONNECT, CURLE_URL_MALFORMAT, CURLE_UNSUPPORTED_PROTOCOL:

@@ -23,24 +23,26 @@ struct ObjectListing {
     /// The name of the outermost element.
     private(set) var root = ""
 
+    /// Whether Expat is installed.
+    static var canRead: Bool { snapsync_expat_load() == 1 }
+
     /// Parses a document; nil if it is not well-formed XML, or declares entities.
     init?(_ bytes: [UInt8]) {
-        guard let parser = XML_ParserCreate("UTF-8") else { return nil }
-        defer { XML_ParserFree(parser) }
+        guard Self.canRead else { return nil }
         let state = State()
-        // SAFETY: `state` outlives the parser, which calls back on this thread only.
-        XML_SetUserData(parser, Unmanaged.passUnretained(state).toOpaque())
-        XML_SetElementHandler(
-            parser,
-            { context, name, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().begin(String(cString: name!)) },
-            { context, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().end() })
-        XML_SetCharacterDataHandler(parser) { context, text, count in
-            Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().add(UnsafeRawBufferPointer(start: text, count: Int(count)))
-        }
-        // No answer of S3 has a document type; with one come entities that grow without end.
-        XML_SetStartDoctypeDeclHandler(parser) { context, _, _, _, _ in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().hasDoctype = true }
+        var handlers = snapsync_expat_handlers(
+            begin: { context, name in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().begin(String(cString: name!)) },
+            end: { context in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().end() },
+            text: { context, text, count in
+                Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().add(UnsafeRawBufferPointer(start: text, count: Int(count)))
+            },
+            // No answer of S3 has a document type; with one come entities that grow without end.
+            doctype: { context in Unmanaged<State>.fromOpaque(context!).takeUnretainedValue().hasDoctype = true })
+        // SAFETY: `state` and the bytes outlive the call, and Expat calls back on this thread only.
         let isWellFormed = bytes.withUnsafeBytes { buffer in
-            XML_Parse(parser, buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: buffer.count), 1) == XML_STATUS_OK
+            snapsync_expat_parse(
+                buffer.baseAddress?.assumingMemoryBound(to: CChar.self), Int32(clamping: buffer.count), &handlers,
+                Unmanaged.passUnretained(state).toOpaque()) == 1
         }
         guard isWellFormed, !state.hasDoctype else { return nil }
         self = state.listing

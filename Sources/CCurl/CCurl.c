@@ -1,0 +1,69 @@
+#include "CCurl.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+static struct {
+    CURLcode (*global_init)(long);
+    CURL *(*easy_init)(void);
+    void (*easy_cleanup)(CURL *);
+    void (*easy_reset)(CURL *);
+    CURLcode (*easy_perform)(CURL *);
+    const char *(*easy_strerror)(CURLcode);
+    struct curl_slist *(*slist_append)(struct curl_slist *, const char *);
+    void (*slist_free_all)(struct curl_slist *);
+    CURLcode (*easy_setopt)(CURL *, CURLoption, ...);
+    CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
+} curl;
+
+static int is_loaded;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void load(void) {
+#ifdef __APPLE__
+    static const char *names[] = {"libcurl.4.dylib", "/usr/lib/libcurl.4.dylib"};
+#else
+    static const char *names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+#endif
+    void *library = 0;
+    for (unsigned i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    const struct {
+        const char *name;
+        void *slot;
+    } symbols[] = {
+        {"curl_global_init", &curl.global_init},   {"curl_easy_init", &curl.easy_init},
+        {"curl_easy_cleanup", &curl.easy_cleanup}, {"curl_easy_reset", &curl.easy_reset},
+        {"curl_easy_perform", &curl.easy_perform}, {"curl_easy_strerror", &curl.easy_strerror},
+        {"curl_slist_append", &curl.slist_append}, {"curl_slist_free_all", &curl.slist_free_all},
+        {"curl_easy_setopt", &curl.easy_setopt},   {"curl_easy_getinfo", &curl.easy_getinfo},
+    };
+    for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        // POSIX: the address of a function fits into a pointer to void.
+        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) return;
+    }
+    is_loaded = curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+}
+
+int snapsync_curl_load(void) {
+    pthread_once(&once, load);
+    return is_loaded;
+}
+
+CURL *snapsync_curl_make(void) { return curl.easy_init(); }
+void snapsync_curl_free(CURL *handle) { curl.easy_cleanup(handle); }
+void snapsync_curl_reset(CURL *handle) { curl.easy_reset(handle); }
+CURLcode snapsync_curl_perform(CURL *handle) { return curl.easy_perform(handle); }
+const char *snapsync_curl_words(CURLcode code) { return curl.easy_strerror(code); }
+struct curl_slist *snapsync_curl_append(struct curl_slist *list, const char *text) { return curl.slist_append(list, text); }
+void snapsync_curl_free_list(struct curl_slist *list) { curl.slist_free_all(list); }
+
+CURLcode snapsync_curl_set_long(CURL *handle, CURLoption option, long value) { return curl.easy_setopt(handle, option, value); }
+CURLcode snapsync_curl_set_size(CURL *handle, CURLoption option, curl_off_t value) { return curl.easy_setopt(handle, option, value); }
+CURLcode snapsync_curl_set_text(CURL *handle, CURLoption option, const char *value) { return curl.easy_setopt(handle, option, value); }
+CURLcode snapsync_curl_set_pointer(CURL *handle, CURLoption option, const void *value) { return curl.easy_setopt(handle, option, value); }
+CURLcode snapsync_curl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) { return curl.easy_setopt(handle, option, value); }
+CURLcode snapsync_curl_set_callback(CURL *handle, CURLoption option, snapsync_curl_callback value) {
+    return curl.easy_setopt(handle, option, value);
+}
+CURLcode snapsync_curl_get_long(CURL *handle, CURLINFO info, long *value) { return curl.easy_getinfo(handle, info, value); }
