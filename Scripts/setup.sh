@@ -21,6 +21,8 @@ need libsqlite3-dev test -e /usr/include/sqlite3.h
 # The tests read assets and databases with programs that are not ours.
 need sqlite3 command -v sqlite3
 need python3 command -v python3
+# The server of the tests with a bucket is installed into a virtual environment.
+need python3-venv python3 -c 'import ensurepip'
 need gzip command -v zcat
 need jq command -v jq
 # And make the system refuse what it seldom refuses.

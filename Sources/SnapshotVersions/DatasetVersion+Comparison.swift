@@ -106,5 +106,7 @@ extension DatasetVersion {
         }
     }
 
-    private static func misfit(_ schema: DatasetSchema) -> String { "whose key is not of type \(schema.keyColumns.map(\.kind.rawValue).joined(separator: ", "))" }
+    private static func misfit(_ schema: DatasetSchema) -> String {
+        "whose key is not of type \(schema.keyColumns.map(\.kind.rawValue).joined(separator: ", "))"
+    }
 }

@@ -1,4 +1,5 @@
 @testable import CommitLog
+@testable import DirectoryCloud
 import Dispatch
 @testable import CloudStore
 

@@ -19,14 +19,14 @@ import Testing
         ),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "take it out of the dataset file"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
-        ("CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)", ["key column id is not compared by its bytes", "without COLLATE"]),
-        ("CREATE TABLE rooms(id TEXT COLLATE RTRIM UNIQUE, squareMetres INT)", ["key column id is not compared by its bytes"]),
+        ("CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)", ["key column id is compared by the collation NOCASE", #"say "collation": "nocase""#]),
+        ("CREATE TABLE rooms(id TEXT COLLATE RTRIM UNIQUE, squareMetres INT)", ["key column id is compared by the collation RTRIM"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT)", ["key column id is not unique by itself", "UNIQUE index"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT, PRIMARY KEY(id, squareMetres))", ["key column id is not unique by itself"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE INDEX i ON rooms(id)", ["key column id is not unique by itself"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id) WHERE squareMetres > 1", ["key column id is not unique by itself"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(lower(id))", ["key column id is not unique by itself"]),
-        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id COLLATE NOCASE)", ["key column id is not compared by its bytes"]),
+        ("CREATE TABLE rooms(id TEXT, squareMetres INT); CREATE UNIQUE INDEX i ON rooms(id COLLATE NOCASE)", ["unique index of the key id compares by NOCASE"]),
         ("PRAGMA encoding = 'UTF-16le'; CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT)", ["UTF-16", "make a UTF-8 copy"]),
     ]
 
@@ -109,8 +109,8 @@ import Testing
             ["\"rooms\"", "the key is not among the columns"]
         ),
         (
-            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "blob"}]}]}"#,
-            ["the key must be of type text or integer"]
+            #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "json"}]}]}"#,
+            ["a key column cannot be of type json"]
         ),
         (
             #"{"formatVersion": 1, "datasets": [{"name": "rooms", "key": "id", "columns": [{"name": "id", "type": "text", "optional": true}]}]}"#,

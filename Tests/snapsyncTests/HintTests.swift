@@ -84,8 +84,8 @@ import Testing
             ),
             (#""key":"id""#, #""key":"id","merge":"mine""#, #"datasets[0].merge: "mine" is not known; known are replace, merge, single"#),
             (#""formatVersion":1"#, #""formatVersion":"1""#, "formatVersion: an integer is expected"),
-            (#""key":"id""#, #""key":5"#, "datasets[0].key: a string is expected"),
-            (#""key":"id""#, #""key":null"#, "datasets[0].key: a string is expected, not null"),
+            (#""key":"id""#, #""key":5"#, "datasets[0].key: a string or an array of strings is expected"),
+            (#""key":"id""#, #""key":null"#, "datasets[0].key: a string or an array of strings is expected"),
             (#""v","type":"text""#, #""v","type":"text","optional":1"#, "true or false is expected"),
             (#""formatVersion":1"#, #""formatVersion":1.5"#, "does not fit"), (#""key":"id","#, "", #"the key "key" is missing"#),
         ] {
