@@ -19,7 +19,10 @@ import Testing
         ),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)) STORED)", ["squareMetres is computed", "take it out of the dataset file"]),
         ("CREATE TABLE rooms(id TEXT PRIMARY KEY, squareMetres INT AS (length(id)))", ["squareMetres is computed"]),
-        ("CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)", ["key column id is compared by the collation NOCASE", #"say "collation": "nocase""#]),
+        (
+            "CREATE TABLE rooms(id TEXT PRIMARY KEY COLLATE NOCASE, squareMetres INT)",
+            ["key column id is compared by the collation NOCASE", #"say "collation": "nocase""#]
+        ),
         ("CREATE TABLE rooms(id TEXT COLLATE RTRIM UNIQUE, squareMetres INT)", ["key column id is compared by the collation RTRIM"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT)", ["key column id is not unique by itself", "UNIQUE index"]),
         ("CREATE TABLE rooms(id TEXT, squareMetres INT, PRIMARY KEY(id, squareMetres))", ["key column id is not unique by itself"]),
