@@ -4,7 +4,7 @@ internal import SnapshotModel
 ///
 /// Units: bytes unless the name says otherwise. Source: docs/format.md, "Limits".
 package enum FormatLimits {
-    /// The highest format version.
+    /// The newest format version; a dataset is written in the oldest one that can describe it (`DatasetSchema.formatVersion`).
     package static let formatVersion = 2
     /// The longest key, in bytes of UTF-8 or of its encoded values.
     package static let keyBytes = KeyShape.byteLimit
@@ -28,9 +28,4 @@ package enum FormatLimits {
     package static let indexBytes = 64 << 20
     /// The shortest gzip member: 10 bytes of header, 2 of deflate, 8 of trailer.
     package static let memberBytes = 20
-}
-
-extension DatasetSchema {
-    /// The format version that a dataset is written with: the lowest one that can say what it is. Source: docs/format.md, "Versions".
-    var formatVersion: Int { hasSimpleKey ? 1 : 2 }
 }

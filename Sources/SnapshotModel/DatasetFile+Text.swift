@@ -12,6 +12,7 @@ extension DatasetFile {
             let keys = schema.keyColumns.map { quoted($0.name) }
             fields.append(("key", keys.count == 1 ? keys[0] : "[" + keys.joined(separator: ", ") + "]"))
             if let index = schema.timestampIndex { fields.append(("timestamp", quoted(schema.columns[index].name))) }
+            if let unit = schema.timestampUnit { fields.append(("timestampUnit", quoted(unit.rawValue))) }
             if schema.recordType != standard?.recordType { fields.append(("recordType", quoted(schema.recordType))) }
             if schema.recordName != standard?.recordName { fields.append(("recordName", quoted(schema.recordName))) }
             if schema.merge != .replace { fields.append(("merge", quoted(schema.merge.rawValue))) }

@@ -12,7 +12,8 @@ import StrictText
 /// ```
 ///
 /// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table where it differs from `name`;
-/// `collation` of a text column of the key, `recordType`, `recordName`, `merge` and `triggers` of a dataset are optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
+/// `collation` of a text column of the key, `timestampUnit`, `recordType`, `recordName`, `merge` and `triggers` of a dataset are
+/// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
     package static let formatVersion = 1
@@ -77,6 +78,7 @@ package enum DatasetFile {
         let table: String
         let key: KeyNames
         let timestamp: String?
+        let timestampUnit: TimestampUnit?
         let recordType: String?
         let recordName: String?
         let merge: MergePolicy?
@@ -88,6 +90,7 @@ package enum DatasetFile {
             table = schema.table
             key = KeyNames(schema.keyColumns.map(\.name))
             timestamp = schema.timestampIndex.map { schema.columns[$0].name }
+            timestampUnit = schema.timestampUnit
             recordType = schema.recordType
             recordName = schema.recordName
             merge = schema.merge == .replace ? nil : schema.merge
@@ -96,12 +99,14 @@ package enum DatasetFile {
         }
 
         init(from decoder: any Decoder) throws {
-            try AnyKey.refuseUnknown(in: decoder, known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "triggers", "columns"])
+            try AnyKey.refuseUnknown(
+                in: decoder, known: ["name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "columns"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
             key = try container.decode(KeyNames.self, forKey: .key)
             timestamp = try container.decodeIfPresent(String.self, forKey: .timestamp)
+            timestampUnit = try container.decodeIfPresent(String.self, forKey: .timestampUnit) == nil ? nil : container.decodeName(forKey: .timestampUnit)
             recordType = try container.decodeIfPresent(String.self, forKey: .recordType)
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
             merge = try container.decodeIfPresent(String.self, forKey: .merge) == nil ? nil : container.decodeName(forKey: .merge)
@@ -110,11 +115,14 @@ package enum DatasetFile {
         }
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
-            let members = try node.members(known: ["name", "table", "key", "timestamp", "recordType", "recordName", "merge", "triggers", "columns"])
+            let members = try node.members(known: [
+                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "columns",
+            ])
             name = try members.member("name").text()
             table = try members.optional("table")?.text() ?? name
             key = try KeyNames(members.member("key"))
             timestamp = try members.optional("timestamp")?.text()
+            timestampUnit = try members.optional("timestampUnit").map { node throws(JSONNode.Misfit) in try node.oneOf() }
             recordType = try members.optional("recordType")?.text()
             recordName = try members.optional("recordName")?.text()
             merge = try members.optional("merge").map { node throws(JSONNode.Misfit) in try node.oneOf() }
@@ -128,7 +136,8 @@ package enum DatasetFile {
                 columns: columns.map {
                     DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false, collation: $0.collation ?? .binary)
                 },
-                recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire)
+                recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire,
+                timestampUnit: timestampUnit)
         }
     }
 

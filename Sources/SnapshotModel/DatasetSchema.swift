@@ -12,6 +12,8 @@ public enum ColumnKind: String, Codable, Sendable, CaseIterable {
     case json
     /// Bytes; a JSON string in base64 (RFC 4648 section 4, with padding).
     case blob
+    /// A value of any storage class, which it keeps; a JSON number or string, or an object of one member for what JSON has no form for.
+    case any
 }
 
 /// One column of a dataset: its name in JSON, its name in the table, and what it holds.
@@ -51,10 +53,12 @@ public struct DatasetSchema: Hashable, Sendable {
     public let table: String
     /// All columns that travel, the key among them, in canonical order.
     public let columns: [DatasetColumn]
-    /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json`, never optional.
+    /// The positions in `columns` of the primary key's columns, in the key's order; of any kind but `json` and `any`, never optional.
     public let keyIndices: [Int]
-    /// The position in `columns` of the instant of the last change, if the table has one; of kind `text`.
+    /// The position in `columns` of the instant of the last change, if the table has one; of kind `text` unless `timestampUnit` says otherwise.
     public let timestampIndex: Int?
+    /// What the numbers of the timestamp column count; nil where it holds RFC 3339 text.
+    public let timestampUnit: TimestampUnit?
     /// What becomes of a device's own entities at its first import.
     public let merge: MergePolicy
     /// Whether the application's own triggers of the table run when an import changes it.
@@ -65,14 +69,15 @@ public struct DatasetSchema: Hashable, Sendable {
 
     /// Describes a dataset whose key is one column.
     ///
-    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:)`` does.
+    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:)`` does.
     public init(
         name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire
+        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
+        timestampUnit: TimestampUnit? = nil
     ) throws {
         try self.init(
             name: name, table: table, keys: [key], timestamp: timestamp, columns: columns, recordType: recordType, recordName: recordName, merge: merge,
-            triggers: triggers)
+            triggers: triggers, timestampUnit: timestampUnit)
     }
 
     /// Describes a dataset. A record's type and name follow from the dataset's name unless given.
@@ -82,7 +87,8 @@ public struct DatasetSchema: Hashable, Sendable {
     /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
     public init(
         name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
-        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire
+        recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
+        timestampUnit: TimestampUnit? = nil
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
@@ -98,7 +104,7 @@ public struct DatasetSchema: Hashable, Sendable {
             guard let index = columns.firstIndex(where: { $0.name == key }) else {
                 throw SchemaError(dataset: name, reason: "the key is not among the columns")
             }
-            try SchemaError.require(columns[index].kind != .json, "a key column cannot be of type json", name)
+            try SchemaError.require(![.json, .any].contains(columns[index].kind), "a key column cannot be of type \(columns[index].kind.rawValue)", name)
             try SchemaError.require(!columns[index].isOptional, "the key cannot be optional", name)
             return index
         }
@@ -106,7 +112,7 @@ public struct DatasetSchema: Hashable, Sendable {
             try SchemaError.require(keyIndices.contains(index) && column.kind == .text, "only a text column of the key has a collation", name)
         }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name == wanted } }
-        try SchemaError.require(timestamp == nil || timestampIndex.map { columns[$0].kind == .text } == true, "the timestamp must be a text column", name)
+        try Self.checkTimestamp(timestamp, timestampIndex.map { columns[$0].kind }, timestampUnit, name)
 
         self.name = name
         self.table = table
@@ -114,6 +120,7 @@ public struct DatasetSchema: Hashable, Sendable {
         self.keyIndices = keyIndices
         keyShape = KeyShape(columns, keyIndices)
         self.timestampIndex = timestampIndex
+        self.timestampUnit = timestampUnit
         self.merge = merge
         self.triggers = triggers
         self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
@@ -125,7 +132,17 @@ public struct DatasetSchema: Hashable, Sendable {
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers)
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit)
+    }
+
+    /// Refuses a timestamp column whose type cannot hold what the timestamp is.
+    private static func checkTimestamp(_ timestamp: String?, _ kind: ColumnKind?, _ unit: TimestampUnit?, _ name: String) throws {
+        guard timestamp != nil else { return try SchemaError.require(unit == nil, "a timestampUnit is given, and no timestamp", name) }
+        guard let unit else {
+            return try SchemaError.require(kind == .text, "the timestamp must be a text column, or of type integer or real with a timestampUnit", name)
+        }
+        let kinds = unit.columnKinds.map(\.rawValue).joined(separator: " or ")
+        try SchemaError.require(kind.map(unit.columnKinds.contains) == true, "a timestamp of the unit \(unit.rawValue) must be a column of type \(kinds)", name)
     }
 
     private static func isName(_ text: String) -> Bool {

@@ -7,7 +7,8 @@ package enum MessageKind: Sendable, Hashable {
 
     /// The kind of a dataset; nil if no message type is about it, or it lacks a column that the type needs.
     package init?(_ schema: DatasetSchema) {
-        guard schema.hasSimpleKey, schema.keyShape.isText else { return nil }
+        // Messages set timestamps as text.
+        guard schema.hasSimpleKey, schema.keyShape.isText, schema.timestampUnit == nil else { return nil }
         switch schema.name {
         case "buckets": self = .buckets
         case "notifications":

@@ -68,7 +68,9 @@ extension OwnedValue: Encodable {
         switch self {
         case .null: try container.encodeNil()
         case .integer(let value): try container.encode(value)
-        case .real(let bits): try container.encode(Double(bitPattern: bits))
+        case .real(let bits):
+            let real = Double(bitPattern: bits)
+            if real.isFinite { try container.encode(real) } else { try container.encode(real < 0 ? "-Infinity" : "Infinity") }
         case .text(let bytes), .json(let bytes): try container.encode(String(decoding: bytes, as: UTF8.self))
         case .blob(let bytes): try container.encode(Data(bytes).base64EncodedString())
         }

@@ -43,6 +43,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     package var zoneDeletion: ZoneDeletion?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
     package var isArriving = false
+    /// Whether a row of the database cannot be written as an entity.
+    package private(set) var isBadRow = false
     /// Whether only what was asked for is wrong: the device's own syncing goes on, and nothing is noted for `status`.
     package private(set) var isSlip = false
 
@@ -102,8 +104,10 @@ extension SyncError {
             isArriving = error.isArriving
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+            isBadRow = error.code == .badRow
         case let error as FormatError:
             self.init(error, step: step, at: error.place, error.reason, hint: error.hint)
+            isBadRow = error.code == .badRow || error.code == .tooLarge
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
         case let error as DecodingError:

@@ -172,7 +172,7 @@ extension Instant: Codable {
 
 // The calendar, in whole days; algorithms for the proleptic Gregorian calendar with years that begin in March.
 extension Instant {
-    static let representable: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
+    package static let representable: ClosedRange<Int64> = -62_135_596_800_000_000...253_402_300_799_999_999
 
     static func days(in month: Int, of year: Int) -> Int {
         switch month {

@@ -23,7 +23,7 @@ enum FuzzSchema {
                 columns: [
                     DatasetColumn("flag", .boolean, isOptional: true), DatasetColumn("id", key), DatasetColumn("updatedAt", .text),
                     DatasetColumn("n", .integer), DatasetColumn("x", .real, isOptional: true), DatasetColumn("tree", .json),
-                    DatasetColumn("bytes", .blob, isOptional: true),
+                    DatasetColumn("bytes", .blob, isOptional: true), DatasetColumn("any", .any, isOptional: true),
                 ])
         } catch {
             preconditionFailure("the schema breaks a rule: \(error)")

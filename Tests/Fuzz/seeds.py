@@ -62,6 +62,8 @@ for name, keys in [('things', ('"a"', '"b\\u000a"')), ('numbers', ('-1', '922337
         seed(target, name, head + '\n' + entities + '\n]' + lists + '}\n')
         seed(target, name + '-empty', head + '\n]}\n')
     seed('block', name, '\n' + entities)
+    for number, form in enumerate(['0', '-0.0', '"t"', '{"base64":"AAEC"}', '{"textBase64":"/w=="}', '{"real":"-Infinity"}', '{ "base64" : "" }']):
+        seed('block', '%s-any%d' % (name, number), '\n' + (THING % keys[0])[:-1] + ',"any":%s}' % form)
     seed('block', name + '-any-order', '\n{"tree" : [ ] , "n":0,"unknown":[{}],"updatedAt":"","bytes":"","flag":true,"id":%s}' % keys[0])
 
 for path in find('cloud-1/**/commits/*.json'):

@@ -17,6 +17,9 @@ STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
 REAL = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-][0-9]{2,})?")
 SPACE = re.compile(r"[ \t\n\r]*")
+# The types of columns that may hold timestamps of each unit.
+UNITS = {
+    "seconds": ("integer", "real"), "milliseconds": ("integer",), "microseconds": ("integer",), "apple": ("integer", "real"), "julian": ("real",)}
 LONG = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", '"': '\\"', "\\": "\\\\"}
 
 
@@ -183,6 +186,11 @@ def is_key(value, index):
 
 # The index.
 
+def format_version(index):
+    """The oldest version that can describe the dataset, which is the one that it is written in."""
+    return 2 if not simple(index) or "timestampUnit" in index or any(c["type"] == "any" for c in index["columns"]) else 1
+
+
 def member_text(member):
     return '"offset":%d,"length":%d,"rawLength":%d,"sha256":"%s","rawSha256":"%s"}' % tuple(
         member[name] for name in ("offset", "length", "rawLength", "sha256", "rawSha256"))
@@ -199,9 +207,11 @@ def key_text(key):
 def index_text(index):
     """The one text that an index of these contents has."""
     key = "[%s]" % ",".join(map(quote, index["key"])) if isinstance(index["key"], list) else quote(index["key"])
-    text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (index["formatVersion"], quote(index["dataset"]), key)
+    text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (format_version(index), quote(index["dataset"]), key)
     if "timestamp" in index:
         text += ',"timestamp":' + quote(index["timestamp"])
+    if "timestampUnit" in index:
+        text += ',"timestampUnit":' + quote(index["timestampUnit"])
     columns = [
         '{"name":%s,"type":%s,"optional":%s%s}' % (
             quote(c["name"]), quote(c["type"]), "true" if c["optional"] else "false", ',"collation":' + quote(c["collation"]) if "collation" in c else "")
@@ -223,14 +233,16 @@ def read_index(data):
     columns = {c["name"]: c for c in index["columns"]}
     need(1 <= len(columns) == len(index["columns"]) <= 1000, "the columns' number or names are not allowed")
     need(all(1 <= len(n.encode()) <= 128 and not re.search(r"[\x00-\x1f\x7f]", n) for n in columns), "a column's name is not allowed")
-    need(all(c["type"] in ("text", "integer", "real", "boolean", "json", "blob") for c in columns.values()), "an unknown type")
+    need(all(c["type"] in ("text", "integer", "real", "boolean", "json", "blob", "any") for c in columns.values()), "an unknown type")
     names = index["key"] if isinstance(index["key"], list) else [index["key"]]
     need(not isinstance(index["key"], list) or len(names) > 1, "a key of one column is no array")
     need(len(set(names)) == len(names) and all(n in columns for n in names), "the key is not among the columns")
-    need(all(columns[n]["type"] != "json" and not columns[n]["optional"] for n in names), "the key cannot be a key")
+    need(all(columns[n]["type"] not in ("json", "any") and not columns[n]["optional"] for n in names), "the key cannot be a key")
     need(all("collation" not in c or c["collation"] in ("nocase", "rtrim") and c["type"] == "text" and c["name"] in names for c in columns.values()), "a collation is out of place")
-    need((index["formatVersion"] == 1) == bool(simple(index)), "not the lowest format version")
-    need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") == "text", "the timestamp is not a text column")
+    need(index["formatVersion"] == format_version(index), "not the lowest format version")
+    kinds = UNITS.get(index["timestampUnit"], ()) if "timestampUnit" in index else ("text",)
+    need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") in kinds, "the timestamp is of another type than it can be")
+    need("timestamp" in index or "timestampUnit" not in index, "a unit of no timestamp")
     need(1 <= index["blockEntities"] <= 65536, "blockEntities is out of range")
     offset = 0
     for limit, member in [(256, index["header"])] + [(68157444, b) for b in index["blocks"]] + [(67108864, index["tail"])]:
@@ -280,6 +292,29 @@ def json_column(text, position):
     return SPACE.match(text, end).end()
 
 
+def any_value(text, position):
+    """The value of a column of type any, whose text says its storage class."""
+    for word, meaning in (('{"real":"Infinity"}', float("inf")), ('{"real":"-Infinity"}', -float("inf"))):
+        if text.startswith(word, position):
+            return meaning, position + len(word)
+    for label in ('{"base64":', '{"textBase64":'):
+        if text.startswith(label, position):
+            result, end = value(text, position + len(label), "blob")
+            need(text.startswith("}", end), "an object of a column of type any has more than one member")
+            if label == '{"textBase64":':
+                try:
+                    result.decode("utf-8")
+                except UnicodeDecodeError:
+                    return ("text", result), end + 1
+                raise Bad("text in UTF-8 is not a string")
+            return result, end + 1
+    if text.startswith('"', position):
+        return value(text, position, "text")
+    match = REAL.match(text, position)
+    need(match, "a value of a column of type any is of no known form")
+    return value(text, position, "integer" if INTEGER.fullmatch(match[0]) else "real")
+
+
 def value(text, position, kind):
     """The value at a position, and where it ends; refuses any but the canonical text."""
     if kind == "json":
@@ -290,6 +325,8 @@ def value(text, position, kind):
             if text.startswith(word, position):
                 return meaning, position + len(word)
         raise Bad("a boolean is neither true nor false")
+    if kind == "any":
+        return any_value(text, position)
     match = (STRING if kind in ("text", "blob") else REAL if kind == "real" else INTEGER).match(text, position)
     need(match, "a value is not of its column's type")
     token = match[0]

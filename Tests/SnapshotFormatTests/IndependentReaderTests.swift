@@ -34,6 +34,18 @@ import Testing
         #expect(String(decoding: count, as: UTF8.self) == "\(rows.count)\n")
     }
 
+    @Test(arguments: [ColumnKind.text, .integer], 41...44)
+    func aSecondImplementationReadsColumnsOfTypeAny(key: ColumnKind, seed: Int) throws {
+        var random = SeededRandom(seed: UInt64(seed))
+        let schema = try Samples.anyColumns(key: key)
+        let asset = try Asset.make(schema, Samples.anyRows(200, key: key, random: &random), blockEntities: 1 + random.below(40))
+        let index = asset.index.encode()
+        #expect(String(decoding: index.prefix(20), as: UTF8.self) == "{\"formatVersion\":2,\"")
+        let (container, status, errors) = try readIndependently(asset.bytes, index)
+        #expect(status == 0, "seed \(seed): \(errors)")
+        #expect(try Tool.run("zcat", [], input: asset.bytes) == container)
+    }
+
     @Test func aSecondImplementationReadsFullBlocksAndNoBlocks() throws {
         let schema = try Samples.notes()
         let body = String(repeating: "x\n", count: 150_000)

@@ -73,6 +73,61 @@ import Testing
         #expect(files.isEmpty, "\(files)")
     }
 
+    /// One run names the bad rows of all datasets: the first twenty, and how many there are.
+    @Test(arguments: [30, 6000])
+    func oneRunNamesAllBadRows(count: Int) throws {
+        let scene = try Scene()
+        try scene.database("phone.db").run("PRAGMA journal_mode = WAL;" + Self.schema)
+        try scene.database("phone.db").run(
+            """
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+            INSERT INTO notifications SELECT printf('m%05d', i), 'T', NULL, NULL, NULL, NULL,
+                '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b', '[]', '[]', NULL FROM n
+            """)
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try scene.succeed("export --db phone.db")
+        try scene.scratch.copy(scene.scratch.path("phone.db"), to: "good.db")
+        try scene.database("phone.db").run(
+            """
+            UPDATE notifications SET title = NULL WHERE id IN ('m00002', 'm00029');
+            UPDATE notifications SET title = CAST(x'61FF62' AS TEXT) WHERE id = 'm00003';
+            UPDATE notifications SET attachments = '[1,' WHERE id = 'm00004';
+            UPDATE notifications SET body = x'00' WHERE id = 'm00005';
+            INSERT INTO notifications SELECT NULL, title, subtitle, body, readAt, sentAt, createdAt, updatedAt, bucketId, attachments, actions, tapAction
+                FROM notifications WHERE id = 'm00001';
+            UPDATE buckets SET isOrphan = 2;
+            """)
+        let cloud = try scene.cloudListing()
+        let refused = try scene.run("export --db phone.db")
+        #expect(refused.status == 65)
+        #expect(refused.output.isEmpty)
+        #expect(refused.errorText.split(separator: "\n").count == 9)
+        for part in [
+            "7 rows cannot travel, and nothing was published", "\n  buckets, key \"b\", column isOrphan: a boolean must be 0 or 1", "a row without key",
+            "\n  notifications, key \"m00002\", column title: it is NULL", "key \"m00003\", column title: the text is not UTF-8",
+            "key \"m00004\", column attachments: it is not one JSON value", "key \"m00005\", column body: it holds a blob", "key \"m00029\"", "\n  hint: ",
+        ] { #expect(refused.errorText.contains(part), "\(part) in \(refused.errorText)") }
+        #expect(try scene.cloudListing() == cloud)
+        let json = try scene.run("export --db phone.db --json")
+        let body = try #require(try JSONSerialization.jsonObject(with: json.errors) as? [String: [String: Any]])
+        #expect((body["error"]?["details"] as? [String])?.count == 7)
+        #expect(body["error"]?["exitCode"] as? Int == 65)
+
+        try scene.database("phone.db").run("UPDATE notifications SET title = NULL")
+        let run = try scene.run("sync --db phone.db")
+        #expect(run.status == 65)
+        #expect(run.errorText.contains("\(count + 2) rows cannot travel") && run.errorText.contains("\n  and \(count + 2 - 20) more\n"))
+        #expect(run.errorText.split(separator: "\n").count == 23)
+        #expect(try scene.json("history --cloud cloud")["newestVersion"] as? Int == 1)
+
+        // Only the rows that are mended leave the list; a single one is told as ever.
+        try FileManager.default.removeItem(atPath: scene.scratch.path("phone.db"))
+        try scene.scratch.copy(scene.scratch.path("good.db"), to: "phone.db")
+        try scene.database("phone.db").run("UPDATE notifications SET title = NULL WHERE id = 'm00002'")
+        Scene.checkRefusal(
+            try scene.run("export --db phone.db"), exit: 65, saying: ["notifications, key \"m00002\", column title: it is NULL, and the column is required"])
+    }
+
     @Test func numbersThatJSONLacksAreRefused() throws {
         let scene = try Scene()
         try scene.scratch.write(

@@ -141,6 +141,33 @@ import Testing
         #expect(peer.status == 78 && peer.errorText.contains("log: it has no key besides the rowid"), "\(peer.errorText)")
     }
 
+    /// Columns that permit everything are of type `any`; a key cannot be, so there the values decide.
+    @Test func columnsOfSeveralTypesTravelAsTheyAre() throws {
+        let scene = try Scene()
+        try scene.database("app.db").run(
+            """
+            CREATE TABLE prefs(name PRIMARY KEY NOT NULL, value, size INTEGER); CREATE TABLE mixed(k PRIMARY KEY NOT NULL, v TEXT);
+            INSERT INTO prefs VALUES('a', 1, 2), ('b', '1', 'large'), ('c', x'00ff', 2.5), ('d', 1.0, NULL); INSERT INTO mixed VALUES(1, 'a'), ('x', 'b');
+            """)
+        let run = try scene.run("describe --db app.db")
+        #expect(
+            run.text == """
+                {"formatVersion": 1, "datasets": [
+                  {"name": "prefs", "key": "name", "columns": [
+                    {"name": "name", "type": "text"},
+                    {"name": "value", "type": "any", "optional": true},
+                    {"name": "size", "type": "any", "optional": true}]}]}
+
+                """)
+        #expect(run.errorText.contains("mixed: the key column k may hold values of several types"), "\(run.errorText)")
+        try scene.succeed("init --db app.db --cloud cloud --role writer --device w --tables all --skip mixed")
+        try scene.succeed("sync --db app.db")
+        try scene.succeed("init --db copy.db --cloud cloud --role reader --device r --create")
+        try scene.succeed("sync --db copy.db")
+        let rows = "SELECT name, quote(value), typeof(value), quote(size) FROM prefs ORDER BY name"
+        #expect(try scene.database("copy.db").run(rows) == scene.database("app.db").run(rows))
+    }
+
     @Test func timestampIsChosenOnlyWhereItIsKept() throws {
         let scene = try Scene()
         try scene.database("app.db").run(

@@ -18,6 +18,8 @@ package final class EntityApplier: EntitySink {
     private let schema: DatasetSchema
     /// The positions of text columns that would turn a text that reads as a number into one; in most tables none.
     private let numericColumns: [Int]
+    /// The columns of type `any` that do not keep every value as it is.
+    private let changingColumns: [(index: Int, declared: String, affinity: ColumnAffinity)]
 
     /// - Parameter updating: whether an entity whose key is there changes that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
@@ -45,9 +47,10 @@ package final class EntityApplier: EntitySink {
             declared[(row[0] as String).asciiLowercased] = row[1]
         }
         let isStrict = try declared.values.contains { $0.asciiLowercased == "any" } && transaction.tables.isStrict(schema.table)
-        numericColumns = schema.columns.indices.filter { index in
-            [.text, .json].contains(schema.columns[index].kind)
-                && ColumnAffinity(declared: declared[schema.columns[index].column.asciiLowercased] ?? "", isStrict: isStrict).turnsTextIntoNumbers
+        let affinities = schema.columns.map { ColumnAffinity(declared: declared[$0.column.asciiLowercased] ?? "", isStrict: isStrict) }
+        numericColumns = schema.columns.indices.filter { [.text, .json].contains(schema.columns[$0].kind) && affinities[$0].turnsTextIntoNumbers }
+        changingColumns = schema.columns.indices.filter { schema.columns[$0].kind == .any && affinities[$0] != .blob }.map {
+            ($0, declared[schema.columns[$0].column.asciiLowercased] ?? "", affinities[$0])
         }
     }
 
@@ -55,6 +58,13 @@ package final class EntityApplier: EntitySink {
         let handle = self.handle
         var code = SQLITE_OK
         for index in numericColumns { try refuseNumber(values[index], index) }
+        for column in changingColumns {
+            guard let form = column.affinity.changed(values[column.index]) else { continue }
+            throw LocalStoreError(
+                .schemaMismatch, at: "\(place), entity \(count)",
+                "the column \(schema.columns[column.index].column) is declared \(column.declared), which stores a value of this entity as \(form) and not as it is",
+                hint: "declare the column as the writer's table does, or without a type, which keeps every value")
+        }
         for index in 0..<values.count {
             code |= bind(values[index], to: handle, at: Int32(truncatingIfNeeded: index + 1))
         }

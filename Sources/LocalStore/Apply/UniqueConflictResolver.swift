@@ -72,7 +72,7 @@ package final class UniqueConflictResolver {
         guard try !rows.insert(key) else { return [] }
         let rivals = try rows.rivals(of: key)
         let instant =
-            try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: rows.stashed)
+            try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: rows.stashed)
             ?? .distantPast
         var lost: [EntityKey] = []
         let changes = try rivals.compactMap { isBack.contains($0) ? try transaction.changeLog.change(of: $0, in: schema) : nil }

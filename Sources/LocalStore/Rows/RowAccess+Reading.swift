@@ -1,6 +1,6 @@
 import GRDB
 package import SnapshotModel
-import StrictText
+package import StrictText
 
 // Reads of the datasets' rows.
 extension RowAccess {
@@ -35,17 +35,8 @@ extension RowAccess {
         }
     }
 
-    /// The timestamp's text in the row of a key. The outer nil: there is no such row; the inner: it has no timestamp.
-    package func timestamp(of key: EntityKey, in schema: DatasetSchema) throws -> String?? {
-        let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier } ?? "NULL"
-        let row = try KeyedStatement(db, "SELECT \(stamp) FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.matches(nil, "?1"))").bind(.key(key))
-        defer { row.end() }
-        guard try row.step() else { return nil }
-        return .some(row.text(0).map { String(decoding: $0, as: UTF8.self) })
-    }
-
     /// The instant that the row's own timestamp names, `distantPast` where it has none; nil if there is no row.
-    func ownTimestamp(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
+    package func ownInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         let statement = try KeyedStatement(
             db, "SELECT coalesce(\(schema.ownInstantSQL), \(Int64.min)) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "?1"))")
         return try statement.bind(.key(key)).integer().map(Instant.init(microseconds:))

@@ -40,7 +40,23 @@ extension ColumnAffinity {
         switch kind {
         case .integer, .boolean: self == .text || self == .real
         case .real: self == .text
-        case .text, .json, .blob: false
+        // Each affinity keeps values of some storage classes; EntityApplier looks at the values.
+        case .text, .json, .blob, .any: false
+        }
+    }
+
+    /// What a column of this affinity makes of a value that it does not store as it is; nil if it keeps the value.
+    func changed(_ value: ColumnValue) -> String? {
+        switch (self, value) {
+        case (.blob, _), (_, .null), (_, .blob): nil
+        case (.text, .integer), (.text, .real): "text"
+        case (.text, _): nil
+        case (.real, .integer): "a real number"
+        case (.integer, .integer), (.numeric, .integer): nil
+        // SQLite stores a number without fraction as an integer, where that loses nothing; it takes -0.0 for one.
+        case (_, .real(let real)):
+            self == .real ? (real == 0 && real.sign == .minus ? "0.0" : nil) : Int64(exactly: real).map { $0 > .min && $0 < .max } == true ? "an integer" : nil
+        case (_, .text(let bytes)), (_, .json(let bytes)): NumericText.isNumber(bytes) ? "a number" : nil
         }
     }
 

@@ -21,10 +21,8 @@ struct ColumnCensus {
         /// How many texts of a column that is declared as JSON are no JSON.
         var otherThanJSON: Int64 = 0
 
-        /// The storage classes that are there, in words.
-        var classes: [String] {
-            [("integers", integers), ("reals", reals), ("text", texts), ("blobs", blobs)].filter { $0.1 > 0 }.map(\.0)
-        }
+        /// Whether a row has a value in it.
+        var hasValues: Bool { integers > 0 || reals > 0 || texts > 0 || blobs > 0 }
     }
 
     /// Counts.

@@ -4,27 +4,16 @@ import SnapshotModel
 ///
 /// The declaration decides as long as the rows agree with it, because the application will write such values tomorrow. Where they do not, the rows decide.
 struct ColumnKindFinder {
-    /// What was found: a type, or why there is none.
-    enum Outcome: Equatable {
-        case kind(ColumnKind)
-        case none(String)
-    }
-
-    /// The type that keeps each value's storage class.
-    static let any = ColumnKind(rawValue: "any")
-
     let column: TableColumns.Column
     let counts: ColumnCensus.Counts
 
-    /// Chooses.
-    func find() -> Outcome {
-        if let declared, fits(declared) { return .kind(declared) }
-        if let found, fits(found), !isOpen || Self.any == nil { return .kind(found) }
-        if let any = Self.any { return .kind(any) }
-        return .none(
-            counts.classes.isEmpty
-                ? "the column \(column.name) has no declared type and no values"
-                : "the column \(column.name) holds \(list(counts.classes)), which no one column type carries")
+    /// Chooses; `any`, which keeps each value's storage class, where no other type carries all values.
+    ///
+    /// - Parameter isKey: whether the column is of the key, which cannot be of type `any`: then the values decide where the declaration permits everything.
+    func find(isKey: Bool) -> ColumnKind {
+        if let declared, fits(declared) { return declared }
+        if let found, fits(found), isKey || !isOpen { return found }
+        return .any
     }
 
     /// The type that the declaration stands for; nil where it leaves that open.
@@ -42,7 +31,7 @@ struct ColumnKindFinder {
     }
 
     /// Whether the declaration permits everything, so that the values of today say nothing about those of tomorrow.
-    private var isOpen: Bool { column.affinity == .blob && declared == nil || counts.classes.isEmpty }
+    private var isOpen: Bool { column.affinity == .blob && declared == nil || !counts.hasValues }
 
     /// The type that the values have in common; nil for values of several, or for none.
     private var found: ColumnKind? {
@@ -67,10 +56,7 @@ struct ColumnKindFinder {
         case .json: counts.otherThanJSON == 0 && counts.integers == 0 && counts.reals == 0 && counts.blobs == 0
         case .text: counts.integers == 0 && counts.reals == 0 && counts.blobs == 0
         case .blob: counts.integers == 0 && counts.reals == 0 && counts.texts == 0
+        case .any: true
         }
-    }
-
-    private func list(_ words: [String]) -> String {
-        words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " and " + words[words.count - 1]
     }
 }

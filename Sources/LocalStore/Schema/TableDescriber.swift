@@ -141,22 +141,19 @@ extension TableDescriber {
         var columns: [DatasetColumn] = []
         for column in stored {
             let isKey = key.columns.contains { $0.name == column.name }
-            switch ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find() {
-            case .kind(let kind):
-                kinds[column.name] = kind
-                guard isKey else {
-                    columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
-                    continue
-                }
-                let keyKind = kind == .json ? .text : kind
-                if keyKind == ColumnKindFinder.any { reasons.append("the key column \(column.name) may hold values of several types") }
-                let collation = KeyCollation(rawValue: column.collation.lowercased())
-                if keyKind == .text, collation == nil {
-                    reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
-                }
-                columns.append(DatasetColumn(column.name, keyKind, collation: keyKind == .text ? collation ?? .binary : .binary))
-            case .none(let why): reasons.append(why)
+            let kind = ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find(isKey: isKey)
+            kinds[column.name] = kind
+            guard isKey else {
+                columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
+                continue
             }
+            let keyKind = kind == .json ? .text : kind
+            if keyKind == .any { reasons.append("the key column \(column.name) may hold values of several types") }
+            let collation = KeyCollation(rawValue: column.collation.lowercased())
+            if keyKind == .text, collation == nil {
+                reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
+            }
+            columns.append(DatasetColumn(column.name, keyKind, collation: keyKind == .text ? collation ?? .binary : .binary))
         }
         guard reasons.isEmpty else { return .unfit(reasons) }
         if case .rowid(let name) = key {

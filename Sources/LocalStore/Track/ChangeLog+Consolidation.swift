@@ -52,25 +52,25 @@ extension ChangeLog {
                 isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
             """)
         try notes.bind(.integer(id))
-        var replaced: (key: EntityKey?, text: [UInt8])?
+        let unit = schema.timestampUnit
+        var replaced: (key: EntityKey?, stamp: LoggedStamp)?
         var overwritten = InsertOriginClassifier(isNoted: schema.timestampIndex != nil)
         while try notes.step() {
             let key = notes.key(1), kind = notes.integer(5)
             if kind == 3 {
                 overwritten.add(key)
-                replaced = notes.text(4).map { (key, Array($0)) }
+                replaced = LoggedStamp(notes.timestamp(4)).map { (key, $0) }
                 continue
             }
             let origin = overwritten.origin(of: key, kind: kind)
-            var under: [UInt8]?
-            if let found = replaced, found.key == key { (under, replaced) = (found.text, nil) }
+            var under: LoggedStamp?
+            if let found = replaced, found.key == key { (under, replaced) = (found.stamp, nil) }
             let clock = notes.integer(2) * 1000
             // REPLACE that repeats the timestamp of the row under the key has not changed it.
-            let repeats = kind == 2 && under != nil && notes.text(3).map { Array($0) } == under
-            let stamp = repeats ? clock : Self.instant(notes.text(3)) ?? clock
+            let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
+            let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
             // A key that was put in replaces what was found under it, not the row that had another key before.
-            let old = [kind == 2 ? nil : Self.instant(notes.text(4)), under.flatMap { text in text.withUnsafeBytes { Self.instant($0) } }].compactMap { $0 }
-                .max()
+            let old = [kind == 2 ? nil : RowInstant.instant(of: notes.timestamp(4), unit), under?.instant(unit)].compactMap { $0?.microseconds }.max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
             // The base comes from the first entry: the instant of the row that was there.
@@ -83,10 +83,6 @@ extension ChangeLog {
     }
 
     private static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
-
-    private static func instant(_ text: UnsafeRawBufferPointer?) -> Int64? {
-        text.flatMap { try? Instant(parsing: $0) }?.microseconds
-    }
 
     /// Forgets the deletions of rows that no version can have held, because their key is of another type or too long: a tombstone could not name
     /// them. While such a row is there its change stays tracked, and the export names it.
@@ -116,5 +112,30 @@ extension ChangeLog {
                 UPDATE snapsync_changes AS c SET state = coalesce(
                     (SELECT CASE WHEN \(stamp) IS c.at OR c.at = \(Int64.min) THEN 0 ELSE 1 END FROM \(table) t WHERE \(key.matches("t", "c.key"))), 2) WHERE dataset = ?
                 """, arguments: [id])
+    }
+}
+
+/// A row's timestamp as a log entry has it.
+private enum LoggedStamp: Hashable {
+    case text([UInt8])
+    case integer(Int64)
+    case real(Double)
+
+    /// Nil for NULL.
+    init?(_ value: ColumnValue) {
+        switch value {
+        case .text(let bytes): self = .text(Array(bytes))
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        default: return nil
+        }
+    }
+
+    func instant(_ unit: TimestampUnit?) -> Instant? {
+        switch self {
+        case .text(let bytes): bytes.withUnsafeBytes { RowInstant.instant(of: .text($0), unit) }
+        case .integer(let integer): RowInstant.instant(of: .integer(integer), unit)
+        case .real(let real): RowInstant.instant(of: .real(real), unit)
+        }
     }
 }

@@ -20,7 +20,7 @@ extension ChangeLog {
     package func instant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant? {
         if let change = try change(of: key, in: schema) { return change.instant }
         if let applied = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) { return applied }
-        return try transaction.rows.ownTimestamp(of: key, in: schema)
+        return try transaction.rows.ownInstant(of: key, in: schema)
     }
 
     /// Whether the table has rows without a tracked change; the log must have been consolidated.

@@ -87,7 +87,7 @@ package struct FutureInstants: TransactionPart {
                 INSERT INTO snapsync_changes(dataset, key, at, seq, state) SELECT :id, \(schema.keySQL.value(of: "t")), :latest, 0, 1 \(late)
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t")))
                 AND NOT EXISTS (SELECT 1 FROM snapsync_instants i WHERE i.dataset = :id AND i.key = \(schema.keySQL.value(of: "t")))
-                """, arguments: lateArguments(id, now))
+                """, arguments: lateArguments(id, now, schema))
     }
 
     /// Notes the version's own time as the instant of each row of it whose timestamp is later than that.
@@ -99,7 +99,7 @@ package struct FutureInstants: TransactionPart {
             sql: """
                 INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(schema.keySQL.value(of: "t")), :latest \(late)
                 AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = :id AND c.key = \(schema.keySQL.value(of: "t"))\(isMerging ? " AND c.wins = \(MergeDecision.kept)" : ""))
-                """, arguments: lateArguments(id, latest))
+                """, arguments: lateArguments(id, latest, schema))
     }
 
     /// Limits, once, what an earlier version has taken from a version as it stood there.
@@ -115,13 +115,22 @@ package struct FutureInstants: TransactionPart {
     private func lateRows(of schema: DatasetSchema) -> String? {
         schema.timestampIndex.map {
             let stamp = "t.\(schema.columns[$0].column.sqlIdentifier)"
+            // Of numbers, those of the day itself are read as well.
+            let isCandidate = schema.timestampUnit == nil ? "\(stamp) COLLATE BINARY > :day" : "\(stamp) >= :day"
             return
-                "FROM \(schema.table.sqlIdentifier) t WHERE \(stamp) COLLATE BINARY > :day AND snapsync_instant(\(stamp)) > :latest AND \(schema.keySQL.isNotNull("t"))"
+                "FROM \(schema.table.sqlIdentifier) t WHERE \(isCandidate) AND \(schema.instantSQL(stamp)) > :latest AND \(schema.keySQL.isNotNull("t"))"
         }
     }
 
-    private func lateArguments(_ id: Int64, _ latest: Instant) -> StatementArguments {
-        ["id": id, "latest": latest.microseconds, "day": String(latest.advanced(byMicroseconds: -2 * 86_400_000_000).description.prefix(10))]
+    private func lateArguments(_ id: Int64, _ latest: Instant, _ schema: DatasetSchema) -> StatementArguments {
+        let day = latest.advanced(byMicroseconds: -2 * 86_400_000_000)
+        var arguments: StatementArguments = ["id": id, "latest": latest.microseconds]
+        switch schema.timestampUnit?.value(of: day, in: schema.timestampIndex.map { schema.columns[$0].kind } ?? .integer) {
+        case .integer(let integer): arguments += ["day": integer]
+        case .real(let real): arguments += ["day": real]
+        default: arguments += ["day": String(day.description.prefix(10))]
+        }
+        return arguments
     }
 }
 
@@ -137,7 +146,7 @@ private struct FutureChanges {
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
-                "(SELECT snapsync_instant(t.\(schema.columns[$0].column.sqlIdentifier)) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
+                "(SELECT \(schema.instantSQL("t.\(schema.columns[$0].column.sqlIdentifier)")) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
             } ?? "NULL"
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),

@@ -100,6 +100,15 @@ struct KeyedStatement {
         return UnsafeRawBufferPointer(start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
     }
 
+    /// A column as a timestamp column's value: text lent until the next step, or a number; NULL for anything else.
+    func timestamp(_ column: Int32) -> ColumnValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(integer(column))
+        case SQLITE_FLOAT: .real(sqlite3_column_double(handle, column))
+        default: text(column).map { .text($0) } ?? .null
+        }
+    }
+
     /// A column's text as a string; nil for what is none.
     func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
 

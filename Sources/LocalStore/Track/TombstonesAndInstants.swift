@@ -84,7 +84,7 @@ package struct TombstonesAndInstants: TransactionPart {
 
     /// The instant that the version that is being applied gives the row that is there: not that of a change made here.
     package func versionInstant(of key: EntityKey, in schema: DatasetSchema) throws -> Instant {
-        try appliedInstant(of: key, in: schema) ?? transaction.rows.ownTimestamp(of: key, in: schema) ?? .distantPast
+        try appliedInstant(of: key, in: schema) ?? transaction.rows.ownInstant(of: key, in: schema) ?? .distantPast
     }
 
     /// Takes what a version says of an entity that it has: the instant, where that is not the entity's own timestamp.

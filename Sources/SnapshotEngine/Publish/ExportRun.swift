@@ -218,7 +218,11 @@ package struct ExportRun: Sendable {
             return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
-            throw error
+            // What was not touched since the last version is in it.
+            let touched = settings.datasets.filter { schema in
+                (try? session.withReader(0) { try isUntouched(schema, base.last, in: $0.transaction) }) != true
+            }
+            throw BadRowSurvey(path: device.database.path, session: session).complete(error, of: touched)
         }
     }
 

@@ -38,6 +38,11 @@ struct IncomingDataset: Sendable {
                 "the writer's dataset file gives the columns of the key other types or collations than this device's",
                 hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
         }
+        if let contradiction = version.snapshot.index.contradiction(of: schema) {
+            throw SyncError(
+                .refused, step: .verify, at: version.place, contradiction,
+                hint: "make the two dataset files agree (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE")
+        }
         self.schema = schema
         fields = version.fields
         snapshot = version.snapshot
@@ -95,7 +100,11 @@ struct IncomingDataset: Sendable {
         }
         try SyncError.at(.apply) {
             try carried?.restore(publishing: ledger.publishes)
-            if snapshot != nil { try transaction.state.setMissingColumns(missing.map { schema.columns[$0].name }, of: schema) }
+            // A change asset says nothing of types: what the version knows as another type is written whole, too.
+            if let snapshot {
+                let unknown = missing + snapshot.index.widenedColumns(of: schema)
+                try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name }, of: schema)
+            }
         }
         return Outcome(
             report: ImportedDataset(

@@ -19,6 +19,12 @@ struct ByteCursor {
     @inline(__always)
     func finish() { buffer.count = at - buffer.base }
 
+    /// How many bytes of the buffer are written.
+    var position: Int { at - buffer.base }
+
+    /// Takes back what was written after a position.
+    mutating func cut(to position: Int) { at = buffer.base + position }
+
     /// Makes room for `count` bytes; the buffer's slack comes on top.
     @inline(__always)
     mutating func reserve(_ count: Int) {

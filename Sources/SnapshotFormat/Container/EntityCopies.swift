@@ -55,7 +55,7 @@ package final class EntityCopies: EntitySink {
             rest[index] =
                 switch kinds[index] {
                 case .text: .text(bytes)
-                case .integer, .boolean: .integer(0)
+                case .integer, .boolean, .any: .integer(0)
                 case .real: .real(0)
                 case .json: .json(bytes)
                 case .blob: .blob(bytes)

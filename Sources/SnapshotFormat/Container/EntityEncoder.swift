@@ -49,6 +49,9 @@ final class EntityEncoder {
             case (.blob(let bytes), .blob):
                 label(column, &cursor)
                 cursor.appendBase64(bytes)
+            case (let value, .any):
+                label(column, &cursor)
+                append(value, &cursor)
             case (let value, let kind):
                 throw fault(
                     values, index, "it holds \(Self.storageClass(value)), and the column is of type \(kind.rawValue)",
@@ -69,6 +72,28 @@ final class EntityEncoder {
     private func label(_ column: SchemaPlan.Column, _ cursor: inout ByteCursor) {
         cursor.append(UInt8(ascii: ","))
         cursor.append(words: column.label, length: column.labelLength)
+    }
+
+    /// Appends a value of an `any` column in the form that says its storage class.
+    private func append(_ value: ColumnValue, _ cursor: inout ByteCursor) {
+        switch value {
+        case .null: break
+        case .integer(let integer): cursor.append(decimal: integer)
+        case .real(let real) where real.isFinite: cursor.append(real: real)
+        case .real(let real): cursor.append(real < 0 ? AnyForm.minusInfinity : AnyForm.infinity)
+        case .text(let text), .json(let text):
+            let start = cursor.position
+            if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
+                cursor.cut(to: start)
+                cursor.append(AnyForm.text)
+                cursor.appendBase64(text)
+                cursor.append(UInt8(ascii: "}"))
+            }
+        case .blob(let bytes):
+            cursor.append(AnyForm.blob)
+            cursor.appendBase64(bytes)
+            cursor.append(UInt8(ascii: "}"))
+        }
     }
 
     /// Returns why bytes are not one JSON value with white space around it, or nil.

@@ -74,7 +74,7 @@ extension EntityParser {
             let offset = isForeign ? start : colon + 1
             end = isForeign ? valueEnd : scanner.skipSpace(valueEnd)
             slot = EntitySlot(.json, column: index, beginsEntity: beginsEntity, offset: offset, count: end - offset)
-        case .integer, .boolean, .real, .blob:
+        case .integer, .boolean, .real, .blob, .any:
             (slot, end) = try scalar(scanner, start, index, beginsEntity, block.scratch)
         }
         if index == plan.keyIndex { note(keySlot: block.slotCount) }

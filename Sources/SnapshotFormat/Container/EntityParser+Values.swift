@@ -28,7 +28,7 @@ extension EntityParser {
         return (offset, scratch.count - offset, end)
     }
 
-    /// Reads an integer, a boolean, a real or a blob. White space around it was skipped; `null` was dealt with.
+    /// Reads an integer, a boolean, a real, a blob or a value of an `any` column. White space around it was skipped; `null` was dealt with.
     func scalar(
         _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
     ) throws(EntityFault) -> (EntitySlot, end: Int) {
@@ -45,22 +45,99 @@ extension EntityParser {
             }
             let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
             return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
+        case .any:
+            return try anyValue(scanner, start, index, beginsEntity, scratch)
         default:
-            guard base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string in base64 is expected", column: index) }
-            let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, scratch) }
-            let digits = scratch.base + offset
-            guard let length = Base64.decode(digits, count: count, to: digits) else {
-                throw EntityFault("the string is not base64", column: index)
-            }
-            scratch.count = offset + length
-            return (EntitySlot(.blob, column: index, beginsEntity: beginsEntity, offset: offset, count: length), end)
+            let (offset, count, end) = try bytes(scanner, start, index, scratch)
+            return (EntitySlot(.blob, column: index, beginsEntity: beginsEntity, offset: offset, count: count), end)
         }
+    }
+
+    /// Reads a string in base64 and writes its bytes to `scratch`; returns where they lie there and the position behind the string.
+    private func bytes(
+        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ scratch: ByteBuffer
+    ) throws(EntityFault) -> (offset: Int, count: Int, end: Int) {
+        guard scanner.base[start] == UInt8(ascii: "\"") else { throw EntityFault("a string in base64 is expected", column: index) }
+        let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, scratch) }
+        let digits = scratch.base + offset
+        guard let length = Base64.decode(digits, count: count, to: digits) else {
+            throw EntityFault("the string is not base64", column: index)
+        }
+        scratch.count = offset + length
+        return (offset, length, end)
+    }
+
+    /// Reads a value whose storage class its JSON says.
+    private func anyValue(
+        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
+    ) throws(EntityFault) -> (EntitySlot, end: Int) {
+        let base = scanner.base
+        switch base[start] {
+        case UInt8(ascii: "\""):
+            let close = scanner.plainEnd(start + 1)
+            if close < scanner.end, base[close] == UInt8(ascii: "\"") {
+                return (EntitySlot(.rawText, column: index, beginsEntity: beginsEntity, offset: start + 1, count: close - start - 1), close + 1)
+            }
+            let (offset, count, end) = try grammar(index) { () throws(JSONFault) in try unescape(scanner, start, scratch) }
+            return (EntitySlot(.scratchText, column: index, beginsEntity: beginsEntity, offset: offset, count: count), end)
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            let (end, isInteger) = try grammar(index) { () throws(JSONFault) in try scanner.skipNumber(start) }
+            return (try number(base + start, end - start, isInteger, index, beginsEntity), end)
+        case UInt8(ascii: "{"):
+            return try anyObject(scanner, start, index, beginsEntity, scratch)
+        default:
+            throw EntityFault("a number, a string or an object with the member base64, textBase64 or real is expected", column: index)
+        }
+    }
+
+    /// Reads an object that stands for a value for which JSON has no form.
+    private func anyObject(
+        _ scanner: JSONScanner, _ start: Int, _ index: Int, _ beginsEntity: Bool, _ scratch: ByteBuffer
+    ) throws(EntityFault) -> (EntitySlot, end: Int) {
+        let base = scanner.base
+        func expect(_ byte: UInt8, at position: Int) throws(EntityFault) -> Int {
+            guard position < scanner.end, base[position] == byte else {
+                throw EntityFault("an object with the member base64, textBase64 or real is expected", column: index)
+            }
+            return position + 1
+        }
+        let name = try expect(UInt8(ascii: "\""), at: scanner.skipSpace(start + 1))
+        let nameEnd = try grammar(index) { () throws(JSONFault) in try scanner.skipString(name - 1) }
+        guard let member = AnyForm.Member(UnsafeRawBufferPointer(start: base + name, count: nameEnd - 1 - name)) else {
+            throw EntityFault("the object's member is not base64, textBase64 or real", column: index)
+        }
+        let content = scanner.skipSpace(try expect(UInt8(ascii: ":"), at: scanner.skipSpace(nameEnd)))
+        _ = try expect(UInt8(ascii: "\""), at: content)
+        let slot: EntitySlot
+        let end: Int
+        switch member {
+        case .real:
+            end = try grammar(index) { () throws(JSONFault) in try scanner.skipString(content) }
+            let text = UnsafeRawBufferPointer(start: base + content + 1, count: end - content - 2)
+            let isNegative = text.elementsEqual("-Infinity".utf8)
+            guard isNegative || text.elementsEqual("Infinity".utf8) else {
+                throw EntityFault("the member real is neither Infinity nor -Infinity", column: index)
+            }
+            let value: Double = isNegative ? -.infinity : .infinity
+            slot = EntitySlot(.real, column: index, beginsEntity: beginsEntity, bits: value.bitPattern)
+        case .blob, .text:
+            let (offset, count, after) = try bytes(scanner, content, index, scratch)
+            end = after
+            // A value has one form: text that is UTF-8 is a string.
+            if member == .text, UTF8Check.firstFault(in: UnsafeRawBufferPointer(start: scratch.base + offset, count: count)) == nil {
+                throw EntityFault("the member textBase64 is text in UTF-8, which must be a string", column: index)
+            }
+            slot = EntitySlot(member == .text ? .scratchText : .blob, column: index, beginsEntity: beginsEntity, offset: offset, count: count)
+        }
+        return (slot, try expect(UInt8(ascii: "}"), at: scanner.skipSpace(end)))
     }
 
     private func number(
         _ token: UnsafePointer<UInt8>, _ count: Int, _ isInteger: Bool, _ index: Int, _ beginsEntity: Bool
     ) throws(EntityFault) -> EntitySlot {
-        let isReal = plan.columns[index].kind == .real
+        let kind = plan.columns[index].kind
+        // In a column of type any a number without fraction and exponent is an integer.
+        let isReal = kind == .real || (kind == .any && !isInteger)
         // -0 is a real number that no integer holds.
         let isNegativeZero = isReal && isInteger && count == 2 && token[0] == UInt8(ascii: "-") && token[1] == UInt8(ascii: "0")
         if isInteger, !isNegativeZero, let value = NumberText.integer(token, count: count) {

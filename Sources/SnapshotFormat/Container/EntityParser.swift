@@ -102,7 +102,7 @@ final class EntityParser {
                     to: EntitySlot(
                         .json, column: index, beginsEntity: beginsEntity, offset: position, count: after - position))
                 position = after
-            case .integer, .boolean, .real, .blob:
+            case .integer, .boolean, .real, .blob, .any:
                 guard let (value, after) = try? scalar(scanner, position, index, beginsEntity, block.scratch) else { return nil }
                 slot.initialize(to: value)
                 position = after

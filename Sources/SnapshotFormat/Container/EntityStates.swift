@@ -21,7 +21,7 @@ package final class EntityStates: EntitySink {
     package private(set) var misfitCount = 0
     private let plan: SchemaPlan
     private let encoder: EntityEncoder
-    private let timestampIndex: Int?
+    private let rowInstant: RowInstant?
     private let buffer = ByteBuffer()
     private let isWanted: (EntityKey) -> Bool
 
@@ -29,7 +29,7 @@ package final class EntityStates: EntitySink {
     package init(schema: DatasetSchema, isWanted: @escaping (EntityKey) -> Bool = { _ in true }) {
         plan = SchemaPlan(schema)
         encoder = EntityEncoder(plan)
-        timestampIndex = schema.timestampIndex
+        rowInstant = RowInstant(schema)
         self.isWanted = isWanted
     }
 
@@ -46,9 +46,8 @@ package final class EntityStates: EntitySink {
             // A row that no version can hold: like no entity, for what it has is not one.
             buffer.clear()
         }
-        var timestamp: Instant?
-        if let timestampIndex, case .text(let bytes) = values[timestampIndex] { timestamp = try? Instant(parsing: bytes) }
-        states[key] = EntityState(timestamp: timestamp, hash: ContentHash(of: buffer.bytes), filledCount: values.reduce(0) { $0 + ($1.isNull ? 0 : 1) })
+        states[key] = EntityState(
+            timestamp: rowInstant?.instant(in: values), hash: ContentHash(of: buffer.bytes), filledCount: values.reduce(0) { $0 + ($1.isNull ? 0 : 1) })
     }
 }
 

@@ -8,23 +8,23 @@ package final class LateTimestamps: EntitySink {
     /// The keys of these entities.
     package private(set) var keys: Set<EntityKey> = []
     private let plan: SchemaPlan
-    private let timestampIndex: Int
+    private let rowInstant: RowInstant
     private let latest: Instant
     /// The date two days before ``latest``; no offset makes a text that is less an instant after it.
     private let day: [UInt8]
 
     /// Nil for a dataset without timestamps.
     package init?(schema: DatasetSchema, after latest: Instant) {
-        guard let timestampIndex = schema.timestampIndex else { return nil }
+        guard let rowInstant = RowInstant(schema) else { return nil }
         plan = SchemaPlan(schema)
-        self.timestampIndex = timestampIndex
+        self.rowInstant = rowInstant
         self.latest = latest
         day = Array(latest.advanced(byMicroseconds: -2 * 86_400_000_000).description.utf8.prefix(10))
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        guard case .text(let text) = values[timestampIndex], day.lexicographicallyPrecedes(text.prefix(10)), let own = try? Instant(parsing: text), own > latest
-        else { return }
+        if case .text(let text) = values[rowInstant.index], !day.lexicographicallyPrecedes(text.prefix(10)) { return }
+        guard let own = rowInstant.instant(in: values), own > latest else { return }
         if let key = plan.keyShape.key(of: values) { keys.insert(key) }
     }
 }

@@ -30,7 +30,7 @@ extension SnapshotIndex {
     private static func read(_ reader: inout LiteralReader) throws -> (SnapshotIndex, size: Int, rawSize: Int, recordCount: Int) {
         try reader.expect("{\"formatVersion\":")
         let version = try reader.integer()
-        guard (1...FormatLimits.formatVersion).contains(Int(truncatingIfNeeded: version)), version <= FormatLimits.formatVersion else {
+        guard (1...Int64(FormatLimits.formatVersion)).contains(version) else {
             throw FormatError(
                 .unsupportedVersion, at: "block index",
                 "it is of format version \(version), and this program knows versions 1 to \(FormatLimits.formatVersion)",
@@ -47,6 +47,7 @@ extension SnapshotIndex {
             key.append(try reader.string())
         }
         let timestamp = reader.accept(",\"timestamp\":") ? try reader.string() : nil
+        let timestampUnit = reader.accept(",\"timestampUnit\":") ? try unit(&reader) : nil
         try reader.expect(",\n\"columns\":[")
         let columns = try columns(&reader, version)
         try reader.expect(",\n\"recordCount\":")
@@ -68,13 +69,18 @@ extension SnapshotIndex {
 
         let schema: DatasetSchema
         do {
-            schema = try DatasetSchema(name: dataset, table: dataset, keys: key, timestamp: timestamp, columns: columns)
+            schema = try DatasetSchema(name: dataset, table: dataset, keys: key, timestamp: timestamp, columns: columns, timestampUnit: timestampUnit)
         } catch let error as SchemaError {
             throw fault("columns", error.reason)
         }
         let index = try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
         guard index.formatVersion == version else { throw fault("formatVersion", "it is not the lowest one that can say this") }
         return (index, size, rawSize, recordCount)
+    }
+
+    private static func unit(_ reader: inout LiteralReader) throws -> TimestampUnit {
+        guard let unit = TimestampUnit(rawValue: try reader.string()) else { throw fault("timestampUnit", "a unit that the format does not have") }
+        return unit
     }
 
     private static func columns(_ reader: inout LiteralReader, _ version: Int64) throws -> [DatasetColumn] {
@@ -84,7 +90,7 @@ extension SnapshotIndex {
             let name = try reader.string()
             try reader.expect(",\"type\":")
             let type = try reader.string()
-            guard let kind = ColumnKind(rawValue: type) else { throw fault("columns", "a type that version \(version) does not have") }
+            guard let kind = ColumnKind(rawValue: type) else { throw fault("columns", "a type that the format does not have") }
             try reader.expect(",\"optional\":")
             let isOptional = reader.accept("true")
             if !isOptional { try reader.expect("false") }

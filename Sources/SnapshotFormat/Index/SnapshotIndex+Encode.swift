@@ -41,6 +41,10 @@ extension SnapshotIndex {
             cursor.append(",\"timestamp\":")
             cursor.append(string: timestamp)
         }
+        if let timestampUnit {
+            cursor.append(",\"timestampUnit\":")
+            cursor.append(string: timestampUnit.rawValue)
+        }
         cursor.append(",\n\"columns\":[")
         for (number, column) in columns.enumerated() {
             cursor.append(number == 0 ? "\n" : ",\n")

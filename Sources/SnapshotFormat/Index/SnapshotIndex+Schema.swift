@@ -1,9 +1,10 @@
 package import SnapshotModel
 
 extension SnapshotIndex {
-    /// Whether the asset was written by this schema: the same dataset, key, timestamp and columns, in the same order.
+    /// Whether the asset was written by this schema: the same dataset, key, timestamp, unit and columns, in the same order.
     package func describes(_ schema: DatasetSchema) -> Bool {
         dataset == schema.name && key == schema.keyColumns.map(\.name) && timestamp == schema.timestampIndex.map { schema.columns[$0].name }
+            && timestampUnit == schema.timestampUnit
             && columns.elementsEqual(schema.columns) {
                 $0.name == $1.name && $0.kind == $1.kind && $0.isOptional == $1.isOptional && $0.collation == $1.collation
             }
@@ -13,5 +14,27 @@ extension SnapshotIndex {
     package func missingColumns(of schema: DatasetSchema) -> [Int] {
         let described = Set(columns.map(\.name))
         return schema.columns.indices.filter { !described.contains(schema.columns[$0].name) }
+    }
+
+    /// The positions of a schema's columns that are of type `any` in it and of another type in the asset, out of which they are read as they were.
+    package func widenedColumns(of schema: DatasetSchema) -> [Int] {
+        let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        return schema.columns.indices.filter { schema.columns[$0].kind == .any && [.text, .integer, .real].contains(kinds[schema.columns[$0].name]) }
+    }
+
+    /// Why a schema would read other values or instants out of the asset than were written; nil if it would not.
+    package func contradiction(of schema: DatasetSchema) -> String? {
+        if let index = schema.timestampIndex, schema.columns[index].name == timestamp, timestampUnit != schema.timestampUnit {
+            func unit(_ unit: TimestampUnit?) -> String { unit.map { "the timestampUnit \($0.rawValue)" } ?? "no timestampUnit" }
+            return "the writer's dataset file has \(unit(timestampUnit)), and this device's has \(unit(schema.timestampUnit))"
+        }
+        let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        let widened = Set(widenedColumns(of: schema))
+        for (position, column) in schema.columns.enumerated() {
+            guard let kind = kinds[column.name], kind != column.kind, kind == .any || column.kind == .any, !widened.contains(position) else { continue }
+            return
+                "the column \(column.name) is of type \(kind.rawValue) in the writer's dataset file, and of type \(column.kind.rawValue) in this device's"
+        }
+        return nil
     }
 }

@@ -18,6 +18,8 @@ package struct SnapshotIndex: Hashable, Sendable {
     package let keyShape: KeyShape
     /// The JSON name of the instant of the last change, if the dataset has one.
     package let timestamp: String?
+    /// What the numbers of that column count; nil where it holds RFC 3339 text.
+    package let timestampUnit: TimestampUnit?
     /// The columns in canonical order, under their JSON names.
     package let columns: [DatasetColumn]
     /// The number of entities.
@@ -46,6 +48,7 @@ package struct SnapshotIndex: Hashable, Sendable {
         key = schema.keyColumns.map(\.name)
         keyShape = schema.keyShape
         timestamp = schema.timestampIndex.map { schema.columns[$0].name }
+        timestampUnit = schema.timestampUnit
         columns = schema.columns.map { DatasetColumn($0.name, $0.kind, isOptional: $0.isOptional, collation: $0.collation) }
         self.blockEntities = blockEntities
         self.header = header
@@ -61,7 +64,7 @@ package struct SnapshotIndex: Hashable, Sendable {
     ///
     /// - Throws: `SchemaError` if `table` is not a name for a table.
     package func schema(table: String) throws -> DatasetSchema {
-        try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns)
+        try DatasetSchema(name: dataset, table: table, keys: key, timestamp: timestamp, columns: columns, timestampUnit: timestampUnit)
     }
 
     // Lengths of hostile indexes may be of any size, so they are added with care.

@@ -63,8 +63,7 @@ struct ConflictTaker {
         let key = asNew ? try transaction.tables.unusedKey(in: schema) : key
         let applier = try transaction.rows.updating(schema)
         // A new edit has a new time; with its old one it would be earlier than what it replaces.
-        let texts = schema.timestampIndex.map { [$0: now.description] } ?? [:]
-        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: asNew ? key : nil, at: schema.keyIndices[0], texts: texts))
+        try EntityDocument.give(entity, of: schema, to: ReplacingSink(applier, key: asNew ? key : nil, schema, now: now))
         return key
     }
 
@@ -86,35 +85,38 @@ struct ConflictTaker {
     }
 }
 
-/// Gives an entity on with another key and other texts.
+/// Gives an entity on with another key and another timestamp.
 private final class ReplacingSink: EntitySink {
     private let sink: any EntitySink
     /// The new key of a table whose key is an integer; nil leaves the entity its own.
     private let key: EntityKey?
     private let keyIndex: Int
-    private let texts: [Int: String]
+    private let timestamp: RowInstant?
+    private let now: Instant
+    private let kinds: [ColumnKind]
 
-    init(_ sink: any EntitySink, key: EntityKey?, at keyIndex: Int, texts: [Int: String]) {
+    init(_ sink: any EntitySink, key: EntityKey?, _ schema: DatasetSchema, now: Instant) {
         self.sink = sink
         self.key = key
-        self.keyIndex = keyIndex
-        self.texts = texts
+        keyIndex = schema.keyIndices[0]
+        timestamp = RowInstant(schema)
+        self.now = now
+        kinds = schema.columns.map(\.kind)
     }
 
     func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         var replaced = Array(values)
-        try give(&replaced, Array(texts))
+        if case .integer(let integer)? = key { replaced[keyIndex] = .integer(integer) }
+        guard let timestamp else { return try give(replaced) }
+        if let unit = timestamp.unit {
+            replaced[timestamp.index] = unit.value(of: now, in: kinds[timestamp.index])
+            return try give(replaced)
+        }
+        try Array(now.description.utf8).withUnsafeBytes { bytes in
+            replaced[timestamp.index] = .text(bytes)
+            try give(replaced)
+        }
     }
 
-    /// Lends one text after another, then gives the entity on while all of them are lent.
-    private func give(_ values: inout [ColumnValue], _ rest: [(key: Int, value: String)]) throws {
-        guard let (index, text) = rest.first else {
-            if case .integer(let integer)? = key { values[keyIndex] = .integer(integer) }
-            return try values.withUnsafeBufferPointer { try sink.take($0) }
-        }
-        try Array(text.utf8).withUnsafeBytes { bytes in
-            values[index] = .text(bytes)
-            try give(&values, Array(rest.dropFirst()))
-        }
-    }
+    private func give(_ values: [ColumnValue]) throws { try values.withUnsafeBufferPointer { try sink.take($0) } }
 }

@@ -141,7 +141,7 @@ extension DatasetSchema {
             columns: (columns + others).enumerated().map { index, column in
                 DatasetColumn(column.name, column.kind, column: column.column, isOptional: !keyIndices.contains(index), collation: column.collation)
             },
-            recordType: recordType, recordName: recordName)
+            recordType: recordType, recordName: recordName, timestampUnit: timestampUnit)
     }
 }
 

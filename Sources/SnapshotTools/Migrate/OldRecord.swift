@@ -37,7 +37,7 @@ struct OldRecord: Sendable {
         self.schema = schema
         self.key = key
         do {
-            instant = try schema.timestampIndex == nil ? nil : sink.timestamp.map { try Instant(parsing: $0) }
+            instant = try schema.timestampUnit == nil ? sink.timestamp.map { try Instant(parsing: $0) } : sink.instant
         } catch let error as InstantError {
             throw BadRecord(reason: "\(schema.timestampIndex.map { schema.columns[$0].name } ?? "the timestamp") is \(error)")
         }
@@ -78,12 +78,16 @@ struct OldRecord: Sendable {
     private final class KeyTaker: EntitySink {
         let schema: DatasetSchema
         var key: EntityKey?
+        /// The timestamp's text.
         var timestamp: String?
+        /// The instant that a timestamp of a unit names.
+        var instant: Instant?
 
         init(_ schema: DatasetSchema) { self.schema = schema }
 
         func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
             key = schema.key(of: values)
+            if schema.timestampUnit != nil { instant = RowInstant(schema)?.instant(in: values) }
             if let index = schema.timestampIndex, case .text(let bytes) = values[index] { timestamp = String(decoding: bytes, as: UTF8.self) }
         }
     }

@@ -45,11 +45,11 @@ struct RecordMigrator: Sendable {
             let latest = Self.latest(own)
             var added: [OldRecord] = [], replaced: [OldRecord] = []
             for record in latest {
-                guard let stamp = try transaction.rows.timestamp(of: record.key, in: schema) else {
+                guard let here = try transaction.rows.ownInstant(of: record.key, in: schema) else {
                     added.append(record)
                     continue
                 }
-                if let instant = record.instant, let here = stamp.flatMap({ try? Instant(parsing: $0) }), here < instant { replaced.append(record) }
+                if let instant = record.instant, here != .distantPast, here < instant { replaced.append(record) }
             }
             let chosen = (added + replaced).sorted { $0.key < $1.key }
             try write(chosen, schema, transaction)

@@ -23,6 +23,30 @@ enum Samples {
             ])
     }
 
+    /// A required and an optional column of type `any` beside the key.
+    static func anyColumns(key: ColumnKind = .text) throws -> DatasetSchema {
+        try DatasetSchema(
+            name: "settings", table: "settings", key: "id", timestamp: nil,
+            columns: [DatasetColumn("first", .any, isOptional: true), DatasetColumn("id", key), DatasetColumn("value", .any)])
+    }
+
+    /// Rows of ``anyColumns(key:)`` in key order, of every storage class.
+    static func anyRows(_ count: Int, key: ColumnKind = .text, random: inout SeededRandom) -> [[Value]] {
+        keys(count, key, &random).map { key in [optional(&random, anyValue), key, anyValue(&random)] }
+    }
+
+    private static func anyValue(_ random: inout SeededRandom) -> Value {
+        switch random.below(8) {
+        case 0: return integer(&random)
+        case 1: return real(&random)
+        case 2: return .real([Double.infinity, -.infinity, 12, -0.0, 1e15][random.below(5)])
+        case 3: return blob(&random)
+        case 4: return .text(["12", "-0", "1.5", "{\"base64\":\"\"}", "null", "true", ""][random.below(7)])
+        case 5: return .text([[0xFF], [0x61, 0xED, 0xA0, 0x80], [0xC3], Array("\"\\a".utf8) + [0x80]][random.below(4)])
+        default: return .text(text(&random, upTo: 60))
+        }
+    }
+
     /// The built-in notifications, in short.
     static func notes() throws -> DatasetSchema {
         try DatasetSchema(

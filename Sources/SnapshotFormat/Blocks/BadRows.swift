@@ -1,0 +1,34 @@
+package import SnapshotModel
+
+/// Takes rows and keeps why those that can be no entities cannot: the first ones, and how many there are.
+///
+/// Memory: one block, and the reasons that are kept.
+package final class BadRows: EntitySink {
+    /// How many reasons are kept.
+    private let limit: Int
+    /// The reasons of the first bad rows, in the order of the rows.
+    package private(set) var faults: [FormatError] = []
+    /// How many rows are bad.
+    package private(set) var count = 0
+    private var schema: DatasetSchema?
+    private var encoder: BlockEncoder?
+
+    package init(limit: Int) { self.limit = limit }
+
+    /// The rows of this dataset come next.
+    package func begin(_ schema: DatasetSchema) { (self.schema, encoder) = (schema, nil) }
+
+    package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        guard let encoder = encoder ?? schema.map({ BlockEncoder(schema: $0, blockEntities: FormatLimits.blockEntities) }) else { return }
+        self.encoder = encoder
+        do {
+            try encoder.take(values)
+            while let block = encoder.popCompleted() { encoder.recycle(block) }
+        } catch let error as FormatError where error.code == .badRow || error.code == .tooLarge {
+            // An encoder is of no use after an error.
+            self.encoder = nil
+            count += 1
+            if faults.count < limit { faults.append(error) }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+package import StrictText
+
+/// What the numbers of a timestamp column count, where it does not hold RFC 3339 text.
+public enum TimestampUnit: String, Codable, Sendable, CaseIterable {
+    /// Seconds since 1970-01-01T00:00:00Z, in an integer or a real column.
+    case seconds
+    /// Milliseconds since 1970, in an integer column.
+    case milliseconds
+    /// Microseconds since 1970, in an integer column.
+    case microseconds
+    /// Seconds since 2001-01-01T00:00:00Z, in an integer or a real column: what Apple's frameworks store.
+    case apple
+    /// The Julian day in UTC, in a real column: what SQLite's `julianday()` gives.
+    case julian
+
+    /// The kinds of columns that may hold it.
+    package var columnKinds: [ColumnKind] {
+        switch self {
+        case .seconds, .apple: [.integer, .real]
+        case .milliseconds, .microseconds: [.integer]
+        case .julian: [.real]
+        }
+    }
+
+    /// The instant that an integer stands for; nil outside the years 0001 to 9999.
+    package func instant(of integer: Int64) -> Instant? {
+        switch self {
+        case .seconds: Self.instant(integer, times: 1_000_000)
+        case .milliseconds: Self.instant(integer, times: 1000)
+        case .microseconds: Self.instant(integer, times: 1)
+        case .apple: Self.instant(integer, times: 1_000_000, after: Self.appleEpoch)
+        case .julian: instant(of: Double(integer))
+        }
+    }
+
+    /// The instant that a real number stands for, to the nearest microsecond; nil outside the years 0001 to 9999.
+    package func instant(of real: Double) -> Instant? {
+        let microseconds: Double
+        var start: Int64 = 0
+        switch self {
+        case .seconds: microseconds = real * 1_000_000
+        case .milliseconds: microseconds = real * 1000
+        case .microseconds: microseconds = real
+        case .apple: (microseconds, start) = (real * 1_000_000, Self.appleEpoch)
+        // Subtracted as days, which is exact near the present; a product of such size would not be.
+        case .julian: microseconds = (real - Self.julianDayOf1970) * 86_400_000_000
+        }
+        return Int64(exactly: microseconds.rounded()).flatMap { Self.instant($0, times: 1, after: start) }
+    }
+
+    /// The number that stands for an instant, to the precision of the column; a whole number is never a later instant.
+    package func value(of instant: Instant, in kind: ColumnKind) -> ColumnValue {
+        if kind == .integer { return .integer(whole(instant)) }
+        switch self {
+        case .seconds: return .real(Double(instant.microseconds) / 1_000_000)
+        case .milliseconds: return .real(Double(instant.microseconds) / 1000)
+        case .microseconds: return .real(Double(instant.microseconds))
+        case .apple: return .real(Double(instant.microseconds - Self.appleEpoch) / 1_000_000)
+        case .julian: return .real(Double(instant.microseconds) / 86_400_000_000 + Self.julianDayOf1970)
+        }
+    }
+
+    /// How many whole units an instant is after the unit's beginning.
+    private func whole(_ instant: Instant) -> Int64 {
+        func floor(_ microseconds: Int64, _ unit: Int64) -> Int64 { (microseconds - (microseconds % unit + unit) % unit) / unit }
+        return switch self {
+        case .seconds: floor(instant.microseconds, 1_000_000)
+        case .milliseconds: floor(instant.microseconds, 1000)
+        case .microseconds: instant.microseconds
+        case .apple: floor(instant.microseconds - Self.appleEpoch, 1_000_000)
+        case .julian: floor(instant.microseconds, 86_400_000_000) + 2_440_587
+        }
+    }
+
+    private static func instant(_ count: Int64, times unit: Int64, after start: Int64 = 0) -> Instant? {
+        let (product, overflow) = count.multipliedReportingOverflow(by: unit)
+        let (sum, beyond) = product.addingReportingOverflow(start)
+        return overflow || beyond || !Instant.representable.contains(sum) ? nil : Instant(microseconds: sum)
+    }
+
+    /// 2001-01-01T00:00:00Z in microseconds since 1970.
+    private static let appleEpoch: Int64 = 978_307_200_000_000
+    private static let julianDayOf1970 = 2_440_587.5
+}
+
+/// The instant that a row's own timestamp column names: the one reading of it for values, SQL, logs and JSON.
+package struct RowInstant: Sendable {
+    /// The column's position in the schema.
+    package let index: Int
+    /// What its numbers count; nil for RFC 3339 text.
+    package let unit: TimestampUnit?
+
+    /// Nil for a dataset without a timestamp column.
+    package init?(_ schema: DatasetSchema) {
+        guard let index = schema.timestampIndex else { return nil }
+        self.index = index
+        unit = schema.timestampUnit
+    }
+
+    /// The instant of a row, given its values in the schema's order; nil for what is no instant.
+    package func instant(in values: UnsafeBufferPointer<ColumnValue>) -> Instant? { Self.instant(of: values[index], unit) }
+
+    /// The instant that a value of the column names; nil for what is no instant: another storage class, or out of range.
+    package static func instant(of value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
+        switch (value, unit) {
+        case (.text(let bytes), nil): try? Instant(parsing: bytes)
+        case (.integer(let integer), let unit?): unit.instant(of: integer)
+        case (.real(let real), let unit?): unit.instant(of: real)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Columns of type `any`: what a key-value table of an application holds arrives with its storage classes.
+@Suite struct AnyColumnCommandTests {
+    private static let datasets = """
+        {"formatVersion": 1, "datasets": [{"name": "prefs", "table": "meta", "key": "name", "columns": [
+          {"name": "name", "type": "text"}, {"name": "value", "type": "any", "optional": true}, {"name": "sort", "type": "any"}]}]}
+        """
+
+    /// Every storage class with the values that another class could be mistaken for, as SQL literals.
+    private static let values = [
+        "12", "'12'", "12.0", "x'3132'", "''", "x''", "NULL", "-9223372036854775808", "1e300", "-0.5", "9e999", "-9e999", "CAST(x'61ff62' AS TEXT)",
+        "'a' || char(0) || 'b'", "'0x10'", "' 7 '", "'1e5'", "'{\"base64\":\"\"}'", "'true'", "0", "0.0", "char(128752, 10, 34, 92)",
+    ]
+
+    private static func fill(_ table: String) -> String {
+        values.enumerated().map { "INSERT INTO \(table) VALUES('k\($0 < 10 ? "0" : "")\($0)', \($1), 0);" }.joined(separator: "\n")
+    }
+
+    private func scene(writer: String = "", reader: String = "", strict: Bool = false) throws -> Scene {
+        let scene = try Scene()
+        for (database, type) in [("a.db", writer), ("b.db", reader)] {
+            try scene.database(database).run(
+                "CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value \(type), sort \(strict ? "ANY" : "INTEGER") NOT NULL)\(strict ? " STRICT" : "")")
+        }
+        try scene.scratch.write(Self.datasets, to: "d.json")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        return scene
+    }
+
+    private static let rows = "SELECT name, typeof(value), quote(value), hex(value), typeof(sort), quote(sort) FROM meta ORDER BY name"
+
+    @Test(arguments: [("", ""), ("BLOB", ""), ("ANY", "ANY")])
+    func everyStorageClassArrives(types: (String, String)) throws {
+        let scene = try scene(writer: types.0, reader: types.1, strict: types.0 == "ANY")
+        try scene.database("a.db").run(Self.fill("meta"))
+        for _ in 0..<2 {
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("sync --db b.db")
+            #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
+            try scene.succeed("verify --all --local --db b.db")
+            // A change of the storage class alone is a change.
+            try scene.database("a.db").run("UPDATE meta SET value = 12.0 WHERE name = 'k00'; UPDATE meta SET value = 12 WHERE name = 'k01'")
+        }
+        let index = String(decoding: try scene.scratch.read(try scene.asset("prefs").replacing(".json.gz", with: ".index.json")), as: UTF8.self)
+        #expect(index.hasPrefix("{\"formatVersion\":2,\"dataset\":\"prefs\""))
+        let text = try scene.succeed("cat prefs --db b.db")
+        for form in [
+            "{\"name\":\"k01\",\"value\":12,", "{\"name\":\"k00\",\"value\":12.0,", "\"value\":{\"base64\":\"MTI=\"}", "{\"name\":\"k06\",\"sort\":0}",
+            "{\"real\":\"Infinity\"}", "{\"real\":\"-Infinity\"}", "{\"textBase64\":\"Yf9i\"}", "\"a\\u0000b\"",
+        ] { #expect(text.contains(form), "\(form) in \(text)") }
+    }
+
+    /// A table that makes other values of them refuses the version, and nothing changes.
+    @Test(arguments: [
+        ("TEXT", "12", "as text"), ("TEXT", "0.5", "as text"), ("INTEGER", "'12'", "as a number"), ("DECIMAL(10,2)", "' 1.50 '", "as a number"),
+        ("DECIMAL", "5.0", "as an integer"), ("INT", "-0.0", "as an integer"), ("REAL", "5", "as a real number"), ("REAL", "'5'", "as a number"),
+        ("REAL", "-0.0", "as 0.0"),
+    ])
+    func columnThatWouldChangeAValueIsRefused(declared: String, value: String, says: String) throws {
+        let scene = try scene(reader: declared)
+        try scene.database("a.db").run("INSERT INTO meta VALUES('k', x'00', 0)")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("UPDATE meta SET value = \(value)")
+        try scene.succeed("sync --db a.db")
+        try scene.refuse(
+            "sync --db b.db", exit: 78, saying: ["table meta", "the column value is declared \(declared)", says, "without a type"], watching: [],
+            asJSONToo: false)
+        #expect(try scene.database("b.db").run("SELECT quote(value) FROM meta") == "X'00'\n")
+    }
+
+    /// What such a column holds by itself arrives in one that is declared alike.
+    @Test(arguments: ["TEXT", "INTEGER", "DECIMAL(10,2)", "REAL", "NUMERIC", "VARCHAR(20)"])
+    func valuesOfAColumnArriveInOneDeclaredAlike(declared: String) throws {
+        let scene = try scene(writer: declared, reader: declared)
+        try scene.database("a.db").run(Self.fill("meta"))
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.database("b.db").run(Self.rows) == scene.database("a.db").run(Self.rows))
+        try scene.succeed("verify --local --db b.db")
+    }
+
+    @Test func deviceThatDescribesTheColumnOtherwiseIsRefused() throws {
+        let scene = try scene()
+        try scene.database("a.db").run("INSERT INTO meta VALUES('k', 1, 0)")
+        try scene.succeed("sync --db a.db")
+        try scene.database("c.db").run("CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value, sort)")
+        try scene.scratch.write(Self.datasets.replacing("\"value\", \"type\": \"any\"", with: "\"value\", \"type\": \"integer\""), to: "other.json")
+        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --datasets other.json")
+        try scene.refuse(
+            "sync --db c.db", exit: 78, saying: ["the column value is of type any in the writer's dataset file, and of type integer in this device's"],
+            watching: [], asJSONToo: false)
+        try scene.scratch.write(Self.datasets.replacing("\"type\": \"text\"", with: "\"type\": \"any\""), to: "key.json")
+        try scene.refuse(
+            "init --db d.db --cloud cloud --role reader --datasets key.json --device d", exit: 78, saying: ["key"], watching: [], asJSONToo: false)
+    }
+
+    /// A column that becomes one of type any is published whole by the next version.
+    @Test func columnBecomesOneOfTypeAny() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run("CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value, sort); INSERT INTO meta VALUES('k', '12', 0)")
+        try scene.scratch.write(
+            Self.datasets.replacing("\"type\": \"any\"", with: "\"type\": \"text\"").replacing(
+                "\"sort\", \"type\": \"text\"", with: "\"sort\", \"type\": \"integer\""),
+            to: "old.json")
+        try scene.scratch.write(Self.datasets, to: "d.json")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets old.json")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("detach --db a.db")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --take-over --datasets d.json")
+        try scene.succeed("import --db a.db")
+        try scene.database("a.db").run("UPDATE meta SET value = 12")
+        try scene.succeed("sync --db a.db")
+        try scene.database("b.db").run("CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, value, sort)")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.succeed("sync --db b.db")
+        #expect(try scene.database("b.db").run("SELECT typeof(value), typeof(sort) FROM meta") == "integer|integer\n")
+    }
+
+    /// Generated columns are left out, and SQLite computes them on each side.
+    @Test func generatedColumnsComeOutRight() throws {
+        let scene = try Scene()
+        for database in ["a.db", "b.db"] {
+            try scene.database(database).run(
+                """
+                CREATE TABLE meta(name TEXT PRIMARY KEY NOT NULL, twice ANY GENERATED ALWAYS AS (value * 2) VIRTUAL, value ANY,
+                    kind TEXT AS (typeof(value)) STORED, sort ANY NOT NULL) STRICT
+                """)
+        }
+        try scene.scratch.write(Self.datasets, to: "d.json")
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --datasets d.json")
+        try scene.succeed("init --db b.db --cloud cloud --role reader --device b --datasets d.json")
+        try scene.database("a.db").run("INSERT INTO meta(name, value, sort) VALUES('a', 21, '0042'), ('b', '0021', 2), ('c', 1.5, 3)")
+        for _ in 0..<2 {
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("sync --db b.db")
+            let sql = "SELECT *, typeof(twice) FROM meta ORDER BY name"
+            #expect(try scene.database("b.db").run(sql) == scene.database("a.db").run(sql))
+            try scene.database("a.db").run("UPDATE meta SET value = value || ''")
+        }
+        #expect(try scene.database("b.db").run("SELECT twice, kind, quote(sort) FROM meta WHERE name = 'a'") == "42|text|'0042'\n")
+        #expect(!(try scene.succeed("cat prefs --db b.db")).contains("twice"))
+        try scene.succeed("verify --all --local --db b.db")
+    }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Timestamp columns that hold numbers: last write wins by them as by text.
+@Suite struct TimestampUnitTests {
+    /// A unit, the column's type here and in the table, and SQL that gives a time as the column has it, from seconds since 1970.
+    struct Form: Sendable, CustomTestStringConvertible {
+        let unit: String, type: String, declared: String, value: String
+        var testDescription: String { "\(unit) \(type)" }
+
+        func sql(_ seconds: Int) -> String { value.replacing("?", with: "\(seconds)") }
+    }
+
+    private static let forms = [
+        Form(unit: "seconds", type: "integer", declared: "INTEGER", value: "?"), Form(unit: "seconds", type: "real", declared: "REAL", value: "(? + 0.25)"),
+        Form(unit: "seconds", type: "real", declared: "NUMERIC", value: "?"),
+        Form(unit: "milliseconds", type: "integer", declared: "BIGINT", value: "(? * 1000)"),
+        Form(unit: "microseconds", type: "integer", declared: "INTEGER", value: "(? * 1000000 + 1)"),
+        Form(unit: "apple", type: "integer", declared: "INTEGER", value: "(? - 978307200)"),
+        Form(unit: "apple", type: "real", declared: "TIMESTAMP", value: "(? - 978307200.5)"),
+        Form(unit: "julian", type: "real", declared: "REAL", value: "(? / 86400.0 + 2440587.5)"),
+    ]
+
+    private func datasets(_ unit: String, _ type: String) -> String {
+        """
+        {"formatVersion": 1, "datasets": [{"name": "notes", "key": "id", "timestamp": "changed", "timestampUnit": "\(unit)", "columns": [
+          {"name": "id", "type": "text"}, {"name": "body", "type": "text"}, {"name": "changed", "type": "\(type)", "optional": true}]}]}
+        """
+    }
+
+    private func peers(_ form: Form) throws -> Scene {
+        let scene = try Scene()
+        try scene.scratch.write(datasets(form.unit, form.type), to: "d.json")
+        for name in ["a", "b"] {
+            try scene.database("\(name).db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed \(form.declared))")
+        }
+        try scene.database("a.db").run("INSERT INTO notes VALUES('n', 'first', \(form.sql(1_700_000_000))), ('old', 'o', \(form.sql(1_600_000_000)))")
+        for name in ["a", "b"] {
+            try scene.succeed("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets d.json")
+            try scene.succeed("sync --db \(name).db")
+        }
+        return scene
+    }
+
+    /// The edit with the later number wins, whichever device syncs first.
+    @Test(arguments: forms, [true, false])
+    func laterTimestampWins(form: Form, isLaterFirst: Bool) throws {
+        let scene = try peers(form)
+        try scene.database("a.db").run("UPDATE notes SET body = 'later', changed = \(form.sql(1_700_000_200)) WHERE id = 'n'")
+        try scene.database("b.db").run("UPDATE notes SET body = 'earlier', changed = \(form.sql(1_700_000_100)) WHERE id = 'n'")
+        for name in isLaterFirst ? ["a", "b", "a"] : ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] {
+            #expect(try scene.database("\(name).db").run("SELECT body, changed = \(form.sql(1_700_000_200)) FROM notes WHERE id = 'n'") == "later|1\n")
+            try scene.succeed("verify --all --local --db \(name).db")
+        }
+        // The instant is the row's own timestamp, so the container lists none.
+        #expect(!(try scene.succeed("cat notes --db a.db")).contains("\"instants\""))
+        let lost = try scene.json("conflicts --db \(isLaterFirst ? "b" : "a").db")
+        let conflicts = try #require(lost["conflicts"] as? [[String: Any]])
+        #expect(conflicts.count == 1)
+        // What lost comes back as a new edit, with a new time in the column's own form.
+        let taker = isLaterFirst ? "b" : "a"
+        try scene.succeed("conflicts take \(try #require(conflicts.first?["id"] as? Int)) --db \(taker).db")
+        #expect(
+            try scene.database("\(taker).db").run(
+                "SELECT body, changed > \(form.sql(1_760_000_000)), changed < \(form.sql(4_000_000_000)) FROM notes WHERE id = 'n'") == "earlier|1|1\n")
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT body FROM notes WHERE id = 'n'") == "earlier\n") }
+    }
+
+    /// A number that is no instant, or lies in the future, is treated as such a text is.
+    @Test(arguments: forms)
+    func timestampThatIsNoInstantCountsAsTheClock(form: Form) throws {
+        let scene = try peers(form)
+        // Years beyond 9999, and a date in 2099: neither wins for ever.
+        let beyond = form.type == "integer" ? "9223372036854775807" : "1e300"
+        try scene.database("a.db").run(
+            "UPDATE notes SET body = 'beyond', changed = \(beyond) WHERE id = 'n'; UPDATE notes SET changed = \(form.sql(4_070_908_800)) WHERE id = 'old'")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        try scene.database("b.db").run("UPDATE notes SET body = 'after', changed = \(form.sql(1_700_000_300))")
+        for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+        for name in ["a", "b"] { #expect(try scene.database("\(name).db").run("SELECT DISTINCT body FROM notes") == "after\n") }
+        try scene.database("a.db").run("UPDATE notes SET body = 'none', changed = NULL WHERE id = 'n'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("b.db").run("SELECT body, changed IS NULL FROM notes WHERE id = 'n'") == "none|1\n")
+        try scene.succeed("verify --all --local --db b.db")
+    }
+
+    /// Edits of two devices in one second of a column that counts seconds are equally late: the hash decides, everywhere alike.
+    @Test func equalSecondsAreDecidedByTheHash() throws {
+        let form = Self.forms[0]
+        let scene = try peers(form)
+        for name in ["a", "b"] { try scene.database("\(name).db").run("UPDATE notes SET body = 'by \(name)', changed = 1700000500 WHERE id = 'n'") }
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        let body = try scene.database("a.db").run("SELECT body FROM notes WHERE id = 'n'")
+        #expect(try scene.database("b.db").run("SELECT body FROM notes WHERE id = 'n'") == body)
+        #expect(body.hasPrefix("by "))
+    }
+
+    @Test(arguments: [
+        ("seconds", "text", "a timestamp of the unit seconds must be a column of type integer or real"),
+        ("milliseconds", "real", "a timestamp of the unit milliseconds must be a column of type integer"),
+        ("julian", "integer", "a timestamp of the unit julian must be a column of type real"), ("seconds", "any", "must be a column of type integer or real"),
+        ("fortnights", "integer", "\"fortnights\" is not known; known are seconds, milliseconds, microseconds, apple, julian"),
+    ])
+    func unitThatDoesNotFitIsRefused(unit: String, type: String, says: String) throws {
+        let scene = try Scene()
+        try scene.scratch.write(datasets(unit, type), to: "d.json")
+        try scene.database("a.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed)")
+        let run = try scene.run("init --db a.db --cloud cloud --role writer --datasets d.json")
+        Scene.checkRefusal(run, exit: 78, saying: [says])
+    }
+
+    @Test func devicesMustAgreeOnTheUnit() throws {
+        let scene = try peers(Self.forms[0])
+        try scene.scratch.write(datasets("milliseconds", "integer"), to: "other.json")
+        try scene.database("c.db").run("CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, body TEXT NOT NULL, changed INTEGER)")
+        try scene.succeed("init --db c.db --cloud cloud --role peer --device c --datasets other.json")
+        let run = try scene.run("sync --db c.db")
+        Scene.checkRefusal(
+            run, exit: 78, saying: ["the writer's dataset file has the timestampUnit seconds, and this device's has the timestampUnit milliseconds"])
+        let index = String(decoding: try scene.scratch.read(try scene.asset("notes").replacing(".json.gz", with: ".index.json")), as: UTF8.self)
+        #expect(index.hasPrefix("{\"formatVersion\":2,\"dataset\":\"notes\",\"key\":\"id\",\"timestamp\":\"changed\",\"timestampUnit\":\"seconds\",\n"))
+    }
+}
