@@ -57,7 +57,7 @@ class Run(UserCommands, Follower):
 
     def do_init(self, step):
         name = step["device"]
-        arguments = ["init", "--cloud", "cloud", "--role", step["role"], "--device", name] + step.get("flags", [])
+        arguments = ["init", "--cloud", "cloud", "--role", step["role"], "--device", name] + (["--shared-keys"] if step["role"] != "reader" else []) + step.get("flags", [])
         if not self.schema.built_in:
             arguments += ["--datasets", "datasets.json"]
         result = self.devices.run(name, step["at"], *arguments)

@@ -71,7 +71,7 @@ def rendered(step, offsets, history):
         return [moment + before + "$S sync" + on]
     if kind == "init":
         datasets = "" if history.schema.built_in else " --datasets datasets.json"
-        return [moment + "$S init --cloud cloud --role %s --device %s%s%s%s" % (step["role"], name, "".join(" " + flag for flag in step.get("flags", [])), datasets, on)]
+        return [moment + "$S init --cloud cloud --role %s --device %s%s%s%s" % (step["role"], name, "".join(" " + flag for flag in (["--shared-keys"] if step["role"] != "reader" else []) + step.get("flags", [])), datasets, on)]
     if kind == "look" or kind == "command":
         return [moment + "$S " + " ".join(backward(part, step) for part in step["command"]) + on]
     return [moment + "$S " + kind + on]

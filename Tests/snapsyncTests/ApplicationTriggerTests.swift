@@ -61,7 +61,8 @@ import Testing
             INSERT INTO comments VALUES('c1', 1, 'first word', -0.0), ('c2', 2, 'second word', 2.0), ('c3', 3, 'third word', 3.5);
             """)
         for (name, role) in [("a", first), ("b", second)] {
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shelf.json")
+            let sharing = role == "peer" ? " --shared-keys" : ""
+            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets shelf.json\(sharing)")
             try scene.succeed("sync --db \(name).db")
         }
         return scene

@@ -133,7 +133,7 @@ import Testing
         for name in ["a", "b"] {
             try scene.database("\(name).db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT)")
             if name == "a" { try scene.database("a.db").run("INSERT INTO todo(text) VALUES('one')") }
-            let report = try scene.json("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets todo.json")
+            let report = try scene.json("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets todo.json --shared-keys")
             let warning = try #require((report["warnings"] as? [String])?.first)
             #expect(warning.contains("todo: SQLite gives new rows the next free integer as their key (AUTOINCREMENT)"))
             try scene.succeed("sync --db \(name).db")

@@ -223,6 +223,8 @@ import Testing
         var described = try scene.json("describe --db own.db")
         described["file"] = [String: Any]()
         check(described, "describe --json")
+        try scene.database("numbered.db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT)")
+        check(try scene.json("init --db numbered.db --cloud team --role peer --tables all --key-range"), "init --json")
         let unfit = try scene.run("init --db own.db --cloud cloud --role writer --tables all --json")
         check(try #require(try JSONSerialization.jsonObject(with: unfit.errors) as? [String: Any]), "errors")
 

@@ -41,9 +41,9 @@ import Testing
 
     @Test func twoPeersThatChangeSuchARowEndWithTheSame() throws {
         let scene = try scene()
-        try scene.succeed("init --db one.db --cloud cloud --role peer --device one --datasets terms.json")
+        try scene.succeed("init --db one.db --cloud cloud --role peer --device one --datasets terms.json --shared-keys")
         try scene.succeed("sync --db one.db")
-        try scene.succeed("init --db two.db --cloud cloud --role peer --device two --datasets terms.json")
+        try scene.succeed("init --db two.db --cloud cloud --role peer --device two --datasets terms.json --shared-keys")
         try scene.succeed("sync --db two.db")
         #expect(try rows(scene, "two.db") == rows(scene, "one.db"))
         for (one, two) in [

@@ -30,7 +30,10 @@ struct UniqueZone {
         try scene.scratch.write(Self.datasets, to: "datasets.json")
         for (number, name) in devices.enumerated() {
             try scene.database("\(name).db").run(tables)
-            try scene.succeed("init --db \(name).db --cloud cloud --role \(number == 0 ? roles.0 : roles.1) --device \(name) --datasets datasets.json")
+            let role = number == 0 ? roles.0 : roles.1
+            // The tests give the keys themselves.
+            let sharing = role == "reader" ? "" : " --shared-keys"
+            try scene.succeed("init --db \(name).db --cloud cloud --role \(role) --device \(name) --datasets datasets.json\(sharing)")
             if number == 0 { try edit(name, sql) }
             try sync(name)
         }

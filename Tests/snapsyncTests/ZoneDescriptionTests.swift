@@ -66,9 +66,9 @@ import Testing
     @Test func aPeerJoinsWithoutAFile() throws {
         let scene = try Scene()
         try scene.database("a.db").run(Self.schema)
-        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all")
+        try scene.succeed("init --db a.db --cloud cloud --role peer --device a --tables all --key-range")
         try scene.succeed("sync --db a.db")
-        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create")
+        try scene.succeed("init --db b.db --cloud cloud --role peer --device b --create --key-range")
         try scene.succeed("sync --db b.db")
         try scene.database("b.db").run("UPDATE shelves SET name = 'Air' WHERE code = 'A'")
         try scene.succeed("sync --db b.db")

@@ -53,6 +53,8 @@ package final class LocalTransaction {
     package var outbox: Outbox { Outbox(transaction: self) }
     /// The messages that this device received.
     package var inbox: Inbox { Inbox(transaction: self) }
+    /// The keys of new rows in tables with AUTOINCREMENT.
+    package var keyRanges: KeyRanges { KeyRanges(transaction: self) }
     /// What `init` and the operator decided.
     package var settings: SettingsTable { SettingsTable(transaction: self) }
     /// What the runs record about themselves.

@@ -11,9 +11,11 @@ extension ChangeTracking {
     package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
         try unrecorded {
             let triggers = try ApplicationTriggers(db)
-            guard triggers.isEmpty else { return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: settle, body) }
+            guard triggers.isEmpty else {
+                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, settle) }, body)
+            }
             let result = try body()
-            try settle()
+            try end(schemas, settle)
             return result
         }
     }
@@ -23,10 +25,18 @@ extension ChangeTracking {
     /// Where the application has triggers they see the difference alone, as in an import.
     package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
         let triggers = try ApplicationTriggers(db)
-        guard triggers.isEmpty else { return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: settle, body) } }
+        guard triggers.isEmpty else {
+            return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, settle) }, body) }
+        }
         let result = try body()
-        try settle()
+        try end(schemas, settle)
         return result
+    }
+
+    /// Ends a change of the tables that is not the application's: tables that are not synced, and the keys of the rows that come next.
+    private func end(_ schemas: [DatasetSchema], _ settle: () throws -> Void) throws {
+        try settle()
+        try transaction.keyRanges.advance(schemas)
     }
 
     private func unrecorded<T>(_ body: () throws -> T) throws -> T {

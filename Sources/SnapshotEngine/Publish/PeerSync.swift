@@ -22,6 +22,7 @@ struct PeerSync: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.tryAgainLater` if other devices were first every time; what was imported stays.
     func run() async throws -> SyncReport {
+        try await KeyRangeClaim.renew(device)
         let turn = PublishTurn(device: device, pause: pause)
         do {
             let report = try await run(turn)

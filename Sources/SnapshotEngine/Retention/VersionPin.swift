@@ -62,8 +62,8 @@ package struct VersionPin: Sendable, Hashable {
 }
 
 extension CloudRecord {
-    /// Whether the record speaks of versions and carries no dataset: a pin, or what was pruned last.
-    package var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType].contains(type) }
+    /// Whether the record speaks of versions and carries no dataset: a pin, what was pruned last, or which devices have ranges of keys.
+    package var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType].contains(type) }
 }
 
 extension ZoneState {

@@ -47,6 +47,10 @@ public struct SetupRequest: Sendable {
     public var sharing: CloudSharing?
     /// Whether a tool gives each device a copy of the directory although nothing in it shows that, as behind a bind mount: no device may be a peer.
     public var isReplicated = false
+    /// Whether new rows of tables with AUTOINCREMENT get keys of a range that this device alone has. For a device that publishes where others do, too.
+    public var takesKeyRange = false
+    /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys.
+    public var sharesKeys = false
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.
@@ -102,13 +106,15 @@ public struct SetupReport: Sendable, Encodable {
     public let triggers: [TriggerReport]
     /// How many edits that waited since `detach` are tracked again.
     public internal(set) var changesTaken = 0
+    /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
+    public internal(set) var keyRange: Int?
     /// What deserves attention, in words.
     public internal(set) var warnings: [String] = []
     /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, warnings
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange, warnings
     }
 }
 
@@ -164,6 +170,8 @@ package enum SyncSetup {
                 if hasBegun, (try? await isThere(zone, in: cloud)) == false, (try? database.write({ try $0.zoneBeginning.clear() })) != nil { hasBegun = false }
                 throw error
             }
+            let sharesZone = try await SyncError.at(.open) { request.role.publishes ? try await cloud.zone(zone).publishers == .many : false }
+            if sharesZone { try SyncError.at(.open) { try database.read { try SharedKeys(datasets, in: $0).refuse(request) } } }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
             let path = backend == nil ? CloudLocation.settled(request.cloud, cloud) : request.cloud
@@ -172,6 +180,8 @@ package enum SyncSetup {
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,
                 container: identity.container)
             let madeZone = hasBegun
+            let range = KeyRangeClaim(zone: zone, cloud: cloud, device: device)
+            let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
             let journalMode = try SyncError.at(.open) {
                 try database.write {
@@ -183,6 +193,10 @@ package enum SyncSetup {
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
                     try $0.settings.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
+                    if let keyRange {
+                        try $0.keyRanges.set(keyRange, of: device)
+                        try $0.keyRanges.advance(datasets)
+                    }
                     _ = try $0.tracking.install(datasets)
                     taken = try $0.detachedChanges.restore(for: settings)
                 }
@@ -195,9 +209,9 @@ package enum SyncSetup {
             var report = SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
-                triggers: triggers, changesTaken: taken,
+                triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: probeWarnings
-                    + (request.role == .peer ? try SyncError.at(.read) { try database.read { try integerKeyWarnings(datasets, in: $0) } } : []))
+                    + (sharesZone ? try SyncError.at(.read) { try database.read { try SharedKeys(datasets, in: $0).warnings(request) } } : []))
             report.described = described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
@@ -254,12 +268,15 @@ package enum SyncSetup {
         }
     }
 
-    /// What a peer has to know of tables in which SQLite makes the keys.
-    private static func integerKeyWarnings(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws -> [String] {
-        try datasets.filter { try transaction.tables.hasRowidKey($0) }.map { schema in
-            "\(schema.name): SQLite gives new rows the next free integer as their key\(try transaction.tables.hasAutoincrement(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
-                + "The later row keeps the key; the other one is kept in the conflict journal, and snapsync conflicts take inserts it under a new key. "
-                + "To avoid that: use a text key that is unique everywhere, let one device insert, or give each device its own range of keys"
+    /// The device's range of keys, if it asks for one and a table can have it.
+    private static func claimKeyRange(_ request: SetupRequest, _ datasets: [DatasetSchema], _ claim: KeyRangeClaim, _ database: LocalDatabase) async throws
+        -> DeviceKeyRange?
+    {
+        let tables = try SyncError.at(.read) { try database.read { try SharedKeys(datasets, in: $0).autoincrement } }
+        guard request.takesKeyRange, !tables.isEmpty else { return nil }
+        try ClockGuard.verify(.now)
+        return try await claim.run { range in
+            try SyncError.at(.read) { try database.read { try $0.keyRanges.isUsed(range, by: tables) } }
         }
     }
 
@@ -305,6 +322,7 @@ package enum SyncSetup {
         return try database.write { transaction in
             try refuseSetUp(transaction, request)
             let made = !request.createsTables ? [] : try fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+            if request.role == .peer { try SharedKeys(datasets, in: transaction).refuse(request) }
             for schema in datasets {
                 let shape = try transaction.tables.check(of: schema)
                 if let description = fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }

@@ -18,6 +18,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
+              snapsync init --db todo.db --cloud /mnt/share/team --role peer --datasets todo.json --key-range
               snapsync init --db plant.db --cloud /srv/cloud --role writer --datasets plant.json
               snapsync init --db app.db --cloud /srv/cloud --role reader --preference-file settings.json --preference-key iCloudSync
               snapsync init --db tablet.db --cloud /mnt/share/cloud --role reader --adopt
@@ -85,6 +86,14 @@ struct InitCommand: AsyncParsableCommand {
             "A tool gives each device a copy of this directory, although nothing in it shows that (a bind mount): one device publishes, and --role peer is refused."
     )
     var replicated = false
+    @Flag(
+        name: .long,
+        help: "Give new rows of tables with AUTOINCREMENT keys of a range that this device alone has, so that two peers never give one key to two rows.")
+    var keyRange = false
+    @Flag(
+        name: .long,
+        help: "Accept that two peers that insert at the same time may give one integer key to two rows: the later keeps it, the other is kept as a conflict.")
+    var sharedKeys = false
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
@@ -128,6 +137,9 @@ struct InitCommand: AsyncParsableCommand {
         guard (keepWithin == nil && keepLast == nil) || (role != nil && role != .reader) else {
             throw ValidationError("--keep and --keep-last are for who publishes: --role writer or peer.")
         }
+        guard !keyRange && !sharedKeys || role != .reader else {
+            throw ValidationError("--key-range and --shared-keys are for who publishes where others do, too: --role peer, or writer in a zone of peers.")
+        }
         guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
         guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
         _ = try binding.file()
@@ -147,6 +159,8 @@ struct InitCommand: AsyncParsableCommand {
         request.assumesBuiltIn = false
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.isReplicated = replicated
+        request.takesKeyRange = keyRange
+        request.sharesKeys = sharedKeys
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
@@ -175,6 +189,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
+        if let range = report.keyRange { lines.append("  new rows of tables with AUTOINCREMENT get keys of range \(range), which no other device has") }
         if report.journalMode != "wal" {
             lines.append(
                 "  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'"

@@ -1,0 +1,63 @@
+import GRDB
+package import SnapshotModel
+
+/// Keeps the keys of new rows in this device's range: moves the counters in `sqlite_sequence` on.
+///
+/// SQLite gives a new row of a table with AUTOINCREMENT a key above the table's highest one and above the table's counter. Rows of other devices
+/// come in with keys of other ranges; then the counter is set to just before the device's next block. It is never set back.
+package struct KeyRanges: TransactionPart {
+    let transaction: LocalTransaction
+    private var table: KeyValueTable { transaction.settings.table }
+
+    /// The range and the device that it was given to; nil if this database uses none.
+    package func current() throws -> (range: DeviceKeyRange, device: String)? {
+        guard try transaction.settings.exists(), let device = try table.text(of: "keyRangeDevice"),
+            let range = try table.text(of: "keyRange").flatMap(Int.init).flatMap(DeviceKeyRange.init)
+        else { return nil }
+        return (range, device)
+    }
+
+    /// Records the range that the zone has given to a device.
+    package func set(_ range: DeviceKeyRange, of device: String) throws {
+        try table.setText(String(range.index), of: "keyRange")
+        try table.setText(device, of: "keyRangeDevice")
+    }
+
+    /// Sees that the next new row of each table gets a key of the device's range.
+    ///
+    /// A database that has taken another device name since, because it is a copy, has no range until the zone gives it one.
+    ///
+    /// - Throws: ``LocalStoreError`` with `.badRow` if the keys are used up.
+    package func advance(_ schemas: [DatasetSchema]) throws {
+        guard let (range, owner) = try current(), try table.text(of: "device") == owner else { return }
+        for schema in schemas where try transaction.tables.hasAutoincrement(schema) { try advance(schema, range) }
+    }
+
+    /// Whether the tables show that this database has used the range: the last key of each that has one, or the key that comes next, is in it.
+    package func isUsed(_ range: DeviceKeyRange, by schemas: [DatasetSchema]) throws -> Bool {
+        let last = try schemas.map { try lastKey(of: $0) }.filter { $0 > 0 }
+        return !last.isEmpty && last.allSatisfy { range.contains($0) || $0 < .max && range.contains($0 + 1) }
+    }
+
+    private func advance(_ schema: DatasetSchema, _ range: DeviceKeyRange) throws {
+        let last = max(0, try lastKey(of: schema))
+        if range.contains(last) { return }
+        guard let first = range.next(after: last) else {
+            throw LocalStoreError(
+                .badRow, at: "\(path), table \(schema.table)", "there are no keys left for new rows of this device after \(last)",
+                hint: "give new rows smaller keys")
+        }
+        try db.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = ? COLLATE NOCASE", arguments: [first - 1, schema.table])
+        guard db.changesCount == 0 else { return }
+        try db.execute(
+            sql: "INSERT INTO sqlite_sequence(name, seq) SELECT name, ? FROM main.sqlite_schema WHERE type = 'table' AND name = ? COLLATE NOCASE",
+            arguments: [first - 1, schema.table])
+    }
+
+    /// The key above which SQLite gives the next one; for tables with AUTOINCREMENT, whose key is one integer column.
+    private func lastKey(of schema: DatasetSchema) throws -> Int64 {
+        let key = schema.keyColumns[0].column.sqlIdentifier
+        let highest = try Int64.fetchOne(db, sql: "SELECT max(\(key)) FROM main.\(schema.table.sqlIdentifier)") ?? 0
+        return max(highest, try Int64.fetchOne(db, sql: "SELECT max(seq) FROM sqlite_sequence WHERE name = ? COLLATE NOCASE", arguments: [schema.table]) ?? 0)
+    }
+}

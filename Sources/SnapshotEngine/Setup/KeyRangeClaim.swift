@@ -1,0 +1,68 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// Gets a device its range of new keys from the zone.
+struct KeyRangeClaim {
+    let zone: ZoneID
+    let cloud: any CloudDatabase
+    let device: String
+    private static let policy = RetryPolicy(attempts: 10)
+
+    /// The range of a database that `init` is setting up.
+    ///
+    /// The commit that claims it is the only one that a device makes before its first import. It saves nothing but the record.
+    ///
+    /// - Parameter isKnown: whether this database used a range before, under the same name.
+    /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator makes.
+    func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
+        let info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        for attempt in 1... {
+            let state = try await SyncError.at(.open) { try await cloud.records(in: zone) }
+            var record = try KeyRangeRecord(state)
+            if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
+            guard let token = state.token else {
+                throw SyncError(
+                    .nothingThere, step: .open, at: "zone \(zone)",
+                    "nothing has been published yet, and ranges of keys are given after the first version, which the device that made the zone makes",
+                    hint: "run snapsync sync on \(info.creator) first")
+            }
+            let range = try record.add(device, in: zone)
+            do {
+                let draft = CommitDraft(device: device, saving: [record.record], clock: .now)
+                let commit = try await cloud.prepare(draft, after: token, in: zone)
+                _ = try await cloud.publish(commit)
+                return range
+            } catch let error as CloudError where error.isRetryable && attempt < Self.policy.attempts {
+                try await Task.sleep(for: Self.policy.delay(after: attempt))
+            } catch {
+                throw SyncError(error, step: .announce)
+            }
+        }
+        throw SyncError(.tryAgainLater, step: .announce, at: "zone \(zone)", "other devices publish without a pause", hint: "run the same command again")
+    }
+
+    /// Gets a range for a database that has taken another device name, because it is a copy of another database: its range is the other one's.
+    static func renew(_ device: SyncContext) async throws {
+        let current = try SyncError.at(.read) { try device.database.read { try $0.keyRanges.current() } }
+        guard let current, current.device != device.settings.device else { return }
+        let creator = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }.creator
+        let name = device.settings.device
+        _ = try await MetadataPublisher(device: device).publish { state in
+            var record = try KeyRangeRecord(state)
+            if record.range(of: name, creator: creator) != nil { return MetadataPublisher.Changes() }
+            _ = try record.add(name, in: device.zone)
+            return MetadataPublisher.Changes(saving: [record.record])
+        }
+        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone) }
+        guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
+        try SyncError.at(.apply) {
+            try device.database.write {
+                try $0.keyRanges.set(range, of: name)
+                try $0.keyRanges.advance(device.settings.datasets)
+            }
+        }
+    }
+}

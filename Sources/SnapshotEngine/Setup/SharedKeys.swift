@@ -1,0 +1,51 @@
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// Tables in which SQLite gives new rows their keys, where several devices insert.
+struct SharedKeys {
+    /// Those with AUTOINCREMENT, which can have a range of keys for each device.
+    let autoincrement: [DatasetSchema]
+    /// Those without, in which a new row always gets the highest key plus one.
+    let highest: [DatasetSchema]
+
+    init(_ datasets: [DatasetSchema], in transaction: LocalTransaction) throws {
+        let made = try datasets.filter { try transaction.tables.hasRowidKey($0) }
+        let numbered = try made.filter { try transaction.tables.hasAutoincrement($0) }
+        autoincrement = numbered
+        highest = made.filter { !numbered.contains($0) }
+    }
+
+    /// Refuses what two devices would give one key to, unless the request says what to do about it.
+    func refuse(_ request: SetupRequest) throws {
+        let open = (request.takesKeyRange ? [] : autoincrement) + highest
+        guard !open.isEmpty, !request.sharesKeys else { return }
+        let names = open.map { $0.name + (autoincrement.contains($0) ? " (AUTOINCREMENT)" : "") }.joined(separator: ", ")
+        var ways: [String] = []
+        if !request.takesKeyRange, !autoincrement.isEmpty {
+            ways.append("--key-range gives each device keys of its own\(highest.isEmpty ? "" : " in tables with AUTOINCREMENT")")
+        }
+        if !highest.isEmpty {
+            ways.append(
+                "without AUTOINCREMENT SQLite takes the highest key plus one, whichever device's row has it: rebuild \(Self.list(highest)) with INTEGER PRIMARY KEY AUTOINCREMENT and use --key-range"
+            )
+        }
+        ways.append(
+            "give the rows a text key that is unique everywhere; let one device insert; or accept it with --shared-keys: the later row keeps the key, and snapsync conflicts keeps the other"
+        )
+        throw SyncError(
+            .refused, step: .open, at: request.database,
+            "SQLite gives new rows the next free integer as their key, so two peers that insert at the same time give one key to two rows: \(names)",
+            hint: ways.joined(separator: "; "))
+    }
+
+    /// What a device has to know that was told to share keys.
+    func warnings(_ request: SetupRequest) -> [String] {
+        ((request.takesKeyRange ? [] : autoincrement) + highest).map { schema in
+            "\(schema.name): SQLite gives new rows the next free integer as their key\(autoincrement.contains(schema) ? " (AUTOINCREMENT)" : ""), so two peers that insert at the same time give one key to two rows. "
+                + "The later row keeps the key; the other one is kept in the conflict journal, and snapsync conflicts take inserts it under a new key"
+        }
+    }
+
+    private static func list(_ schemas: [DatasetSchema]) -> String { schemas.map(\.table).joined(separator: ", ") }
+}
