@@ -60,8 +60,9 @@ final class FakeStore: ObjectTransport {
     }
 
     /// A client of the store that does not wait.
-    func client(prefix: String = "app") throws -> ObjectClient {
+    func client(prefix: String = "app", attempts: Int = ObjectClient.Retry().attempts) throws -> ObjectClient {
         var retry = ObjectClient.Retry()
+        retry.attempts = attempts
         retry.sleep = { _ in }
         return ObjectClient(
             try BucketLocation("s3://team-data/\(prefix)?endpoint=http://127.0.0.1:9"), transport: self,
