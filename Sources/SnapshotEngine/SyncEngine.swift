@@ -161,7 +161,7 @@ public final class SyncEngine: Sendable {
     public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
             let settings = try SyncError.at(.open) { try database.read { try $0.settings.exists() ? $0.settings.read() : nil } }
-            let schemas = try settings?.datasets ?? SyncSetup.schemas(datasets)
+            let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
             return try await WorkerThreads.run { try SyncError.at(.apply) { try importer.run(path) } }
         }

@@ -4,119 +4,9 @@ import Foundation
 import LocalStore
 import Logging
 import ObjectCloud
-public import SnapshotModel
+import SnapshotModel
 import SnapshotVersions
 import StrictText
-
-/// What `init` is asked to do.
-public struct SetupRequest: Sendable {
-    /// The SQLite file.
-    public var database: String
-    /// The cloud directory; for a backend of your own, a text that names it in reports.
-    public var cloud: String
-    public var role: SyncRole
-    /// The device's name; nil makes one of the machine's name and a random part.
-    public var device: String?
-    public var zone: String
-    /// `iCloud.` and the application's reverse-DNS name: what a cloud that is made gets, and one that is there must have. nil takes any
-    /// cloud, and makes one for ``standardContainer``.
-    public var container: String?
-    /// The path of a dataset file; nil means the built-in datasets, unless ``tables`` says more.
-    public var datasets: String?
-    /// Which tables travel, if their description is to be made from the database; nil if it is not.
-    public var tables: TableChoice?
-    /// Whether the built-in datasets are meant where nothing says what travels. If not, a database with other tables is refused.
-    public var assumesBuiltIn = true
-    /// Whether to make the database and the built-in tables where they are missing.
-    public var createsTables: Bool
-    /// Whether the first import may replace rows that are there already.
-    public var replacesOwnRows: Bool
-    /// Whether the first import keeps those rows that the cloud knows nothing of; a publisher's always does, unless it replaces them.
-    public var adoptsOwnRows: Bool
-    /// Whether the device's name may be one that another database has reported under: after a lost one.
-    public var takesOver: Bool
-    /// How large an asset may be, in bytes; nil means CloudKit's limit of 250,000,000.
-    public var assetLimit: Int?
-    /// Which versions this device keeps by itself, after a publish and at most once a day; nil: it removes none unasked. Only for a role
-    /// that publishes.
-    public var retention: RetentionPolicy?
-    /// What to do about the data here if the zone is deleted one day.
-    public var zoneDeletion = ZoneDeletionPolicy.keep
-    /// Who besides its owner may use the cloud's directory, of which it becomes the mode; nil leaves a directory that is there as it is,
-    /// and makes one for its owner alone. Only for a role that publishes.
-    public var sharing: CloudSharing?
-    /// Whether a tool gives each device a copy of the directory although nothing in it shows that, as behind a bind mount: no device may be a peer.
-    public var isReplicated = false
-    /// Whether new rows of tables with AUTOINCREMENT get keys of a range that this device alone has. For a device that publishes where others do, too.
-    public var takesKeyRange = false
-    /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys.
-    public var sharesKeys = false
-    /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
-    public var enables: Bool
-    /// An application's settings file that the choice is bound to; nil if to none.
-    public var preference: FilePreference?
-    /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
-    public var entitlementFile: String?
-
-    /// The container identifier of a cloud that is made where none was asked for.
-    public static let standardContainer = "iCloud.org.snapsync"
-
-    public init(
-        database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
-        container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
-        assetLimit: Int? = nil, enables: Bool = false, preference: FilePreference? = nil, entitlementFile: String? = nil,
-        adoptsOwnRows: Bool = false, takesOver: Bool = false
-    ) {
-        self.database = database
-        self.cloud = cloud
-        self.role = role
-        self.device = device
-        self.zone = zone
-        self.container = container
-        self.datasets = datasets
-        self.createsTables = createsTables
-        self.replacesOwnRows = replacesOwnRows
-        self.adoptsOwnRows = adoptsOwnRows
-        self.takesOver = takesOver
-        self.assetLimit = assetLimit
-        self.enables = enables
-        self.preference = preference
-        self.entitlementFile = entitlementFile
-    }
-}
-
-/// What `init` did.
-public struct SetupReport: Sendable, Encodable {
-    public let database: String
-    public let cloud: String
-    public let cloudUUID: String
-    public let zone: String
-    public let role: String
-    public let device: String
-    public let datasets: [String]
-    /// The tables that were made.
-    public let tablesMade: [String]
-    /// The database's journal mode, which `init` leaves as it is in a database that was there before.
-    public let journalMode: String
-    /// Whether a cloud was made in the directory.
-    public let cloudMade: Bool
-    /// Whether sync is on.
-    public let isEnabled: Bool
-    /// The application's triggers of the tables that travel, and what becomes of them at an import.
-    public let triggers: [TriggerReport]
-    /// How many edits that waited since `detach` are tracked again.
-    public internal(set) var changesTaken = 0
-    /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
-    public internal(set) var keyRange: Int?
-    /// What deserves attention, in words.
-    public internal(set) var warnings: [String] = []
-    /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
-    public internal(set) var described: DescribeReport?
-
-    enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange, warnings
-    }
-}
 
 /// Sets a database up for syncing: settings in the database, the zone in the cloud.
 package enum SyncSetup {
@@ -129,7 +19,7 @@ package enum SyncSetup {
                 .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
                 hint: "leave sharing nil for a backend of your own")
         }
-        let filed = try SyncError.at(.open) { try request.tables == nil ? schemas(request.datasets) : [] }
+        let filed = try SyncError.at(.open) { try request.tables == nil ? DatasetChoice.schemas(request.datasets) : [] }
         let isNew = !FileManager.default.fileExists(atPath: request.database)
         let database = try SyncError.at(.open) {
             try LocalDatabase(path: request.database, creating: request.createsTables, waiting: SyncEngine.waiting(for: request.database))
@@ -144,14 +34,9 @@ package enum SyncSetup {
                 try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
             }
             try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
-            let described = try request.tables.map { try DatabaseDescriber.datasets(of: database, $0, role: request.role) }
-            var fromZone: ZoneDescriptions?
-            if !request.assumesBuiltIn, request.datasets == nil, request.tables == nil {
-                fromZone = try await zoneDescriptions(request, backend, database)
-                if fromZone == nil { try refuseAssuming(request, database) }
-            }
-            let datasets = described?.datasets ?? fromZone?.datasets ?? filed
-            let tablesMade = try SyncError.at(.open) { try prepareTables(request, datasets, fromZone, database, isNew: isNew) }
+            let choice = try await DatasetChoice(request, filed, backend, database)
+            let datasets = choice.datasets
+            let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
@@ -212,52 +97,13 @@ package enum SyncSetup {
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: probeWarnings
                     + (sharesZone ? try SyncError.at(.read) { try database.read { try SharedKeys(datasets, in: $0).warnings(request) } } : []))
-            report.described = described.map { DescribeReport($0, database: request.database) }
+            report.described = choice.described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
             // A database that this call made, and that is of no use, is not left behind; one that knows whose zone was made is of use.
             if isNew, !hasBegun { database.remove() }
             throw error
         }
-    }
-
-    /// What the zone says about its datasets; nil where it is for this device to say.
-    private static func zoneDescriptions(_ request: SetupRequest, _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws
-        -> ZoneDescriptions?
-    {
-        let zone = ZoneID(request.zone)
-        let cloud: any CloudDatabase
-        do {
-            cloud = try backend ?? CloudLocation.open(request.cloud)
-            _ = try await cloud.zone(zone)
-        } catch {
-            // A publisher may be about to make it.
-            guard !request.role.publishes else { return nil }
-            throw SyncError(error, step: .open)
-        }
-        if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
-        let hasBuiltIn = try SyncError.at(.open) {
-            try database.read { transaction in
-                Set(try transaction.describer.applicationTables().map(\.asciiLowercased)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.asciiLowercased })
-            }
-        }
-        guard !request.role.publishes, !hasBuiltIn else { return nil }
-        let creator = try await SyncError.at(.open) { try await cloud.zone(zone) }.creator
-        throw SyncError(
-            .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
-            hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
-    }
-
-    /// Refuses a database of somebody's own tables where nobody said what travels: the built-in tables are none of its business.
-    private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
-        guard !request.assumesBuiltIn else { return }
-        let tables = try SyncError.at(.open) { try database.read { try $0.describer.applicationTables() } }
-        let builtIn = Set(DatasetSchema.builtIn.map { $0.table.asciiLowercased }), own = Set(tables.map(\.asciiLowercased))
-        guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
-        throw SyncError(
-            .refused, step: .open, at: request.database,
-            "nothing says which of its \(tables.count == 1 ? "tables" : "\(tables.count) tables") travel: it does not have the built-in ones, \(builtIn.sorted().joined(separator: " and "))",
-            hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what travels then")
     }
 
     private static func refuseSetUp(_ transaction: LocalTransaction, _ request: SetupRequest) throws {
@@ -302,30 +148,17 @@ package enum SyncSetup {
         }
     }
 
-    /// The datasets that a file describes, or the built-in ones.
-    static func schemas(_ path: String?) throws -> [DatasetSchema] {
-        guard let path else { return DatasetSchema.builtIn }
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw SyncError(.nothingThere, step: .open, at: path, "the dataset file cannot be read", hint: "check the path given with --datasets")
-        }
-        do {
-            return try DatasetFile.decode(data)
-        } catch {
-            throw SyncError(.refused, step: .open, at: path, DatasetFile.explain(error), hint: "docs/datasets.md describes the dataset file")
-        }
-    }
-
     private static func prepareTables(
-        _ request: SetupRequest, _ datasets: [DatasetSchema], _ fromZone: ZoneDescriptions?, _ database: LocalDatabase, isNew: Bool
+        _ request: SetupRequest, _ choice: DatasetChoice, _ database: LocalDatabase, isNew: Bool
     ) throws -> [String] {
         if isNew { try database.useWAL() }
         return try database.write { transaction in
             try refuseSetUp(transaction, request)
-            let made = !request.createsTables ? [] : try fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
-            if request.role == .peer { try SharedKeys(datasets, in: transaction).refuse(request) }
-            for schema in datasets {
+            let made = !request.createsTables ? [] : try choice.fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
+            if request.role == .peer { try SharedKeys(choice.datasets, in: transaction).refuse(request) }
+            for schema in choice.datasets {
                 let shape = try transaction.tables.check(of: schema)
-                if let description = fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }
+                if let description = choice.fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }
                 guard request.role == .reader else { continue }
                 try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
                 // Its first import would refuse them; by then the settings stand.

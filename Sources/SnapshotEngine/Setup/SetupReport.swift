@@ -1,0 +1,32 @@
+/// What `init` did.
+public struct SetupReport: Sendable, Encodable {
+    public let database: String
+    public let cloud: String
+    public let cloudUUID: String
+    public let zone: String
+    public let role: String
+    public let device: String
+    public let datasets: [String]
+    /// The tables that were made.
+    public let tablesMade: [String]
+    /// The database's journal mode, which `init` leaves as it is in a database that was there before.
+    public let journalMode: String
+    /// Whether a cloud was made in the directory.
+    public let cloudMade: Bool
+    /// Whether sync is on.
+    public let isEnabled: Bool
+    /// The application's triggers of the tables that travel, and what becomes of them at an import.
+    public let triggers: [TriggerReport]
+    /// How many edits that waited since `detach` are tracked again.
+    public internal(set) var changesTaken = 0
+    /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
+    public internal(set) var keyRange: Int?
+    /// What deserves attention, in words.
+    public internal(set) var warnings: [String] = []
+    /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
+    public internal(set) var described: DescribeReport?
+
+    enum CodingKeys: String, CodingKey {
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange, warnings
+    }
+}
