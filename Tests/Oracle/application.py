@@ -8,7 +8,7 @@ NOTES = ["n%d" % number for number in range(1, 11)]
 
 class NotificationWriter(Writer):
     def keys(self, table):
-        return BUCKETS if table.name == "buckets" else NOTES
+        return [(key,) for key in (BUCKETS if table.name == "buckets" else NOTES)]
 
     def value(self, table, column, moment, rows):
         chance = self.chance
@@ -44,7 +44,7 @@ class NotificationWriter(Writer):
             return [{"do": "delete", "table": "notifications", "sql": "DELETE FROM notifications WHERE id = %s" % quote(chance.choice(notes))}]
         table = self.schema.table("buckets")
         if not buckets or kind < 0.68:
-            values = self.values(table, moment, rows, chance.choice(BUCKETS))
+            values = self.values(table, moment, rows, (chance.choice(BUCKETS),))
             return [{"do": "replace", "table": "buckets", "values": values, "sql": "INSERT OR REPLACE INTO buckets VALUES(%s)" % ", ".join(values)}]
         key = chance.choice(buckets)
         if kind < 0.85:

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 
+import values
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 SECOND = 1_000_000
 HOUR = 3600 * SECOND
@@ -30,7 +32,10 @@ def build(folder):
 
 
 def text(micros, form):
-    """An RFC 3339 text of a time in microseconds since 1970, cut to what the form shows."""
+    """An RFC 3339 text of a time in microseconds since 1970, cut to what the form shows; or a number: `integer_` or `real_` and its unit."""
+    storage, _, unit = form.partition("_")
+    if unit:
+        return values.number(micros, unit, storage == "real")
     zone = {"east": datetime.timezone(datetime.timedelta(hours=2)), "west": datetime.timezone(-datetime.timedelta(hours=5, minutes=30))}.get(
         form, datetime.timezone.utc)
     moment = datetime.datetime.fromtimestamp(micros // SECOND, zone).replace(microsecond=micros % SECOND)
@@ -50,8 +55,10 @@ def expand(sql, base):
 RFC3339 = re.compile(r"^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:([Zz])|([+-])(\d\d):(\d\d))$")
 
 
-def instant(value):
-    """The time that a timestamp column says, in microseconds since 1970; None where it says none."""
+def instant(value, unit=None):
+    """The earliest and the latest time that a timestamp column may say, in microseconds since 1970; None where it says none."""
+    if unit:
+        return values.instant(value, unit)
     match = RFC3339.match(value) if isinstance(value, str) else None
     if not match:
         return None
@@ -65,4 +72,4 @@ def instant(value):
     if match.group(9):
         offset = (int(match.group(10)) * 60 + int(match.group(11))) * 60 * SECOND
         micros -= offset if match.group(9) == "+" else -offset
-    return micros
+    return micros, micros

@@ -84,7 +84,7 @@ class Devices:
         """What a device's tables hold, read by Python's SQLite: {table: {key: row}}."""
         connection = sqlite3.connect(self.path(name + ".db"), timeout=20)
         try:
-            return {table.name: {row[0]: row for row in connection.execute("SELECT %s FROM %s" % (", ".join(table.names()), table.name))}
+            return {table.name: table.by_key(connection.execute("SELECT %s FROM %s" % (", ".join(table.names()), table.name)))
                 for table in self.schema.tables}
         finally:
             connection.close()

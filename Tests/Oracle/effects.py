@@ -6,6 +6,8 @@ does; triggers of our own note the rows that a statement touches.
 import sqlite3
 from collections import namedtuple
 
+from values import canonical
+
 # kind: "insert", "update" (the key stays), "delete"; before and after: rows as tuples, None where there is none.
 Touch = namedtuple("Touch", "table kind key before after renamed")
 
@@ -17,6 +19,8 @@ def quote(value):
         return "x'%s'" % value.hex()
     if isinstance(value, str):
         return "'%s'" % value.replace("'", "''")
+    if value in (float("inf"), float("-inf")):
+        return "%s9e999" % ("-" if value < 0 else "")
     return repr(value)
 
 
@@ -42,27 +46,30 @@ class Scratch:
 
     def note(self, table):
         def packed(side):
-            # A blob column cannot stand in a JSON array, so values travel as SQL literals.
-            return "||','||".join("quote(%s.%s)" % (side, name) for name in table.names())
+            # A blob column cannot stand in a JSON array, so values travel as SQL literals. quote() knows no infinity.
+            return "||','||".join("CASE {0} WHEN 9e999 THEN '9e999' WHEN -9e999 THEN '-9e999' ELSE quote({0}) END".format("%s.%s" % (side, name))
+                                  for name in table.names())
         for event, old, new in (("INSERT", "NULL", packed("NEW")), ("UPDATE", packed("OLD"), packed("NEW")), ("DELETE", packed("OLD"), "NULL")):
             self.connection.execute("CREATE TEMP TRIGGER note_%s_%s AFTER %s ON main.%s BEGIN INSERT INTO touched(tab, kind, old, new) "
                 "VALUES('%s', '%s', %s, %s); END" % (table.name, event, event, table.name, table.name, event.lower(), old, new))
 
     def read(self, table):
-        return {row[0]: row for row in self.connection.execute("SELECT * FROM %s" % table.name)}
+        return table.by_key(self.connection.execute("SELECT * FROM %s" % table.name))
 
     def parsed(self, literals):
-        return None if literals is None else self.connection.execute("SELECT " + literals).fetchone()
+        return None if literals is None else canonical(self.connection.execute("SELECT " + literals).fetchone())
 
     def displaced(self, op):
         """The rows that a REPLACE takes away, which fires no delete trigger."""
         table = self.schema.table(op["table"])
-        values = dict(zip(table.names(), self.parsed(", ".join(op["values"]))))
+        row = self.parsed(", ".join(op["values"]))
+        values = dict(zip(table.names(), row))
         found = []
-        for name in [table.key] + table.unique():
-            if values[name] is not None:
-                found += self.connection.execute("SELECT * FROM %s WHERE %s = ?" % (table.name, name), (values[name],)).fetchall()
-        return table, values[table.key], list(dict.fromkeys(found))
+        for names in [table.key_names()] + [[name] for name in table.unique()]:
+            if all(values[name] is not None for name in names):
+                where = " AND ".join("%s = ?" % name for name in names)
+                found += self.connection.execute("SELECT * FROM %s WHERE %s" % (table.name, where), [values[name] for name in names]).fetchall()
+        return table, table.identity(row), list(dict.fromkeys(map(canonical, found)))
 
     def touches(self):
         noted = self.connection.execute("SELECT tab, kind, old, new FROM touched ORDER BY n").fetchall()
@@ -70,11 +77,12 @@ class Scratch:
         result = []
         for name, kind, old, new in noted:
             before, after = self.parsed(old), self.parsed(new)
-            if kind == "update" and before[0] != after[0]:
-                result.append(Touch(name, "delete", before[0], before, None, True))
-                result.append(Touch(name, "insert", after[0], None, after, before))
+            identity = self.schema.table(name).identity
+            if kind == "update" and identity(before) != identity(after):
+                result.append(Touch(name, "delete", identity(before), before, None, True))
+                result.append(Touch(name, "insert", identity(after), None, after, before))
             else:
-                result.append(Touch(name, kind, (after or before)[0], before, after, False))
+                result.append(Touch(name, kind, identity(after or before), before, after, False))
         return result
 
 
@@ -101,8 +109,8 @@ def effects(schema, rows, ops, now, foreign_keys):
 
 def replaced(table, key, gone, touches):
     """A REPLACE is an edit of the row with its key, and deletes the others that are in its way."""
-    before = next((row for row in gone if row[0] == key), None)
-    result = [Touch(table.name, "delete", row[0], row, None, False) for row in gone if row[0] != key]
+    before = next((row for row in gone if table.identity(row) == key), None)
+    result = [Touch(table.name, "delete", table.identity(row), row, None, False) for row in gone if table.identity(row) != key]
     for touch in touches:
         if before is not None and touch.table == table.name and touch.kind == "insert" and touch.key == key:
             touch = touch._replace(kind="update", before=before)

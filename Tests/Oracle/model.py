@@ -47,7 +47,7 @@ def edit(world, name, touches, clock, instant_of, origin):
         lo, hi = clock - 1000, clock
         own = own_time(world.schema.table(touch.table), touch, instant_of)
         if own is not None:
-            lo, hi = min(own, lo), min(own, hi)
+            lo, hi = min(own[0], lo), min(own[1], hi)
         lo, hi = later(lo, hi, published.get(place))
         before = know.get(place)
         if any(message.entry == before for message in device.pending):
@@ -68,7 +68,7 @@ def own_time(table, touch, instant_of):
         return None
     column = table.position(table.timestamp)
     before = touch.renamed or touch.before
-    return None if before and before[column] == touch.after[column] else instant_of(touch.after[column])
+    return None if before and before[column] == touch.after[column] else instant_of(touch.after[column], table.unit)
 
 
 def corrected(world, name, now):
@@ -209,8 +209,8 @@ def joined(world, name, clock, instant_of, origin):
     know = {}
     for (place, entry) in device.know.items():
         table = world.schema.table(place[0])
-        own = instant_of(entry.row[table.position(table.timestamp)]) if table.timestamp else None
-        know[place] = Entry(entry.row, 0 if own is None else min(own, clock), clock if own is None else min(own, clock), (origin, 0))
+        own = instant_of(entry.row[table.position(table.timestamp)], table.unit) if table.timestamp else None
+        know[place] = Entry(entry.row, 0 if own is None else min(own[0], clock), clock if own is None else min(own[1], clock), (origin, 0))
     for place, entry in device.waiting.items():
         # An edit that waited since a detach keeps its instant; its values are what the table has now.
         row = device.know[place].row if place in device.know else None

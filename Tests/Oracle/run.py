@@ -238,10 +238,9 @@ class Run(UserCommands, Follower):
 def dangles(schema, rows):
     """Whether a row refers to a parent that is not there."""
     for table in schema.tables:
-        if table.parent:
-            column = table.position(table.parent[0])
-            if any(row[column] is not None and row[column] not in rows[table.parent[1]] for row in rows[table.name].values()):
-                return True
+        parents = [schema.parent_of(table, row) for row in rows[table.name].values()]
+        if any(parent is not None and parent[1] not in rows[parent[0]] for parent in parents):
+            return True
     return False
 
 

@@ -1,51 +1,93 @@
 """Random schemas: one or two datasets, with what an application's tables have."""
 import json
+from collections import namedtuple
+
+from values import canonical, folded
 
 NOW = "strftime('%Y-%m-%dT%H:%M:%fZ','now')"
+AFFINITIES = {"text": "TEXT", "json": "TEXT", "integer": "INTEGER", "boolean": "INTEGER", "real": "REAL", "blob": "BLOB", "any": ""}
+
+# A foreign key: columns of the child, the parent table, whose key they refer to, and what happens when a parent is deleted.
+Parent = namedtuple("Parent", "columns table action")
 
 
 class Column:
-    def __init__(self, name, type, optional=False, unique=False, check=None):
-        self.name, self.type, self.optional, self.unique, self.check = name, type, optional, unique, check
+    def __init__(self, name, type, optional=False, unique=False, check=None, collation="binary"):
+        self.name, self.type, self.optional, self.unique, self.check, self.collation = name, type, optional, unique, check, collation
 
-    def declaration(self):
-        affinity = {"text": "TEXT", "json": "TEXT", "integer": "INTEGER", "boolean": "INTEGER", "real": "REAL", "blob": "BLOB"}[self.type]
-        parts = [self.name, affinity]
+    def declaration(self, strict=False):
+        parts = [self.name, "ANY" if strict and self.type == "any" else AFFINITIES[self.type]]
         if not self.optional:
             parts.append("NOT NULL")
+        if self.collation != "binary":
+            parts.append("COLLATE " + self.collation.upper())
         if self.unique:
             parts.append("UNIQUE")
         if self.check:
             parts.append("CHECK(%s)" % self.check)
-        return " ".join(parts)
+        return " ".join(part for part in parts if part)
+
+    def described(self, key=False):
+        result = {"name": self.name, "type": self.type}
+        if self.optional:
+            result["optional"] = True
+        if key and self.collation != "binary":
+            result["collation"] = self.collation
+        return result
 
 
 class Table:
-    """`key` is a column of its own in front of `columns`; `parent` is (column, table, action) of a foreign key."""
+    """`keys` are the columns of the key, in front of `columns`; `unit` is the timestamp's, None for text."""
 
-    def __init__(self, name, key_type, columns, timestamp=None, parent=None, without_rowid=False):
-        self.name, self.key_type, self.columns, self.timestamp, self.parent = name, key_type, columns, timestamp, parent
-        self.without_rowid = without_rowid
-        self.key = "id"
+    def __init__(self, name, keys, columns, timestamp=None, parent=None, without_rowid=False, strict=False, unit=None, turned=False):
+        self.name, self.keys, self.columns, self.timestamp, self.parent = name, keys, columns, timestamp, parent
+        self.without_rowid, self.strict, self.unit, self.turned = without_rowid, strict, unit, turned
+
+    def key_names(self):
+        return [column.name for column in self.keys]
 
     def names(self):
-        return [self.key] + [column.name for column in self.columns]
+        return self.key_names() + [column.name for column in self.columns]
 
     def position(self, name):
         return self.names().index(name)
 
     def column(self, name):
-        return next(column for column in self.columns if column.name == name)
+        return next(column for column in self.keys + self.columns if column.name == name)
 
     def unique(self):
         return [column.name for column in self.columns if column.unique]
 
+    def simple(self):
+        """Whether the key is one integer, or one text that is compared byte by byte."""
+        return len(self.keys) == 1 and (self.keys[0].type == "integer" or self.keys[0].type == "text" and self.keys[0].collation == "binary")
+
+    def identity(self, values):
+        """The entity that the values of a key, in front of a row or alone, name."""
+        if self.simple():
+            return values[0]
+        return tuple(folded(value, column.collation) for value, column in zip(values, self.keys))
+
+    def by_key(self, rows):
+        return {self.identity(row): row for row in map(canonical, rows)}
+
     def sql(self):
-        key = "id TEXT PRIMARY KEY NOT NULL" if self.key_type == "text" else "id INTEGER PRIMARY KEY"
-        parts = [key] + [column.declaration() for column in self.columns]
+        if len(self.keys) == 1:
+            key = self.keys[0]
+            parts = ["id INTEGER PRIMARY KEY" if key.type == "integer" else key.declaration() + " PRIMARY KEY"]
+        else:
+            parts = [column.declaration() for column in self.keys]
+        parts += [column.declaration(self.strict) for column in self.columns]
+        if len(self.keys) > 1:
+            parts.append("PRIMARY KEY(%s)" % ", ".join(reversed(self.key_names()) if self.turned else self.key_names()))
         if self.parent:
-            parts.append("FOREIGN KEY(%s) REFERENCES %s(id)%s" % (self.parent[0], self.parent[1], self.parent[2]))
-        return "CREATE TABLE %s(%s)%s" % (self.name, ", ".join(parts), " WITHOUT ROWID" if self.without_rowid else "")
+            parts.append("FOREIGN KEY(%s) REFERENCES %s(%s)%s" % (", ".join(self.parent.columns), self.parent.table, ", ".join(self.parent_keys), self.parent.action))
+        options = (["WITHOUT ROWID"] if self.without_rowid else []) + (["STRICT"] if self.strict else [])
+        return "CREATE TABLE %s(%s)%s" % (self.name, ", ".join(parts), " " + ", ".join(options) if options else "")
+
+    def refers(self, columns, parent, action):
+        """Makes a foreign key to the key of another table."""
+        self.parent, self.parent_keys = Parent(tuple(columns), parent.name, action), parent.key_names()
 
 
 class Schema:
@@ -57,8 +99,12 @@ class Schema:
     def table(self, name):
         return next(table for table in self.tables if table.name == name)
 
-    def children(self, name):
-        return [table for table in self.tables if table.parent and table.parent[1] == name]
+    def parent_of(self, table, row):
+        """The entity that a row refers to, or None."""
+        if not table.parent:
+            return None
+        values = [row[table.position(name)] for name in table.parent.columns]
+        return None if None in values else (table.parent.table, self.table(table.parent.table).identity(values))
 
     def statements(self):
         return [table.sql() for table in self.tables] + self.triggers
@@ -66,35 +112,86 @@ class Schema:
     def dataset_file(self):
         datasets = []
         for table in self.tables:
-            columns = [{"name": "id", "type": table.key_type}]
-            for column in table.columns:
-                described = {"name": column.name, "type": column.type}
-                if column.optional:
-                    described["optional"] = True
-                columns.append(described)
-            dataset = {"name": table.name, "key": "id", "columns": columns}
+            columns = [column.described(key=True) for column in table.keys] + [column.described() for column in table.columns]
+            dataset = {"name": table.name, "key": table.key_names() if len(table.keys) > 1 else table.keys[0].name, "columns": columns}
             if table.timestamp:
                 dataset["timestamp"] = table.timestamp
+            if table.unit:
+                dataset["timestampUnit"] = table.unit
             datasets.append(dataset)
         return json.dumps({"formatVersion": 1, "datasets": datasets})
 
 
+KEY_KINDS = [("text", "binary"), ("integer", "binary"), ("text", "nocase"), ("text", "rtrim"), ("blob", "binary"), ("real", "binary")]
+
+
+def random_keys(chance):
+    """The columns of a key: half of the time one text or integer, as most tables have."""
+    kind = chance.random()
+    if kind < 0.45:
+        return [Column("id", chance.choice(["text", "integer"]))]
+    if kind < 0.57:
+        return [Column("id", "text", collation="nocase")]
+    if kind < 0.70:
+        type, collation = chance.choice([("blob", "binary"), ("blob", "binary"), ("real", "binary"), ("text", "rtrim")])
+        return [Column("id", type, collation=collation)]
+    kinds = [chance.choice(KEY_KINDS + [("integer", "binary"), ("text", "binary")]) for _ in range(2)]
+    return [Column(name, type, collation=collation) for name, (type, collation) in zip(["id", "part"], kinds)]
+
+
 def random_table(chance, name, allows):
-    key_type = chance.choice(["text", "integer"])
     columns = [Column("title", "text")]
     if "unique" in allows and chance.random() < 0.7:
         columns.append(Column("code", "text", optional=chance.random() < 0.7, unique=True))
     if chance.random() < 0.3:
         columns.append(Column("amount", "integer", optional=True, check="amount >= 0"))
-    if chance.random() < 0.4:
-        type = chance.choice(["real", "boolean", "json", "blob", "text"])
-        columns.append(Column("extra", type, optional=True))
-    timestamp = None
+    if chance.random() < 0.5:
+        type = chance.choice(["real", "boolean", "json", "blob", "text", "any", "any", "any"])
+        columns.append(Column("extra", type, optional=type != "any" or chance.random() < 0.7))
+    timestamp = unit = None
     if chance.random() < 0.6:
-        timestamp = "ts"
-        columns.append(Column("ts", "text", optional=chance.random() < 0.6))
+        timestamp, type = "ts", "text"
+        if chance.random() < 0.35:
+            unit = chance.choice(["seconds", "seconds", "milliseconds", "milliseconds", "microseconds", "apple", "julian"])
+            type = "real" if unit == "julian" else chance.choice(["integer", "real"]) if unit in ("seconds", "apple") else "integer"
+        columns.append(Column("ts", type, optional=chance.random() < 0.6))
     chance.shuffle(columns)
-    return Table(name, key_type, columns, timestamp, without_rowid=chance.random() < 0.3)
+    return Table(name, random_keys(chance), columns, timestamp, without_rowid=chance.random() < 0.3, strict=chance.random() < 0.2, unit=unit,
+        turned=chance.random() < 0.15)
+
+
+def random_child(chance, name, parent, allows):
+    """A table that refers to another one: by columns of its own, which are now and then a part of its key."""
+    child = random_table(chance, name, allows)
+    action = chance.choice(["", "", " ON DELETE CASCADE", " ON DELETE SET NULL"])
+    optional = action == " ON DELETE SET NULL" or chance.random() < 0.4
+    names = ["list", "list_part"][:len(parent.keys)]
+    if not optional and len(names) == 1 and chance.random() < 0.35:
+        child.keys = [Column("list", parent.keys[0].type, collation=parent.keys[0].collation), Column("id", *chance.choice([("integer",), ("text",)]))]
+        if chance.random() < 0.3:
+            child.keys.reverse()
+    else:
+        child.columns += [Column(own, column.type, optional=optional, collation=column.collation if chance.random() < 0.7 else "binary")
+                          for own, column in zip(names, parent.keys)]
+    child.refers(names, parent, action)
+    return child
+
+
+def kinds_of(tables):
+    """What the keys, columns and timestamps of some tables are, for the figures."""
+    found = set()
+    for table in tables:
+        columns = table.keys + table.columns
+        for name, holds in (
+                ("composite key", len(table.keys) > 1), ("any column", any(column.type == "any" for column in columns)),
+                ("numeric timestamps", table.unit is not None), ("without rowid", table.without_rowid), ("strict", table.strict),
+                ("composite foreign key", table.parent and len(table.parent.columns) > 1),
+                ("foreign key in the key", table.parent and table.parent.columns[0] in table.key_names())):
+            if holds:
+                found.add(name)
+        found.update("%s key" % column.collation for column in table.keys if column.collation != "binary")
+        found.update("%s key" % column.type for column in table.keys if column.type in ("blob", "real"))
+    return sorted(found)
 
 
 def audit(table):
@@ -106,7 +203,8 @@ def audit(table):
 def touch(table):
     """A trigger that brings the timestamp up to date where a statement has not."""
     return ["CREATE TRIGGER touch_%s AFTER UPDATE ON %s WHEN NEW.ts IS OLD.ts AND NEW.ts IS NOT %s "
-            "BEGIN UPDATE %s SET ts = %s WHERE id IS NEW.id; END" % (table.name, table.name, NOW, table.name, NOW)]
+            "BEGIN UPDATE %s SET ts = %s WHERE %s; END" % (table.name, table.name, NOW, table.name, NOW,
+                " AND ".join("%s = NEW.%s" % (name, name) for name in table.key_names()))]
 
 
 def random_schema(chance, without=()):
@@ -118,35 +216,32 @@ def random_schema(chance, without=()):
     if chance.random() < 0.5 or "parent" in without:
         tables = [random_table(chance, "notes", allows)]
     else:
-        parent, child = random_table(chance, "lists", allows), random_table(chance, "items", allows)
-        action = chance.choice(["", "", " ON DELETE CASCADE", " ON DELETE SET NULL"])
-        optional = action == " ON DELETE SET NULL" or chance.random() < 0.4
-        child.columns.append(Column("list", parent.key_type, optional=optional))
-        child.parent = ("list", "lists", action)
+        parent = random_table(chance, "lists", allows)
+        child = random_child(chance, "items", parent, allows)
         tables = [parent, child]
         kinds.append("parent")
     if chance.random() < 0.25 and "triggers" not in without:
         table = chance.choice(tables)
-        if table.timestamp and chance.random() < 0.5:
+        if table.timestamp and not table.unit and chance.random() < 0.5:
             triggers += touch(table)
-        elif len(tables) == 2 and tables[1].parent[2] == "" and chance.random() < 0.5:
-            triggers.append("CREATE TRIGGER by_hand AFTER DELETE ON lists BEGIN DELETE FROM items WHERE list = OLD.id; END")
+        elif len(tables) == 2 and tables[1].parent.action == "" and chance.random() < 0.5:
+            triggers.append("CREATE TRIGGER by_hand AFTER DELETE ON lists BEGIN DELETE FROM items WHERE %s; END" % " AND ".join(
+                "OLD.%s = %s" % pair for pair in zip(tables[1].parent_keys, tables[1].parent.columns)))
         else:
             triggers = ["CREATE TABLE audit(n INTEGER PRIMARY KEY, what TEXT)"] + audit(table)
         kinds.append("triggers")
-    if any(table.without_rowid for table in tables):
-        kinds.append("without rowid")
-    return Schema(tables, triggers, kinds)
+    return Schema(tables, triggers, kinds + kinds_of(tables))
 
 
 def built_in_schema():
     """The tables that `init --create` makes."""
-    buckets = Table("buckets", "text", [
+    buckets = Table("buckets", [Column("id", "text")], [
         Column("name", "text"), Column("description", "text", True), Column("color", "text", True), Column("iconUrl", "text", True),
         Column("createdAt", "text"), Column("updatedAt", "text"), Column("isOrphan", "boolean", True)], "updatedAt")
-    notifications = Table("notifications", "text", [
+    notifications = Table("notifications", [Column("id", "text")], [
         Column("title", "text"), Column("subtitle", "text", True), Column("body", "text", True), Column("readAt", "text", True),
         Column("sentAt", "text", True), Column("createdAt", "text"), Column("updatedAt", "text"), Column("bucketId", "text"),
         Column("attachments", "json"), Column("actions", "json"), Column("tapAction", "json", True)],
-        "updatedAt", ("bucketId", "buckets", ""))
+        "updatedAt")
+    notifications.refers(["bucketId"], buckets, "")
     return Schema([buckets, notifications], kinds=["built-in"], built_in=True)

@@ -2,6 +2,7 @@
 from collections import namedtuple
 
 from entries import Entry
+from values import order
 
 # A row that was set aside: its entry, the reason, and for `parentNeeded` the instant of its deletion is the entry's.
 Aside = namedtuple("Aside", "entry reason")
@@ -121,12 +122,10 @@ class Settlement:
         for table in self.schema.tables:
             if not table.parent:
                 continue
-            column = table.position(table.parent[0])
-            dangled = {row[column] for row in self.before.rows(self.schema)[table.name].values()
-                       if (table.parent[1], row[column]) not in self.live_before()}
+            dangled = {self.schema.parent_of(table, row) for row in self.before.rows(self.schema)[table.name].values()} - self.live_before()
             for place, entry in self.live(table.name):
-                parent = (table.parent[1], entry.row[column])
-                if entry.row[column] is None or self.there(parent) or entry.row[column] in dangled:
+                parent = self.schema.parent_of(table, entry.row)
+                if parent is None or self.there(parent) or parent in dangled:
                     continue
                 if place in self.tracked or parent in self.tracked:
                     found.append((place, parent))
@@ -180,10 +179,8 @@ class Settlement:
             self.displace(place)
 
     def parent_missing(self, place, row):
-        table = self.schema.table(place[0])
-        if not table.parent or row[table.position(table.parent[0])] is None:
-            return False
-        return not self.there((table.parent[1], row[table.position(table.parent[0])]))
+        parent = self.schema.parent_of(self.schema.table(place[0]), row)
+        return parent is not None and not self.there(parent)
 
     # MARK: coming back
 
@@ -200,7 +197,7 @@ class Settlement:
                 changed = self.overtaken(*best) or self.come_back([best])
         for place, aside in list(self.aside.items()):
             if aside.reason == "parentNeeded" and (self.there(place) or not any(
-                    other.reason == "parentMissing" and self.schema.table(waits[0]).parent and self.schema.table(waits[0]).parent[1] == place[0]
+                    other.reason == "parentMissing" and self.schema.table(waits[0]).parent and self.schema.table(waits[0]).parent.table == place[0]
                     for waits, other in self.aside.items())):
                 del self.aside[place]
 
@@ -223,7 +220,7 @@ class Settlement:
         place, entry = group[-1]
         table = self.schema.table(place[0])
         if table.parent and self.parent_missing(place, entry.row):
-            parent = (table.parent[1], entry.row[table.position(table.parent[0])])
+            parent = self.schema.parent_of(table, entry.row)
             aside = self.aside.get(parent)
             if aside is None:
                 return False
@@ -262,10 +259,6 @@ class Settlement:
 
 def same_instant(one, other):
     return one.lo == other.lo and one.hi == other.hi
-
-
-def order(key):
-    return (0, key, b"") if isinstance(key, int) else (1, 0, key.encode())
 
 
 def orphaned(table, row):

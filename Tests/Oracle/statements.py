@@ -1,4 +1,6 @@
 """Random statements, as an application writes them: operations whose SQL is literal, so that they can be run again and printed."""
+import itertools
+
 from clock import HOUR, SECOND, FORMS
 from effects import quote
 
@@ -6,6 +8,28 @@ WORDS = ["apple", "0042", "1e3", "", "ein Fähnchen", "it''s", "7", "-0", "null"
 CODES = ["u", "v", "w", "x", "07"]
 TEXT_KEYS = ["k%d" % n for n in range(1, 12)] + ["K1", "é", "0", "a key", "-1"]
 INTEGER_KEYS = list(range(1, 13)) + [0, -5, 9007199254740993, -9223372036854775808]
+
+# Values of key columns, by type and collation. Some of them are one key by the collation, and some numbers differ by less than a real number can say.
+KEYS = {
+    ("text", "binary"): TEXT_KEYS,
+    ("integer", "binary"): INTEGER_KEYS,
+    ("text", "nocase"): ["ann", "Ann", "ANN", "bob", "Bob", "cy", "CY", "é", "É", "0", "a key", "A Key", "k1", "K1", "[", "{"],
+    ("text", "rtrim"): ["a", "a ", "a   ", "b", "b ", " a", "", "  ", "c", "A", "d\t", "d\t "],
+    ("blob", "binary"): [bytes.fromhex(digits) for digits in ("", "00", "0000", "00ff", "01", "6b31", "ff", "ff00", "616e6e", "fffe")],
+    ("real", "binary"): [0.5, 1.0, -1.5, 0.1, 1e300, 9007199254740992.0, 3.0, 5e-324, -2.0, 1e-5],
+}
+# The few values that a part of a composite key has, so that keys meet.
+PARTS = {
+    ("text", "binary"): ["a", "B", "é", "ab"],
+    ("integer", "binary"): [1, 2, -5, 9007199254740993],
+    ("text", "nocase"): ["ann", "Ann", "bob", "BOB"],
+    ("text", "rtrim"): ["a", "a ", "b", " "],
+    ("blob", "binary"): [b"", b"\0", b"a", b"\xff"],
+    ("real", "binary"): [1.0, 0.5, -1.5],
+}
+# Values of every storage class; some would be equal in a column that converts them.
+ANYTHING = ["12", "12.0", "'12'", "x'3132'", "''", "x''", "0", "0.0", "'0042'", "'1e3'", "1e300", "9e999", "-9e999", "9007199254740993",
+            "-9223372036854775808", "0.1", "'{\"base64\":\"AA==\"}'", "'Infinity'", "x'00ff'"]
 
 
 class Writer:
@@ -24,11 +48,14 @@ class Writer:
                     states.append(row)
 
     def keys(self, table):
-        return TEXT_KEYS if table.key_type == "text" else INTEGER_KEYS
+        """The values of the keys that statements use."""
+        if len(table.keys) == 1:
+            return [(value,) for value in KEYS[table.keys[0].type, table.keys[0].collation]]
+        return list(itertools.product(*(PARTS[column.type, column.collation] for column in table.keys)))
 
-    def timestamp(self, moment):
+    def timestamp(self, table, moment):
         """A timestamp as applications write them: right, in the past, in the future, or no time at all."""
-        form = self.chance.choice(FORMS)
+        form = "%s_%s" % (table.column(table.timestamp).type, table.unit) if table.unit else self.chance.choice(FORMS)
         kind = self.chance.random()
         if kind < 0.55:
             offset = 0
@@ -36,19 +63,19 @@ class Writer:
             offset = -self.chance.choice([SECOND, 90 * SECOND, 3 * HOUR, 400 * 24 * HOUR])
         elif kind < 0.88 and "future" not in self.without:
             offset = self.chance.choice([SECOND, 90 * SECOND, 3 * HOUR, 9000 * 24 * HOUR])
+        elif table.unit:
+            return self.chance.choice(["0", "-1", "1", "4000000000000000000", "-4000000000000000000"])
         else:
-            return self.chance.choice(["", "yesterday", "2026-02-30T00:00:00Z", "1760000000", "2026-11-22 10:00:00"])
-        return "@{%d:%s}" % (moment + offset, form)
+            return quote(self.chance.choice(["", "yesterday", "2026-02-30T00:00:00Z", "1760000000", "2026-11-22 10:00:00"]))
+        token = "@{%d:%s}" % (moment + offset, form)
+        return token if table.unit else quote(token)
 
     def value(self, table, column, moment, rows):
         chance = self.chance
         if column.optional and chance.random() < 0.25:
             return "NULL"
-        if table.parent and column.name == table.parent[0]:
-            parents = list(rows.get(table.parent[1], {})) if chance.random() < 0.85 else self.keys(self.schema.table(table.parent[1]))
-            return quote(chance.choice(parents or self.keys(self.schema.table(table.parent[1]))))
         if column.name == table.timestamp:
-            return quote(self.timestamp(moment))
+            return self.timestamp(table, moment)
         if column.unique:
             return quote(chance.choice(CODES))
         self.turn += 1
@@ -59,11 +86,37 @@ class Writer:
             "boolean": lambda: chance.choice(["0", "1"]),
             "json": lambda: quote(chance.choice(['{"a": [1, 2.50]}', "[]", '"%d"' % self.turn, "null", '{"b":{"c":true}}'])),
             "blob": lambda: "x'%s'" % chance.choice(["", "00ff", "%04x" % self.turn]),
+            "any": lambda: chance.choice(ANYTHING + [str(self.turn), "'%d'" % self.turn]),
         }[column.type]()
 
+    def reference(self, table, rows):
+        """The columns of a foreign key with values: mostly a parent that is there, perhaps in another case."""
+        parent, chance = self.schema.table(table.parent.table), self.chance
+        if all(table.column(name).optional for name in table.parent.columns) and chance.random() < 0.25:
+            return {name: "NULL" for name in table.parent.columns}
+        there = [row[:len(parent.keys)] for row in rows.get(parent.name, {}).values()]
+        key = chance.choice(there if there and chance.random() < 0.85 else self.keys(parent))
+        if chance.random() < 0.2:
+            key = self.alike(parent, key)
+        result = {name: quote(value) for name, value in zip(table.parent.columns, key)}
+        if len(result) > 1 and chance.random() < 0.1:
+            name = chance.choice(list(result))
+            result[name] = "NULL" if table.column(name).optional else quote(chance.choice(self.keys(parent))[table.parent.columns.index(name)])
+        return result
+
+    def alike(self, table, key):
+        """Other values that name the same entity, where the key's collations have some."""
+        return self.chance.choice([other for other in self.keys(table) if table.identity(other) == table.identity(key)] or [key])
+
     def values(self, table, moment, rows, key=None):
-        key = quote(key if key is not None else self.chance.choice(self.keys(table)))
-        return [key] + [self.value(table, column, moment, rows) for column in table.columns]
+        refers = self.reference(table, rows) if table.parent else {}
+        if key is None:
+            key = self.chance.choice(self.keys(table))
+            # A part of the key may be the reference.
+            parts = [refers.get(name, quote(value)) for name, value in zip(table.key_names(), key)]
+        else:
+            parts = [quote(value) for value in key]
+        return parts + [refers[column.name] if column.name in refers else self.value(table, column, moment, rows) for column in table.columns]
 
     def settings(self, table, moment, rows):
         """Column and value pairs of an UPDATE: one column or more; the timestamp often, but not always."""
@@ -71,7 +124,34 @@ class Writer:
         chosen = self.chance.sample(columns, min(len(columns), self.chance.choice([1, 1, 2])))
         if table.timestamp and self.chance.random() < 0.6:
             chosen.append(table.column(table.timestamp))
-        return [(column.name, self.value(table, column, moment, rows)) for column in chosen]
+        refers = {}
+        if table.parent and any(column.name in table.parent.columns for column in chosen):
+            refers = {name: value for name, value in self.reference(table, rows).items() if name not in table.key_names()}
+        return list(refers.items()) + [(column.name, self.value(table, column, moment, rows)) for column in chosen if column.name not in refers]
+
+    def where(self, table, key):
+        return "WHERE " + " AND ".join("%s = %s" % (name, quote(value)) for name, value in zip(table.key_names(), key))
+
+    def key_change(self, table, key, rows):
+        """An UPDATE of the key: to other values, of one part alone, or of the case."""
+        chance, parts = self.chance, list(key)
+        alike = [other for other in self.keys(table) if table.identity(other) == table.identity(key) and other != tuple(key)]
+        free = [other for other in self.keys(table) if table.identity(other) not in rows[table.name]]
+        if alike and chance.random() < 0.4:
+            wanted = chance.choice(alike)
+        elif len(parts) > 1 and chance.random() < 0.6:
+            index = chance.randrange(len(parts))
+            wanted = tuple(chance.choice(self.keys(table))[index] if each == index else value for each, value in enumerate(parts))
+        elif free:
+            wanted = chance.choice(free)
+        else:
+            return None
+        pairs = ["%s = %s" % (name, quote(new)) for name, old, new in zip(table.key_names(), key, wanted) if old != new]
+        if not pairs:
+            return None
+        if table.timestamp and chance.random() < 0.2:
+            pairs.append("%s = %s" % (table.timestamp, self.value(table, table.column(table.timestamp), self.moment, rows)))
+        return {"do": "rename", "table": table.name, "sql": "UPDATE %s SET %s %s" % (table.name, ", ".join(pairs), self.where(table, key))}
 
     def ops(self, moment, rows):
         return [self.op(moment, rows)]
@@ -80,11 +160,12 @@ class Writer:
         """One operation on a device whose rows are known."""
         chance = self.chance
         table = chance.choice(self.schema.tables)
-        there = list(rows[table.name])
-        free = [key for key in self.keys(table) if key not in rows[table.name]]
+        self.moment, width = moment, len(table.keys)
+        there = [row[:width] for row in rows[table.name].values()]
+        free = [key for key in self.keys(table) if table.identity(key) not in rows[table.name]]
         kind = chance.random()
         key = chance.choice(there) if there and chance.random() < 0.9 else chance.choice(self.keys(table))
-        at = "WHERE id = %s" % quote(key)
+        identity, at = table.identity(key), self.where(table, self.alike(table, key) if chance.random() < 0.3 else key)
         if kind < 0.24 or not there:
             values = self.values(table, moment, rows, chance.choice(free) if free and chance.random() < 0.9 else None)
             verb = "INSERT OR IGNORE" if chance.random() < 0.1 else "INSERT"
@@ -95,22 +176,25 @@ class Writer:
         if kind < 0.66:
             return {"do": "delete", "table": table.name, "sql": "DELETE FROM %s %s" % (table.name, at)}
         if kind < 0.75:
-            values = self.values(table, moment, rows, key)
-            if table.timestamp and key in rows[table.name] and chance.random() < 0.4 and "repeat" not in self.without:
-                values[table.position(table.timestamp)] = quote(rows[table.name][key][table.position(table.timestamp)])
+            values = self.values(table, moment, rows, self.alike(table, key))
+            if table.timestamp and identity in rows[table.name] and chance.random() < 0.4 and "repeat" not in self.without:
+                values[table.position(table.timestamp)] = quote(rows[table.name][identity][table.position(table.timestamp)])
             return {"do": "replace", "table": table.name, "values": values,
                 "sql": "INSERT OR REPLACE INTO %s VALUES(%s)" % (table.name, ", ".join(values))}
         if kind < 0.83:
-            values = self.values(table, moment, rows, key)
-            names = [name for name in table.names()[1:] if not table.column(name).unique]
-            pairs = ", ".join("%s = excluded.%s" % (name, name) for name in chance.sample(names, min(2, len(names))))
-            return {"do": "upsert", "table": table.name,
-                "sql": "INSERT INTO %s VALUES(%s) ON CONFLICT(id) DO UPDATE SET %s" % (table.name, ", ".join(values), pairs)}
-        if kind < 0.90 and free:
-            return {"do": "rename", "table": table.name, "sql": "UPDATE %s SET id = %s %s" % (table.name, quote(chance.choice(free)), at)}
-        states = [row for row in self.earlier.get((table.name, key), []) if row != rows[table.name].get(key)]
-        if kind < 0.94 and states and key in rows[table.name]:
-            pairs = ", ".join("%s = %s" % (name, quote(value)) for name, value in zip(table.names()[1:], chance.choice(states)[1:]))
+            values = self.values(table, moment, rows, self.alike(table, key))
+            names = [name for name in table.names()[width:] if not table.column(name).unique]
+            names = chance.sample(names, min(2, len(names))) + (table.key_names() if chance.random() < 0.3 else [])
+            pairs = ", ".join("%s = excluded.%s" % (name, name) for name in names)
+            return {"do": "upsert", "table": table.name, "sql": "INSERT INTO %s VALUES(%s) ON CONFLICT(%s) DO UPDATE SET %s" % (
+                table.name, ", ".join(values), ", ".join(table.key_names()), pairs)}
+        change = self.key_change(table, key, rows) if kind < 0.91 else None
+        if change:
+            return change
+        states = [row for row in self.earlier.get((table.name, identity), []) if row != rows[table.name].get(identity)]
+        if kind < 0.94 and states and identity in rows[table.name]:
+            pairs = ", ".join("%s = %s" % (name, quote(value)) for name, value in zip(table.names(), chance.choice(states)) if (name, "binary") not in [
+                (column.name, column.collation) for column in table.keys])
             return {"do": "put back", "table": table.name, "sql": "UPDATE %s SET %s %s" % (table.name, pairs, at)}
         if kind < 0.97:
             return {"do": "bulk", "table": table.name, "sql": "UPDATE %s SET title = title || ' +%d'" % (table.name, self.turn)}
