@@ -172,9 +172,7 @@ def announce(world, name, always):
     head = dict(world.head)
     for place in device.tracked:
         head[place] = device.know[place]
-    world.head, world.number = head, world.number + 1
-    world.versions = dict(world.versions)
-    world.versions[world.number] = head
+    world.keep(world.number + 1, head)
     device.tracked, device.version, device.latched = frozenset(), world.number, False
     return [world]
 

@@ -175,8 +175,12 @@ class Settlement:
         self.tracked.discard(place)
         version = self.head.get(place)
         self.know[place] = version
-        if version is not None and version.row is not None and (self.parent_missing(place, version.row) or self.rivals(place, version.row)):
+        if version is not None and version.row is not None and (self.parent_gone_here(place, version.row) or self.rivals(place, version.row)):
             self.displace(place)
+
+    def parent_gone_here(self, place, row):
+        """Whether a row of the version refers to a parent that a change made here took away."""
+        return self.parent_missing(place, row) and self.schema.parent_of(self.schema.table(place[0]), row) in self.tracked
 
     def parent_missing(self, place, row):
         parent = self.schema.parent_of(self.schema.table(place[0]), row)

@@ -93,9 +93,7 @@ def without_data(world, name, now):
         device = after.devices[name]
         if device.version == world.number:
             device.version = world.number + 1
-        after.number += 1
-        after.versions = dict(after.versions)
-        after.versions[after.number] = world.head
+        after.keep(world.number + 1, world.head)
         return after
     brought = bring(world, name, now)
     sent = [after for between in brought for after in publish(between, name)]

@@ -42,6 +42,8 @@ class World:
         self.schema = schema
         self.devices = {name: Device() for name in devices}
         self.head, self.number, self.versions = {}, 0, {}
+        # The rows of each version, for two pasts may lead to one present, and a restore tells them apart.
+        self.past = ()
         # What readers told, what became of it, and whether the writer has answers to publish; places of which the documents leave the outcome open.
         self.mail, self.answers, self.sent, self.unpublished, self.open = (), {}, 0, False, frozenset()
         self.lost = frozenset()   # changes that lost to others: (device, table, key, row, the row that won)
@@ -50,13 +52,18 @@ class World:
     def copy(self):
         other = World(self.schema, ())
         other.devices = {name: device.copy() for name, device in self.devices.items()}
-        other.head, other.number, other.versions = self.head, self.number, self.versions
+        other.head, other.number, other.versions, other.past = self.head, self.number, self.versions, self.past
         other.mail, other.answers, other.sent, other.unpublished, other.open = self.mail, self.answers, self.sent, self.unpublished, self.open
         other.lost, other.happened = self.lost, self.happened
         return other
 
+    def keep(self, number, head):
+        """Makes a version."""
+        self.head, self.number, self.versions = head, number, self.versions | {number: head}
+        self.past += ((number, frozenset((place, entry.row) for place, entry in head.items() if entry.row is not None)),)
+
     def digest(self):
-        return (tuple((name, device.digest()) for name, device in sorted(self.devices.items())), self.number,
+        return (tuple((name, device.digest()) for name, device in sorted(self.devices.items())), self.number, self.past,
                 tuple(sorted(((key, entry) for key, entry in self.head.items()), key=repr)), self.mail, tuple(sorted(self.answers.items())),
                 self.unpublished, tuple(sorted(self.open, key=repr)))
 

@@ -63,9 +63,7 @@ def renumbered(world, number):
         return world
     world = world.copy()
     at_head = [device for device in world.devices.values() if device.version == world.number]
-    world.versions = dict(world.versions)
-    world.versions[number] = world.head
-    world.number = number
+    world.keep(number, world.head)
     for device in at_head:
         device.version = number
     return world
