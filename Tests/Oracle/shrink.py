@@ -13,7 +13,11 @@ def fails(kind, seed, steps, tools, times=1):
 
 def sort_of(problem):
     """What a problem is about, without its values: shrinking must not wander off to another one."""
-    first = problem.splitlines()[0]
+    lines = problem.splitlines()
+    first = lines[0]
+    if "the rows are not" in first and len(lines) > 1:
+        # Of which table, and whether the row is there that should not be, or the other way round.
+        return lines[1].split()[1], " is None, should" in lines[1], lines[1].endswith("should be None")
     for sign in ("differ for good", "the rows are not", "newest version is", "ended with", "foreign_key_check", "integrity_check", "doctor on",
                  "still have something new", "left in", "left beside", "changed rows", "changed the cloud", "SQLite says", "tables are not", "not kept"):
         if sign in first:
