@@ -15,13 +15,14 @@ class PeerPlan:
 
     def __init__(self, chance, without):
         self.schema = random_schema(chance, without)
+        self.without = without
         self.names = ["a", "b", "c", "d", "e"][:chance.choice([3, 3, 3, 4, 5])]
         self.offsets = {name: offset(chance) for name in self.names}
-        if chance.random() < 0.04:
+        if chance.random() < 0.04 and "jumps" not in without:
             self.offsets[chance.choice(self.names[1:])] = chance.choice([-30, 30]) * HOUR
         self.wal = {name: chance.random() < 0.5 for name in self.names}
         # Some applications never turn foreign keys on.
-        self.strict = chance.random() < 0.85
+        self.strict = chance.random() < 0.85 or "dangling" in without
         self.length = chance.randrange(20, 50)
         self.run = Run
 
@@ -35,12 +36,12 @@ class PeerPlan:
 class WriterPlan:
     """The setting of a history of a writer and its readers, with the built-in tables."""
 
-    def __init__(self, chance):
-        self.schema = built_in_schema()
+    def __init__(self, chance, without):
+        self.schema, self.without = built_in_schema(), without
         self.names = ["w", "r", "s", "t"][:chance.choice([2, 3, 3, 4])]
         skewed = chance.random() < 0.5
         self.offsets = {name: offset(chance) if skewed else 0 for name in self.names}
-        if chance.random() < 0.04:
+        if chance.random() < 0.04 and "jumps" not in without:
             self.offsets[chance.choice(self.names)] = chance.choice([-30, 30]) * HOUR
         self.wal = {name: chance.random() < 0.5 for name in self.names}
         self.strict, self.length = True, chance.randrange(20, 50)
@@ -56,7 +57,7 @@ class WriterPlan:
 
 
 def plan(kind, chance, without):
-    return WriterPlan(chance) if kind == "writer" else PeerPlan(chance, without)
+    return WriterPlan(chance, without) if kind == "writer" else PeerPlan(chance, without)
 
 
 def offset(chance):
@@ -140,7 +141,8 @@ def plan_step(chance, plan, run, numbered, edit, with_ops):
     elif kind < 0.84:
         yield numbered({"kind": "look", "device": name, "command": list(chance.choice(LOOKS))})
     elif kind < 0.86:
-        yield numbered({"kind": "clock", "device": name, "offset": offset(chance)})
+        if "jumps" not in plan.without:
+            yield numbered({"kind": "clock", "device": name, "offset": offset(chance)})
     elif kind < 0.88:
         yield numbered({"kind": "disable", "device": name})
         yield edit(name)

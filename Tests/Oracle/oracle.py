@@ -53,8 +53,8 @@ def main():
     parser.add_argument("--again", type=int, default=0, help="run a failing history so often again, and count it only if it fails again; kills and races differ from run to run")
     parser.add_argument("--most", type=int, default=5, help="end after so many failures")
     parser.add_argument("--finds", help="a folder for a script of each failing history")
-    parser.add_argument("--without", nargs="*", default=[], choices=["unique", "parent", "triggers", "future", "repeat"],
-        help="what no history shall have: UNIQUE columns, foreign keys, an application's triggers, timestamps in the future, a REPLACE that repeats the timestamp")
+    parser.add_argument("--without", nargs="*", default=[], choices=["unique", "parent", "triggers", "future", "repeat", "dangling", "jumps"],
+        help="what no history shall have: UNIQUE columns, foreign keys, an application's triggers, timestamps in the future, a REPLACE that repeats the timestamp, applications with foreign keys off, clocks that jump")
     parser.add_argument("--short", action="store_true", help="histories of a third of the length, for a sample")
     parser.add_argument("--show", action="store_true", help="print the steps of each history and how long they took")
     arguments = parser.parse_args()
