@@ -80,4 +80,20 @@ extension CloudDatabaseDecorator {
     public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try await wrapped.deviceReport(of: device, in: zone)
     }
+
+    public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+        try await wrapped.placeCheckpoint(at: number, in: zone)
+    }
+
+    public func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+        try await wrapped.records(in: zone, of: checkpoint)
+    }
+
+    public func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await wrapped.storedFiles(in: zone) }
+
+    public func storeClock(in zone: ZoneID) async throws -> Instant { try await wrapped.storeClock(in: zone) }
+
+    public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+        try await wrapped.remove(files, by: device, in: zone)
+    }
 }

@@ -8,10 +8,61 @@ struct BrokenPromise: Error {
     let line: Int
 }
 
-/// One check's cloud, and what devices do there, in a word each.
+/// One check's cloud, and short forms of what devices do there.
 struct ConformanceContext: Sendable {
-    let cloud: any CloudDatabase
+    let cloud: any RecordDatabase
+    /// The same cloud, where its stored files can be changed.
+    private let damageable: (any DamageableCloud)?
     static let zone = ZoneID("ConformanceZone")
+
+    init(_ cloud: any RecordDatabase) {
+        self.cloud = cloud
+        damageable = nil
+    }
+
+    init(_ damageable: any DamageableCloud) {
+        cloud = damageable.cloud
+        self.damageable = damageable
+    }
+
+    /// Whether the cloud has what the checks of a part call.
+    func offers(_ part: ConformancePart) -> Bool {
+        switch part {
+        case .records: true
+        case .mailbox: cloud is any MailboxDatabase
+        case .retention: cloud is any RetentionDatabase
+        case .files: damageable != nil
+        }
+    }
+
+    var mailbox: any MailboxDatabase { get throws { try offered(cloud as? any MailboxDatabase, .mailbox) } }
+    var retention: any RetentionDatabase { get throws { try offered(cloud as? any RetentionDatabase, .retention) } }
+    /// How many places of a file a check leaves out between two that it damages.
+    var damageStride: Int { get throws { try offered(damageable, .files).damageStride } }
+
+    private func offered<T>(_ offer: T?, _ part: ConformancePart) throws -> T {
+        guard let offer else { throw BrokenPromise(reason: "the cloud does not offer what checks of the part \(part) call", line: #line) }
+        return offer
+    }
+
+    /// Changes the bytes of a file of the zone, named by its path beneath the zone; nil is a file that is not there.
+    func damage(_ path: String, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws {
+        try offered(damageable, .files).damage(path, in: zone, change)
+    }
+
+    func damageCommit(_ number: Int, in zone: ZoneID = zone, _ change: (inout [UInt8]?) -> Void) throws {
+        try damage("commits/\(ConformanceContext.digits(number)).json", in: zone, change)
+    }
+
+    func damageCheckpoint(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {
+        try damage("checkpoints/\(ConformanceContext.digits(number)).json", change)
+    }
+
+    /// A number as it stands in a file's name: 20 digits. Written out here again, so that the checks do not rely on the code's own names.
+    static func digits(_ number: Int) -> String {
+        let text = String(number)
+        return String(repeating: "0", count: 20 - text.utf8.count) + text
+    }
 
     /// Says that a promise is broken unless the condition holds.
     func expect(_ condition: Bool, _ reason: String, line: Int = #line) throws {
@@ -59,11 +110,21 @@ struct ConformanceContext: Sendable {
     /// Publishes one commit by the protocol's own means.
     @discardableResult
     func publish(
-        _ records: [CloudRecord], deleting: [String] = [], after token: ChangeToken?, by device: String = "writer"
+        _ records: [CloudRecord], deleting: [String] = [], after token: ChangeToken?, by device: String = "writer", clock: Instant = .now
     ) async throws -> ChangeToken {
-        let draft = CommitDraft(device: device, saving: records, deleting: deleting, clock: .now)
-        return try await cloud.publish(try await cloud.prepare(draft, after: token, in: ConformanceContext.zone))
+        try await publish(CommitDraft(device: device, saving: records, deleting: deleting, clock: clock), after: token)
     }
+
+    @discardableResult
+    func publish(_ draft: CommitDraft, after token: ChangeToken?) async throws -> ChangeToken {
+        try await cloud.publish(try await cloud.prepare(draft, after: token, in: ConformanceContext.zone))
+    }
+
+    /// The commits after a token.
+    func changes(since token: ChangeToken?) async throws -> ZoneChanges { try await cloud.changes(since: token, in: ConformanceContext.zone) }
+
+    /// The zone's newest records.
+    func state() async throws -> ZoneState { try await cloud.records(in: ConformanceContext.zone) }
 
     /// Publishes so many commits that each save one of five records, and returns their tokens.
     func history(of count: Int) async throws -> [ChangeToken] {
@@ -74,21 +135,32 @@ struct ConformanceContext: Sendable {
         return tokens
     }
 
-    /// Writes an asset whole.
-    func asset(_ content: [UInt8], record: String = "item", number: Int = 1, index: [UInt8]? = nil) async throws -> CloudAsset {
-        let writer = try await cloud.newAsset(for: record, number: number, kind: .snapshot, in: ConformanceContext.zone)
-        // SAFETY: the buffer is used only within the closure.
-        try content.withUnsafeBytes { try writer.write($0) }
+    /// Writes an asset whole, in two pieces.
+    func asset(
+        _ content: [UInt8], record: String = "item", number: Int = 1, index: [UInt8]? = nil, kind: AssetKind = .snapshot, rawByteCount: Int? = nil
+    ) async throws -> CloudAsset {
+        let writer = try await cloud.newAsset(for: record, number: number, kind: kind, in: ConformanceContext.zone)
         if let index { try writer.setIndex(Data(index)) }
-        return try writer.finish(rawByteCount: content.count)
+        let half = content.count / 2
+        // SAFETY: the buffers are used only within the closures.
+        try content[..<half].withUnsafeBytes { try writer.write($0) }
+        try content[half...].withUnsafeBytes { try writer.write($0) }
+        return try writer.finish(rawByteCount: rawByteCount ?? content.count)
     }
 
-    /// Reads an asset whole.
+    /// A record that names an asset.
+    func item(_ asset: CloudAsset) -> CloudRecord { CloudRecord(type: "Item", name: "item", fields: ["dataFile": .asset(asset)]) }
+
+    func open(_ asset: CloudAsset) async throws -> any AssetReader { try await cloud.openAsset(asset, in: ConformanceContext.zone) }
+
+    /// Reads an asset whole, in two pieces.
     func content(of asset: CloudAsset) async throws -> [UInt8] {
-        let reader = try await cloud.openAsset(asset, in: ConformanceContext.zone)
+        let reader = try await open(asset)
         var bytes = [UInt8](repeating: 0, count: reader.byteCount)
-        // SAFETY: the buffer is used only within the closure.
-        try bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: 0) }
+        let half = bytes.count / 2
+        // SAFETY: the buffers are used only within the closures.
+        try bytes[..<half].withUnsafeMutableBytes { try reader.read(into: $0, at: 0) }
+        try bytes[half...].withUnsafeMutableBytes { try reader.read(into: $0, at: half) }
         return bytes
     }
 }

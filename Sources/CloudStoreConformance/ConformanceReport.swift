@@ -2,6 +2,8 @@
 public struct ConformanceReport: Sendable, CustomStringConvertible {
     /// How many checks were run.
     public let checkCount: Int
+    /// The parts whose checks were left out because the cloud does not offer them.
+    public let skipped: [ConformancePart]
     /// The promises that were not kept, in the order of the checks.
     public let failures: [ConformanceFailure]
 
@@ -13,9 +15,10 @@ public struct ConformanceReport: Sendable, CustomStringConvertible {
         if let first = failures.first { throw first }
     }
 
-    /// One line for each failure, and a sum.
+    /// One line for each failure and for each part left out, and a sum.
     public var description: String {
-        (failures.map { "failed  \($0)" } + ["\(checkCount - failures.count) of \(checkCount) promises kept"]).joined(separator: "\n")
+        (failures.map { "failed  \($0)" } + skipped.map { "skipped \($0)" } + ["\(checkCount - failures.count) of \(checkCount) promises kept"]).joined(
+            separator: "\n")
     }
 }
 

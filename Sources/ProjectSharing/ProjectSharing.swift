@@ -17,13 +17,13 @@ public struct ProjectSharing: Sendable {
     public static let standardZone = "Shared"
 
     let zone: CloudZone
-    let cloud: any CloudDatabase
+    let cloud: any RecordDatabase
     let nonces: NonceSource
 
     /// Shares through any cloud.
     ///
     /// - Parameter device: this device's name, the only one of that name in the zone: what it shares, it alone may replace or remove.
-    public init(_ cloud: any CloudDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
+    public init(_ cloud: any RecordDatabase, device: String, zone: String = standardZone, now: @escaping @Sendable () -> Instant = { .now }) {
         self.init(cloud, zone: CloudZone(ZoneID(zone, scope: .public), of: cloud, as: device, now: now), nonces: .system)
     }
 
@@ -35,7 +35,7 @@ public struct ProjectSharing: Sendable {
     }
 
     /// Shares through a zone's handle, with other random names.
-    package init(_ cloud: any CloudDatabase, zone: CloudZone, nonces: NonceSource) {
+    package init(_ cloud: any RecordDatabase, zone: CloudZone, nonces: NonceSource) {
         self.cloud = cloud
         self.zone = zone
         self.nonces = nonces

@@ -46,7 +46,7 @@ package struct DatasetVersion: Sendable {
     /// - Parameter schema: what the entities are given as, if not as the version itself describes them.
     /// - Throws: ``SyncError`` with `.tryAgainLater` if a file has not arrived, `.dataRefused` if record, file, index and head do
     ///   not belong together.
-    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    package init(_ record: CloudRecord, as schema: DatasetSchema? = nil, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let snapshot = try await SnapshotAsset(of: record, dataset: schema?.name, in: cloud, zone: zone)
         let changes = try await ChangeAsset.open(snapshot.fields.changeFiles, dataset: snapshot.index.dataset, in: cloud, zone: zone)
         self.init(snapshot, changes, try schema ?? snapshot.schema())

@@ -1,6 +1,7 @@
 import CloudStore
 import CloudStoreConformance
 import Foundation
+import StrictText
 import Synchronization
 import Testing
 
@@ -8,13 +9,30 @@ import Testing
 
 /// The bucket backend keeps every promise of the public suite, on a store that works and on one that fails all the time.
 struct ObjectConformanceTests {
-    private func cloud(_ store: FakeStore, attempts: Int = ObjectClient.Retry().attempts) throws -> any CloudDatabase {
-        try ObjectCloud.create(client: store.client(attempts: attempts), container: "iCloud.org.example.test").cloud
+    /// A cloud in a store whose objects a check can change.
+    private struct BucketUnderTest: DamageableCloud {
+        let store: FakeStore
+        let cloud: any CloudDatabase
+        let damageStride = 9
+
+        init(_ store: FakeStore, attempts: Int = ObjectClient.Retry().attempts) throws {
+            self.store = store
+            cloud = try ObjectCloud.create(client: store.client(attempts: attempts), container: "iCloud.org.example.test").cloud
+        }
+
+        func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {
+            store.state.withLock { state in
+                let key = "app/\(zone)/\(path)"
+                change(&state.objects[key])
+                // An object that is young would count as still arriving.
+                state.written[key] = Instant.now.advanced(byMicroseconds: -3_600_000_000)
+            }
+        }
     }
 
     @Test(arguments: CloudConformance.checks)
     func theBackendKeepsThePromise(_ check: ConformanceCheck) async throws {
-        try await CloudConformance { try cloud(FakeStore(pageLimit: 3)) }.run(check)
+        try await CloudConformance(damaging: { try BucketUnderTest(FakeStore(pageLimit: 3)) }).run(check)
     }
 
     /// Of eleven requests six go wrong: lost before or after they were done, refused, done and refused.
@@ -22,9 +40,9 @@ struct ObjectConformanceTests {
     /// Where several devices take turns, one of them may meet the bad ones again and again, so a request is repeated more often here.
     @Test(arguments: CloudConformance.checks)
     func theBackendKeepsThePromiseOnAFailingStore(_ check: ConformanceCheck) async throws {
-        try await CloudConformance {
+        try await CloudConformance(damaging: {
             let count = Mutex(0)
-            return try cloud(
+            return try BucketUnderTest(
                 FakeStore { _ in
                     let number = count.withLock { count in
                         count += 1
@@ -40,6 +58,6 @@ struct ObjectConformanceTests {
                     default: return nil
                     }
                 }, attempts: 60)
-        }.run(check)
+        }).run(check)
     }
 }

@@ -7,14 +7,14 @@ public import StrictText
 ///     food.fields["name"] = .string("Rye bread")
 ///     food = try await zone.save(food)
 ///
-/// Works on every ``CloudDatabase``. It keeps what it has read in memory and reads on from there, each time anew: nothing that it
+/// Works on every ``RecordDatabase``. It keeps what it has read in memory and reads on from there, each time anew: nothing that it
 /// answers is older than the call, and a zone that was put back to an older state is refused (`rolledBack`). Throws ``CloudError``, or `CancellationError` when its task is cancelled.
 public actor CloudZone {
     /// Which zone.
     public nonisolated let id: ZoneID
     /// Under whose name commits are made, and whose changes its subscriptions leave out.
     public nonisolated let device: String
-    nonisolated let cloud: any CloudDatabase
+    nonisolated let cloud: any RecordDatabase
     nonisolated let now: @Sendable () -> Instant
     nonisolated let clock: any Clock<Duration>
     nonisolated let retry: RetryPolicy
@@ -27,7 +27,7 @@ public actor CloudZone {
     /// - Parameter now: the device's wall clock, for the commits' times.
     /// - Parameter clock: what waits between attempts.
     public init(
-        _ id: ZoneID, of cloud: any CloudDatabase, as device: String, retry: RetryPolicy = RetryPolicy(),
+        _ id: ZoneID, of cloud: any RecordDatabase, as device: String, retry: RetryPolicy = RetryPolicy(),
         now: @escaping @Sendable () -> Instant = { .now }, clock: any Clock<Duration> = ContinuousClock()
     ) {
         self.id = id

@@ -9,7 +9,7 @@ public struct RecordNotifications: AsyncSequence, Sendable {
     public typealias Failure = Never
 
     let subscription: RecordSubscription
-    let cloud: any CloudDatabase
+    let cloud: any RecordDatabase
     let zone: ZoneID
     let device: String
     let start: ZoneView

@@ -32,7 +32,7 @@ extension AccountStatus {
     }
 }
 
-extension CloudDatabase {
+extension RecordDatabase {
     /// Whether the cloud can be used, found by asking it who it is.
     public func accountStatus() async -> AccountStatus {
         do {

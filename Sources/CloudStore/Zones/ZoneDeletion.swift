@@ -27,7 +27,7 @@ public struct ZoneDeletion: Hashable, Sendable {
     }
 }
 
-/// What a commit does to the zone itself; for backends. Others call ``CloudDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
+/// What a commit does to the zone itself; for backends. Others call ``RecordDatabase/deleteZone(_:reason:by:retry:now:clock:)``.
 public enum ZoneEvent: Hashable, Sendable {
     /// The zone and all its records are gone; only a commit that makes it anew may follow.
     case deleted(ZoneDeletion.Reason)

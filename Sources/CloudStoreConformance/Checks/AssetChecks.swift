@@ -15,30 +15,107 @@ extension ConformanceCheck {
                 try trial.expect(try await zone.content(of: asset) == Data(content), "the checked bytes are others than were written")
             }
         },
-        ConformanceCheck("anAssetIsReadAtAnyPlace") { trial in
-            try await trial.makeZone()
-            let reader = try await trial.cloud.openAsset(try await trial.asset(Array("0123456789".utf8)), in: ConformanceContext.zone)
-            var piece = [UInt8](repeating: 0, count: 3)
+        ConformanceCheck("anAssetAndItsIndexComeBackByteForByte") { trial in
+            try await trial.makeZone(.one)
+            let asset = try await trial.asset(someBytes, index: someIndex, rawByteCount: someBytes.count * 3)
+            try trial.expect(
+                asset.byteCount == someBytes.count && asset.rawByteCount == someBytes.count * 3 && asset.index?.byteCount == someIndex.count,
+                "the asset's sizes: \(asset)")
+            let parts = asset.path.split(separator: "/").map(String.init)
+            try trial.expect(
+                parts.count == 3 && parts[0] == "assets" && parts[1] == "item" && parts[2].hasPrefix("00000000000000000001-")
+                    && parts[2].hasSuffix(".json.gz"), "the asset's path: \(asset.path)")
+            try await trial.publish([trial.item(asset)], after: nil)
+            try trial.expect(try await trial.state().record("item")?.fields["dataFile"], is: .asset(asset), "the record's asset")
+            try trial.expect(try await trial.content(of: asset) == someBytes, "the asset's bytes are others than were written")
+            try trial.expect(try await trial.open(asset).index(), is: Data(someIndex), "the index")
+        },
+        ConformanceCheck("readersReadSideBySideAndNotBeyondTheEnd") { trial in
+            try await trial.makeZone(.one)
+            let reader = try await trial.open(try await trial.asset(someBytes))
+            let wrong = await withTaskGroup(of: Int.self) { group in
+                for task in 0..<8 {
+                    group.addTask {
+                        var wrong = 0
+                        for step in 0..<50 {
+                            let offset = (task * 7919 + step * 104_729) % (someBytes.count - 64)
+                            var bytes = [UInt8](repeating: 0, count: 64)
+                            // SAFETY: the buffer is used only within the closure.
+                            try? bytes.withUnsafeMutableBytes { try reader.read(into: $0, at: offset) }
+                            if bytes != Array(someBytes[offset..<offset + 64]) { wrong += 1 }
+                        }
+                        return wrong
+                    }
+                }
+                return await group.reduce(0, +)
+            }
+            try trial.expect(wrong, is: 0, "the pieces that came back wrong")
+            var byte: [UInt8] = [0], piece: [UInt8] = [0, 0, 0]
+            for offset in [someBytes.count, -1, Int.max] {
+                // SAFETY: the buffers are used only within the closures.
+                try await trial.expect(.damaged, "a byte at \(offset)") { try byte.withUnsafeMutableBytes { try reader.read(into: $0, at: offset) } }
+            }
+            try await trial.expect(.damaged, "bytes beyond the end") {
+                try piece.withUnsafeMutableBytes { try reader.read(into: $0, at: someBytes.count - 2) }
+            }
+            try trial.expect(try reader.index() == nil, "an asset without an index has one")
+        },
+        ConformanceCheck("anEmptyAssetIsAnAsset") { trial in
+            try await trial.makeZone(.one)
+            let asset = try await trial.asset([], kind: .changes)
+            try trial.expect(asset.byteCount == 0 && asset.path.hasSuffix(".changes.json.gz"), "the asset: \(asset)")
+            try trial.expect(try await trial.content(of: asset), is: [], "its bytes")
+        },
+        ConformanceCheck("aWriterIsUsedOnce") { trial in
+            try await trial.makeZone(.one)
+            func writer() async throws -> any AssetWriter {
+                try await trial.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ConformanceContext.zone)
+            }
+            let finished = try await writer()
+            try finished.setIndex(Data(someIndex))
+            try await trial.expect(.invalidArguments, "a second index") { try finished.setIndex(Data(someIndex)) }
+            let asset = try finished.finish(rawByteCount: 0)
+            try await trial.expect(.invalidArguments, "finishing twice") { _ = try finished.finish(rawByteCount: 0) }
+            finished.abandon()
+            _ = try await trial.open(asset)
+            let abandoned = try await writer()
             // SAFETY: the buffers are used only within the closures.
-            try piece.withUnsafeMutableBytes { try reader.read(into: $0, at: 4) }
-            try trial.expect(piece, is: Array("456".utf8), "the bytes from 4 on")
-            try await trial.expect(.damaged, "bytes beyond the end") { try piece.withUnsafeMutableBytes { try reader.read(into: $0, at: 8) } }
+            try someBytes.withUnsafeBytes { try abandoned.write($0) }
+            abandoned.abandon()
+            try await trial.expect(.invalidArguments, "writing after abandoning") { try someBytes.withUnsafeBytes { try abandoned.write($0) } }
+            try await trial.expect(.invalidArguments, "finishing an abandoned asset") { _ = try abandoned.finish(rawByteCount: 10) }
+            try await trial.expect(.invalidArguments, "an asset of version 0") {
+                _ = try await trial.cloud.newAsset(for: "item", number: 0, kind: .snapshot, in: ConformanceContext.zone)
+            }
+            try await trial.expect(.zoneNotFound, "an asset without a zone") {
+                _ = try await trial.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ZoneID("None"))
+            }
         },
-        ConformanceCheck("anIndexLiesBesideItsAsset") { trial in
-            try await trial.makeZone()
-            let asset = try await trial.asset(Array("content".utf8), index: Array("[1]".utf8))
-            let reader = try await trial.cloud.openAsset(asset, in: ConformanceContext.zone)
-            try trial.expect(try reader.index(), is: Data("[1]".utf8), "the index")
-            let bare = try await trial.cloud.openAsset(try await trial.asset(Array("content".utf8)), in: ConformanceContext.zone)
-            try trial.expect(try bare.index() == nil, "an asset without an index has one")
+        ConformanceCheck("twoAttemptsAtOneNumberDoNotMeet") { trial in
+            try await trial.makeZone(.one)
+            let assets = [try await trial.asset([1], number: 9), try await trial.asset([2], number: 9)]
+            try trial.expect(assets[0].path != assets[1].path, "two assets have one path")
+            for (asset, byte) in zip(assets, [UInt8(1), 2]) { try trial.expect(try await trial.content(of: asset), is: [byte], "an asset's bytes") }
         },
-        ConformanceCheck("anUnfinishedAssetIsNotThere") { trial in
-            try await trial.makeZone()
-            let writer = try await trial.cloud.newAsset(for: "item", number: 1, kind: .snapshot, in: ConformanceContext.zone)
-            // SAFETY: the buffer is used only within the closure.
-            try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try writer.write($0) }
-            writer.abandon()
-            try await trial.expect(.invalidArguments, "finishing an abandoned asset") { _ = try writer.finish(rawByteCount: 10) }
+        ConformanceCheck("aRecordNamesItsOwnAssetsOnly") { trial in
+            try await trial.makeZone(.one)
+            let identity = try await trial.cloud.identity()
+            for asset in [try await trial.asset(someBytes, record: "other"), try await trial.asset(someBytes, number: 2)] {
+                try await trial.expect(.invalidArguments, "an asset of another record or version") { try await trial.publish([trial.item(asset)], after: nil) }
+            }
+            for path in [
+                "../../cloud.json", "/etc/passwd", "assets/item/../item/00000000000000000001-0a1b2c3d.json.gz", "assets/item", "",
+                "assets//00000000000000000001-0a1b2c3d.json.gz", "assets/item/00000000000000000001-0a1b2c3d.json.gz/",
+                "assets/item/1-0a1b2c3d.json.gz", "assets/item/00000000000000000001-0A1B2C3D.json.gz",
+                "assets/.item/00000000000000000001-0a1b2c3d.json.gz", "assets/item/00000000000000000000-0a1b2c3d.json.gz",
+                "assets/item/00000000000000000001-0a1b2c3d.json.gz\u{0}",
+            ] {
+                let named = CloudAsset(path: path, byteCount: 1, rawByteCount: 1, sha256: String(repeating: "0", count: 64), index: nil)
+                try await trial.expect(.invalidArguments, "a record that names \(path)") { try await trial.publish([trial.item(named)], after: nil) }
+                try await trial.expect(.damaged, "opening \(path)") { _ = try await trial.open(named) }
+                await trial.cloud.discard([named], in: ConformanceContext.zone)
+            }
+            try trial.expect(try await trial.cloud.identity(), is: identity, "the cloud's identity")
         },
         ConformanceCheck("aCommitNamesOnlyAssetsThatAreThere") { trial in
             let zone = try await trial.makeZone()
@@ -55,10 +132,11 @@ extension ConformanceCheck {
         },
         ConformanceCheck("discardingSparesWhatACommitNames") { trial in
             try await trial.makeZone()
-            let named = try await trial.asset(Array("named".utf8)), orphan = try await trial.asset(Array("orphan".utf8))
+            let named = try await trial.asset(Array("named".utf8), index: someIndex), orphan = try await trial.asset(Array("orphan".utf8), index: someIndex)
             try await trial.publish([CloudRecord(type: "Item", name: "item", fields: ["file": .asset(named)])], after: nil)
             await trial.cloud.discard([named, orphan], in: ConformanceContext.zone)
             try trial.expect(try await trial.content(of: named), is: Array("named".utf8), "the asset that a commit names")
+            try trial.expect(try await trial.open(named).index(), is: Data(someIndex), "its index")
             try await trial.expect(.pending, "the discarded asset") { _ = try await trial.cloud.openAsset(orphan, in: ConformanceContext.zone) }
         },
         ConformanceCheck("aRecordsAssetTravelsWithIt") { trial in
@@ -72,4 +150,7 @@ extension ConformanceCheck {
             try trial.expect(try await trial.device("reader").content(of: asset), is: Data("photo".utf8), "the content")
         },
     ]
+
+    static let someBytes: [UInt8] = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 2_654_435_761 >> 7) }
+    static let someIndex = Array("{\"blocks\":[]}".utf8)
 }

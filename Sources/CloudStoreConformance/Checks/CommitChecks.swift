@@ -47,6 +47,9 @@ extension ConformanceCheck {
             try trial.expect(twice, is: once, "the token of the second time")
             try trial.expect(once, is: commit.token, "the token that was prepared")
             try trial.expect(try await trial.cloud.history(in: ConformanceContext.zone).count, is: 1, "the number of commits")
+            let next = try await trial.publish([trial.item(2)], after: once)
+            try trial.expect(try await trial.cloud.publish(commit), is: once, "the token of the third time, with a commit after it")
+            try trial.expect(try await trial.changes(since: nil).token, is: next, "the newest token")
         },
         ConformanceCheck("equalContentGivesDifferentCommits") { trial in
             try await trial.makeZone()
@@ -54,6 +57,9 @@ extension ConformanceCheck {
             let one = try await trial.cloud.prepare(draft, after: nil, in: ConformanceContext.zone)
             let two = try await trial.cloud.prepare(draft, after: nil, in: ConformanceContext.zone)
             try trial.expect(one.token != two.token, "two attempts with equal content cannot be told apart")
+            try trial.expect(one.token.hash != two.token.hash, "two attempts with equal content have one hash")
+            _ = try await trial.cloud.publish(one)
+            try await trial.expect(.serverRecordChanged, "the other attempt") { _ = try await trial.cloud.publish(two) }
         },
         ConformanceCheck("ofManyRacersOneWins") { trial in
             try await trial.makeZone()
@@ -79,6 +85,7 @@ extension ConformanceCheck {
             try await trial.expect(.notAuthorized, "another device") { try await trial.publish([trial.item(1)], after: nil, by: "other") }
             let token = try await trial.publish([trial.item(1)], after: nil)
             try await trial.expect(.notAuthorized, "another device") { try await trial.publish([trial.item(2)], after: token, by: "other") }
+            try trial.expect(try await trial.changes(since: token).commits.isEmpty, "a refused commit was published")
         },
         ConformanceCheck("theFirstCommitIsTheCreators") { trial in
             try await trial.makeZone(.many)
@@ -88,19 +95,92 @@ extension ConformanceCheck {
         },
         ConformanceCheck("whatNobodyCouldReadBackIsRefused") { trial in
             try await trial.makeZone()
-            for value in [CloudValue.double(.nan), .double(.infinity), .list([.double(-.infinity)]), .date(Instant(microseconds: .max))] {
+            var deep = CloudValue.list([])
+            for _ in 0..<6 { deep = .list([deep]) }
+            for value in [CloudValue.double(.nan), .double(.infinity), .list([.double(-.infinity)]), deep, .date(Instant(microseconds: .max))] {
                 let record = CloudRecord(type: "Item", name: "item", fields: ["value": value])
                 try await trial.expect(.invalidArguments, "an impossible value") { try await trial.publish([record], after: nil) }
             }
             try await trial.expect(.invalidArguments, "a record twice") { try await trial.publish([trial.item(1), trial.item(2)], after: nil) }
+            try await trial.expect(.invalidArguments, "a record saved and deleted") {
+                try await trial.publish([trial.item(1)], deleting: ["item"], after: nil)
+            }
+            try await trial.expect(.invalidArguments, "a record deleted twice") { try await trial.publish([], deleting: ["a", "a"], after: nil) }
             try await trial.expect(.invalidArguments, "nothing at all") { try await trial.publish([], after: nil) }
+            try trial.expect(try await trial.changes(since: nil).token == nil, "a refused commit was published")
         },
         ConformanceCheck("anUnsetClockDoesNotPublish") { trial in
-            try await trial.makeZone()
-            let draft = CommitDraft(device: "writer", saving: [trial.item(1)], clock: Instant(microseconds: 0))
-            try await trial.expect(.clockUnusable, "a clock in 1970") {
-                _ = try await trial.cloud.publish(try await trial.cloud.prepare(draft, after: nil, in: ConformanceContext.zone))
+            try await trial.makeZone(.one)
+            let day: Int64 = 86_400_000_000
+            for clock in [
+                Instant(microseconds: 0), try Instant(parsing: "1999-12-31T23:59:59.999999Z"), try Instant(parsing: "2100-01-01T00:00:00.000001Z"),
+                Instant(microseconds: .min), Instant.now.advanced(byMicroseconds: day + 60_000_000),
+                Instant.now.advanced(byMicroseconds: -day - 60_000_000),
+            ] {
+                try await trial.expect(.clockUnusable, "a clock at \(clock.microseconds)") {
+                    try await trial.publish([trial.item(1)], after: nil, clock: clock)
+                }
             }
+            try trial.expect(try await trial.changes(since: nil).token == nil, "a refused commit was published")
+            try await trial.publish([trial.item(1)], after: nil, clock: Instant.now.advanced(byMicroseconds: day - 60_000_000))
+        },
+        ConformanceCheck("aStaleTokenIsRefused") { trial in
+            try await trial.makeZone(.one)
+            let first = try await trial.publish([trial.item(1)], after: nil)
+            let second = try await trial.publish([trial.item(2)], after: first)
+            let error = try await trial.expect(.serverRecordChanged, "a commit after the last but one") {
+                try await trial.publish([trial.item(3)], after: first)
+            }
+            try trial.expect(error.isRetryable, "a lost race can be tried again")
+            try await trial.expect(.serverRecordChanged, "a second first commit") { try await trial.publish([trial.item(3)], after: nil) }
+            try trial.expect(try await trial.changes(since: nil).token, is: second, "the newest token")
+        },
+        ConformanceCheck("ofManyPublishersOneWinsEachNumber") { trial in
+            try await trial.makeZone()
+            let start = try await trial.publish([trial.item(0)], after: nil)
+            let each = 5, devices = 8
+            let won = try await withThrowingTaskGroup(of: [ChangeToken].self) { group in
+                for device in 0..<devices {
+                    group.addTask {
+                        var token = start
+                        var won: [ChangeToken] = []
+                        // A cloud on which nobody wins must not be tried for ever.
+                        for _ in 0..<5000 where won.count < each {
+                            do {
+                                token = try await trial.publish(
+                                    [trial.item(Int64(won.count), name: "device\(device)")], after: token, by: "device\(device)")
+                                won.append(token)
+                            } catch let error as CloudError where error.code == .serverRecordChanged {
+                                token = try await trial.changes(since: token).token ?? token
+                            }
+                        }
+                        return won
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            try trial.expect(won.map(\.number).sorted(), is: Array(2...(each * devices + 1)), "the numbers that were won")
+            try trial.expect(Set(try await trial.changes(since: start).commits.map(\.token)), is: Set(won), "the commits that are there")
+            let records = try await trial.state().records
+            try trial.expect(records.count, is: devices + 1, "the number of records")
+            try trial.expect(
+                records.filter { $0.name != "item" }.allSatisfy { $0.fields["count"] == .integer(Int64(each - 1)) }, "each device's last record")
+        },
+        ConformanceCheck("timestampsRiseThoughClocksGoBack") { trial in
+            try await trial.makeZone(.one)
+            let now = Instant.now
+            let first = try await trial.publish([trial.item(1)], after: nil, clock: now)
+            let second = try await trial.publish([trial.item(2)], after: first, clock: now.advanced(byMicroseconds: -3_600_000_000))
+            try await trial.publish([trial.item(3)], after: second, clock: now.advanced(byMicroseconds: 1_000_000))
+            let commits = try await trial.changes(since: nil).commits
+            try trial.expect(commits.map { $0.timestamp.microseconds - now.microseconds }, is: [0, 1000, 1_000_000], "the timestamps")
+            try trial.expect(
+                commits.map { $0.clock.microseconds - now.microseconds }, is: [0, -3_600_000_000, 1_000_000], "the publisher's own clock")
+        },
+        ConformanceCheck("approvalsTravelInTheCommit") { trial in
+            try await trial.makeZone(.one)
+            try await trial.publish(CommitDraft(device: "writer", saving: [trial.item(1)], clock: .now, approvals: ["shrink:item"]), after: nil)
+            try trial.expect(try await trial.changes(since: nil).commits.map(\.approvals), is: [["shrink:item"]], "the approvals")
         },
     ]
 }

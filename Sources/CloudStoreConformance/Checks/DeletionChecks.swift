@@ -26,6 +26,15 @@ extension ConformanceCheck {
                 try trial.expect(try await trial.cloud.liveZones().isEmpty, "a deleted zone is listed as live")
             }
         },
+        ConformanceCheck("aDeletedZoneStaysDeletedForATokenThatHasSeenIt") { trial in
+            try await trial.makeZone(.one)
+            _ = try await trial.history(of: 2)
+            try await trial.cloud.deleteZone(ConformanceContext.zone, reason: .purged, by: "writer")
+            let end = try await trial.cloud.history(in: ConformanceContext.zone).last?.token
+            try trial.expect(end?.number, is: 3, "the number of the deletion")
+            for _ in 1...3 { try await trial.expect(.userDeletedZone, "changes since the deletion") { _ = try await trial.changes(since: end) } }
+            try await trial.expect(.userDeletedZone, "a commit after the deletion") { try await trial.publish([trial.item(9)], after: end) }
+        },
         ConformanceCheck("aZoneIsMadeAnewEmpty") { trial in
             let zone = try await trial.makeZone(), reader = trial.device("reader")
             try await zone.save(trial.item(1))

@@ -21,6 +21,19 @@ extension ConformanceCheck {
             for (key, value) in fields { try trial.expect(found[key], is: value, "the field \(key)") }
             try trial.expect(found.count, is: fields.count, "the number of fields")
         },
+        ConformanceCheck("extremeValuesComeBackAsTheyWere") { trial in
+            try await trial.makeZone(.one)
+            let texts = ["", "\u{0}\u{1f}\u{7f}\u{2028}", "../..", "'; DROP TABLE", "é e\u{301} 👩‍👧 \u{202e}abc", "\"\\/\n", "\u{10FFFF}"]
+            let doubles: [Double] = [0, -0.0, 0.1, 1e300, -.leastNonzeroMagnitude, 4, .greatestFiniteMagnitude]
+            let fields: [String: CloudValue] = [
+                "texts": .list(texts.map { .string($0) }), "doubles": .list(doubles.map { .double($0) }),
+                "integers": .list([Int64.min, -1, 0, 1 << 53 + 1, .max].map { .integer($0) }), "yes": .boolean(true), "no": .boolean(false),
+                "empty": .list([]), "nested": .list([.list([.integer(1)]), .string("x")]),
+                "dates": .list(try ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"].map { .date(try Instant(parsing: $0)) }),
+            ]
+            try await trial.publish([CloudRecord(type: "Item", name: "item", fields: fields)], after: nil)
+            try trial.expect(try await trial.state().record("item")?.fields, is: fields, "the fields")
+        },
         ConformanceCheck("valuesSurviveACheckpoint") { trial in
             let zone = try await trial.makeZone()
             let fields: [String: CloudValue] = [

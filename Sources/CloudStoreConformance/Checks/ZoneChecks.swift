@@ -21,6 +21,7 @@ extension ConformanceCheck {
             for id in ids { _ = try await trial.cloud.createZone(id, creator: "writer", publishers: .one) }
             let listed = try await trial.cloud.zones().map(\.id)
             try trial.expect(listed, is: [ZoneID("a"), ZoneID("b"), ZoneID("a", scope: .public)], "the zones")
+            try trial.expect(listed.map(\.description), is: ["private/a", "private/b", "public/a"], "the zones' names")
         },
         ConformanceCheck("zonesShareNothing") { trial in
             let other = ZoneID(ConformanceContext.zone.name, scope: .public)
@@ -41,10 +42,19 @@ extension ConformanceCheck {
         },
         ConformanceCheck("namesOutsideTheGrammarAreRefused") { trial in
             let zone = try await trial.makeZone()
-            for name in ["", ".", "..", "../x", "a/b", "a b", "é", "a\u{0}b", "\u{1b}[2J", "'; DROP TABLE x", String(repeating: "x", count: 65)] {
+            for name in badNames {
                 try await trial.expect(.invalidArguments, "a zone's name") {
                     _ = try await trial.cloud.createZone(ZoneID(name), creator: "writer", publishers: .one)
                 }
+                try await trial.expect(.invalidArguments, "a zone's name") { _ = try await trial.cloud.changes(since: nil, in: ZoneID(name)) }
+                try await trial.expect(.invalidArguments, "a creator's name") {
+                    _ = try await trial.cloud.createZone(ZoneID("Z"), creator: name, publishers: .one)
+                }
+                try await trial.expect(.invalidArguments, "an asset's record") {
+                    _ = try await trial.cloud.newAsset(for: name, number: 1, kind: .snapshot, in: ConformanceContext.zone)
+                }
+                try await trial.expect(.invalidArguments, "a device's name") { try await trial.publish([trial.item(1)], after: nil, by: name) }
+                try await trial.expect(.invalidArguments, "a deleted record's name") { try await trial.publish([], deleting: [name], after: nil) }
                 let records = [
                     trial.item(1, name: name), CloudRecord(type: name, name: "item", fields: [:]),
                     CloudRecord(type: "Item", name: "item", fields: [name: .boolean(true)]),
@@ -57,17 +67,32 @@ extension ConformanceCheck {
                 }
             }
             try trial.expect(try await trial.cloud.records(in: ConformanceContext.zone).token == nil, "a refused commit was published")
-        },
-        ConformanceCheck("reportsAreKeptForEachDevice") { trial in
-            try await trial.makeZone()
-            let token = try await trial.publish([trial.item(1)], after: nil)
-            for (device, role) in [("phone", "reader"), ("desk", "writer"), ("phone", "peer")] {
-                try await trial.cloud.report(DeviceReport(device: device, role: role, token: token, clock: .now), in: ConformanceContext.zone)
+            for name in ["a", "A-b_c.d", "0", String(repeating: "x", count: 64), "buckets_data"] {
+                _ = try await trial.cloud.createZone(ZoneID(name), creator: "writer", publishers: .one)
             }
-            let reports = try await trial.cloud.deviceReports(in: ConformanceContext.zone)
-            try trial.expect(reports.map(\.device), is: ["desk", "phone"], "the devices")
-            try trial.expect(reports.map(\.role), is: ["writer", "peer"], "their newest roles")
-            try trial.expect(reports.allSatisfy { $0.token == token }, "a report's token is not the one that was given")
         },
+        ConformanceCheck("errorsRepeatNoNameAndNoValue") { trial in
+            try await trial.makeZone(.one)
+            let error = try await trial.expect(.invalidArguments, "an impossible value under a bad name") {
+                try await trial.publish([CloudRecord(type: "Item", name: "\u{1b}[31msecret", fields: ["f": .double(.nan)])], after: nil)
+            }
+            try trial.expect(!error.description.contains("secret"), "an error repeats a name that may hold anything")
+        },
+        ConformanceCheck("aNewZoneIsEmpty") { trial in
+            try await trial.expect(.zoneNotFound, "zone") { _ = try await trial.cloud.zone(ConformanceContext.zone) }
+            try await trial.expect(.zoneNotFound, "changes") { _ = try await trial.changes(since: nil) }
+            let made = try await trial.cloud.createZone(ConformanceContext.zone, creator: "writer", publishers: .one)
+            try trial.expect(
+                made.creator == "writer" && made.publishers == .one && made.features.isEmpty && made.formatVersion == 1, "the description: \(made)")
+            let changes = try await trial.changes(since: nil)
+            try trial.expect(changes.base.isEmpty && changes.commits.isEmpty && changes.token == nil, "a new zone has changes")
+            let state = try await trial.state()
+            try trial.expect(state.records.isEmpty && state.token == nil && state.timestamp == nil, "a new zone has records")
+        },
+    ]
+
+    /// Names outside the grammar of names.
+    static let badNames = [
+        "", ".", "..", ".hidden", "../x", "a/b", "a b", "é", "a\u{0}", "a\u{0}b", "\u{1b}[2J", "'; DROP TABLE x", String(repeating: "x", count: 65),
     ]
 }

@@ -22,6 +22,17 @@ extension MemoryCloudDatabase {
         try files(of: zone) { change(&$0.messages[sender, default: [:]][name]) }
     }
 
+    /// Changes the bytes of a file, named by its path beneath the zone as in a directory.
+    package func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {
+        let parts = path.split(separator: "/").map(String.init)
+        switch (parts.first, parts.last.flatMap(CloudNames.number(ofFile:))) {
+        case (CloudNames.commits, let number?): try damageCommit(number, in: zone, change)
+        case (CloudNames.checkpoints, let number?): try damageCheckpoint(number, in: zone, change)
+        case (CloudNames.messages, _) where parts.count == 3: try damageMessage(parts[2], of: parts[1], in: zone, change)
+        default: try damageAsset(path, in: zone, change)
+        }
+    }
+
     private func files(of zone: ZoneID, _ change: (inout MemoryFiles) -> Void) throws {
         try store(zone).zone.change(change)
     }

@@ -23,7 +23,7 @@ struct IncomingDataset: Sendable {
     }
 
     /// The version whole: the snapshot asset, of which only the blocks that differ need be read, and what changed since.
-    init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    init(whole record: CloudRecord, of schema: DatasetSchema, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         let version = try await DatasetVersion(record, as: schema, in: cloud, zone: zone)
         let index = version.snapshot.index
         guard index.key == schema.keyColumns.map(\.name) else {
@@ -51,7 +51,7 @@ struct IncomingDataset: Sendable {
     }
 
     /// What changed since the version that is here.
-    init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any CloudDatabase, zone: ZoneID) async throws {
+    init(_ fields: DatasetRecord, steps: [CloudAsset], of schema: DatasetSchema, countBefore: Int?, in cloud: any RecordDatabase, zone: ZoneID) async throws {
         self.schema = schema
         self.fields = fields
         snapshot = nil

@@ -5,12 +5,12 @@ package import StrictText
 
 /// Finds what a zone was like at a version: by its commit, or, where that was pruned, by the checkpoint that its pin names.
 package struct VersionFinder: Sendable {
-    let cloud: any CloudDatabase
+    let cloud: any RecordDatabase & RetentionDatabase
     let zone: ZoneID
     /// What the zone must not be behind; nil for who looks without a database.
     let token: ChangeToken?
 
-    package init(cloud: any CloudDatabase, zone: ZoneID, token: ChangeToken?) {
+    package init(cloud: any RecordDatabase & RetentionDatabase, zone: ZoneID, token: ChangeToken?) {
         self.cloud = cloud
         self.zone = zone
         self.token = token

@@ -8,7 +8,7 @@ enum RetainedRecords {
     ///
     /// - Parameter state: the zone as of a version that is kept or pinned.
     static func all(
-        _ newest: ZoneState, in cloud: any CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
+        _ newest: ZoneState, in cloud: any RecordDatabase & RetentionDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
     ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
         let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
         var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }

@@ -69,7 +69,7 @@ final class EarlierVersion: EntitySource {
     /// - Parameters:
     ///   - fields: the record of the version before.
     ///   - change: what the damaged version changed.
-    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any CloudDatabase, zone: ZoneID)
+    init(_ fields: DatasetRecord, _ change: CloudAsset, _ damaged: DatasetRecord, of record: CloudRecord, in cloud: any RecordDatabase, zone: ZoneID)
         async throws
     {
         let whole = DatasetRecord(

@@ -26,7 +26,7 @@ struct SeededFaultTests {
     }
 
     @Test func aCloudThatCannotBeMadeIsReported() async {
-        let report = await CloudConformance { throw CloudError(.cloudUnavailable, at: "cloud", "no such place") }.run()
+        let report = await CloudConformance(makeCloud: { throw CloudError(.cloudUnavailable, at: "cloud", "no such place") }).run()
         #expect(report.failures.count == report.checkCount)
     }
 }

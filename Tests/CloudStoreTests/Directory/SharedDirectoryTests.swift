@@ -99,8 +99,5 @@ private struct Opened: CloudUnderTest {
     let directory: DirectoryCloud
     var cloud: any CloudDatabase { directory }
 
-    func damageCommit(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {}
-    func damageCheckpoint(_ number: Int, _ change: (inout [UInt8]?) -> Void) throws {}
-    func damageAsset(_ path: String, _ change: (inout [UInt8]?) -> Void) throws {}
-    func damageMessage(_ name: String, of sender: String, _ change: (inout [UInt8]?) -> Void) throws {}
+    func damage(_ path: String, in zone: ZoneID, _ change: (inout [UInt8]?) -> Void) throws {}
 }

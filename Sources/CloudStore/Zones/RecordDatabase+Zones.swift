@@ -1,6 +1,6 @@
 public import StrictText
 
-extension CloudDatabase {
+extension RecordDatabase {
     /// Deletes a zone with all its records, and says why to every device that reads it.
     ///
     /// From then on whatever is asked of the zone throws `userDeletedZone`, with the reason; what a device does about its own data is
