@@ -31,8 +31,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         // The logging interface of server-side Swift, so that an embedding program chooses the back end.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        // watch runs until SIGTERM or SIGINT and then ends in order: signals handed to a Swift task, services ended one after another.
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -155,8 +153,6 @@ let package = Package(
                 "SnapshotSync", "SnapshotModel", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: house),
 

@@ -16,6 +16,9 @@
         /// Takes or releases the lock of an open file description on a whole file, without waiting.
         static func setLock(_ descriptor: Int32, isHeld: Bool) -> Int32 { flock(descriptor, isHeld ? LOCK_EX | LOCK_NB : LOCK_UN) }
 
+        /// A signal whose action is the default one ends the process before Dispatch hears of it.
+        static func leaveToDispatch(_ number: Int32) { signal(number, SIG_IGN) }
+
         /// `CommandLine.arguments` is right here.
         static var startArguments: UnsafePointer<UnsafeMutablePointer<CChar>?>? { nil }
     }

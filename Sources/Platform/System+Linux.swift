@@ -26,6 +26,9 @@
             return fcntl(descriptor, setLock, &lock)
         }
 
+        /// Dispatch itself blocks the signals of its sources.
+        static func leaveToDispatch(_ number: Int32) {}
+
         /// The process's arguments as the C library hands them to constructors; nil where it does not.
         static var startArguments: UnsafePointer<UnsafeMutablePointer<CChar>?>? { clinux_arguments().map { UnsafePointer($0) } }
     }

@@ -1,9 +1,7 @@
 import ArgumentParser
 import Foundation
-import Logging
-import ServiceLifecycle
+import Platform
 import SnapshotSync
-import UnixSignals
 
 /// `snapsync watch`: sync whenever there is something to sync, until a signal ends it.
 struct WatchCommand: AsyncParsableCommand {
@@ -39,23 +37,10 @@ struct WatchCommand: AsyncParsableCommand {
         let path = try database.file.path()
         let options = WatchOptions(poll: poll.duration, debounce: debounce.duration, maximumDelay: max(.seconds(1), debounce.duration))
         let watcher = SyncWatcher(database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), options: options)
-        let service = WatchService(watcher: watcher, printer: WatchPrinter(printer: output.printer))
+        let events = WatchPrinter(printer: output.printer)
         try await output.printer.run {
-            let group = ServiceGroup(
-                configuration: ServiceGroupConfiguration(
-                    services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)], gracefulShutdownSignals: [.sigterm, .sigint],
-                    logger: Logger(label: "snapsync.watch")))
-            try await group.run()
+            // A cancelled watch ends between two runs.
+            try await EndSignals.cancel { try await watcher.run { events.print($0) } }
         }
-    }
-}
-
-/// A watch as a service, which a graceful shutdown ends between two runs.
-private struct WatchService: Service {
-    let watcher: SyncWatcher
-    let printer: WatchPrinter
-
-    func run() async throws {
-        try await cancelWhenGracefulShutdown { try await watcher.run { printer.print($0) } }
     }
 }
