@@ -181,8 +181,10 @@ class Run(UserCommands, Follower):
 
     def completed(self, rows, seen):
         """Rows with what is seen in the place of values that the model leaves open."""
-        return {table: {key: seen[table].get(key, tuple("" if value is mailbox.ANY else value for value in row)) if mailbox.ANY in row else row
-                        for key, row in some.items()} for table, some in rows.items()}
+        def filled(table, key, row):
+            shown = seen[table].get(key, [""] * len(row))
+            return tuple(there if value is mailbox.ANY else value for value, there in zip(row, shown))
+        return {table: {key: filled(table, key, row) for key, row in some.items()} for table, some in rows.items()}
 
     def expanded(self, step):
         return [dict(op, sql=clock.expand(op["sql"], self.devices.base),
