@@ -11,3 +11,10 @@ public struct BucketsDataContainer: Codable, Hashable, Sendable {
         self.syncTimestamp = syncTimestamp
     }
 }
+
+extension BucketsDataContainer: DatasetContainer {
+    public static let dataset = "buckets"
+    public var entities: [Bucket] { buckets }
+
+    public init(entities: [Bucket], syncTimestamp: String) { self.init(buckets: entities, syncTimestamp: syncTimestamp) }
+}

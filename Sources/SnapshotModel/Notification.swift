@@ -38,4 +38,21 @@ public struct Notification: Codable, Hashable, Sendable, Identifiable {
         self.actions = actions
         self.tapAction = tapAction
     }
+
+    /// Elements of `attachments` and `actions` that are no objects are left out, for these columns hold any JSON.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        id = try members.decode(String.self, forKey: .id)
+        title = try members.decode(String.self, forKey: .title)
+        subtitle = try members.decodeIfPresent(String.self, forKey: .subtitle)
+        body = try members.decodeIfPresent(String.self, forKey: .body)
+        readAt = try members.decodeIfPresent(String.self, forKey: .readAt)
+        sentAt = try members.decodeIfPresent(String.self, forKey: .sentAt)
+        createdAt = try members.decode(String.self, forKey: .createdAt)
+        updatedAt = try members.decode(String.self, forKey: .updatedAt)
+        bucketId = try members.decode(String.self, forKey: .bucketId)
+        attachments = members.tolerantList(.attachments)
+        actions = members.tolerantList(.actions)
+        tapAction = try? members.decodeIfPresent(NotificationAction.self, forKey: .tapAction)
+    }
 }

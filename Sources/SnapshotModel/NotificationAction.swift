@@ -1,4 +1,6 @@
 /// What a button of a notification, or a tap on it, does.
+///
+/// Any JSON object decodes: a `type` that is missing is empty, `destructive` is then false.
 public struct NotificationAction: Codable, Hashable, Sendable {
     /// `DELETE`, `NAVIGATE`, `MARK_AS_READ`, … as the application writes it.
     public let type: String
@@ -14,5 +16,13 @@ public struct NotificationAction: Codable, Hashable, Sendable {
         self.title = title
         self.icon = icon
         self.destructive = destructive
+    }
+
+    /// - Throws: `DecodingError` for anything but a JSON object.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            type: members.tolerantText(.type) ?? "", value: members.tolerantText(.value), title: members.tolerantText(.title),
+            icon: members.tolerantText(.icon), destructive: members.tolerantFlag(.destructive))
     }
 }

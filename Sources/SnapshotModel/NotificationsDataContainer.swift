@@ -11,3 +11,10 @@ public struct NotificationsDataContainer: Codable, Hashable, Sendable {
         self.syncTimestamp = syncTimestamp
     }
 }
+
+extension NotificationsDataContainer: DatasetContainer {
+    public static let dataset = "notifications"
+    public var entities: [Notification] { notifications }
+
+    public init(entities: [Notification], syncTimestamp: String) { self.init(notifications: entities, syncTimestamp: syncTimestamp) }
+}

@@ -111,15 +111,21 @@ package struct ExportRun: Sendable {
         var warnings: [String]
     }
 
-    /// Asks the guards, brings the tracking up to date and finds the version to build on.
-    private func prepare(_ noted: [String]) async throws -> Base {
-        let settings = device.settings
-        guard settings.role.publishes else {
+    /// Whether the device publishes at all.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` at a reader.
+    func checkRole() throws {
+        guard device.settings.role.publishes else {
             throw SyncError(
-                .refused, step: .read, at: device.database.path, "this device is a \(settings.role.rawValue): read-only",
+                .refused, step: .read, at: device.database.path, "this device is a \(device.settings.role.rawValue): read-only",
                 hint: "publish from the writer; a reader imports"
             ).asSlip
         }
+    }
+
+    /// Asks the guards, brings the tracking up to date and finds the version to build on.
+    private func prepare(_ noted: [String]) async throws -> Base {
+        try checkRole()
         try ClockGuard.verify(device.now())
         try await device.checkPublisher()
         let upstream = try await device.recoverAndFetchUpstreamChanges()

@@ -20,7 +20,30 @@ struct FileImporter: Sendable {
     let acceptsOlder: Bool
     let progress: ProgressHandler?
 
+    /// Imports a file.
     func run(_ path: String) throws -> ImportReport { try database.withoutRollbacks { try runOnce(path) } }
+
+    /// Makes a container that an application has made the dataset's content. Only rows that differ are touched.
+    func run<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema) throws -> ImportReport {
+        try database.withoutRollbacks {
+            try apply(from: "the container", view: nil, byteCount: { 0 }) { transaction in
+                _ = try transaction.tables.check(of: schema)
+                let changes = try ContainerChanges(container, of: schema, in: transaction)
+                var rest = changes.text
+                let reader = ContainerReader(schemas: schemas) { buffer in
+                    let count = rest.copyBytes(to: buffer)
+                    rest = Data(rest.dropFirst(count))
+                    return count
+                }
+                func begin(_ schema: DatasetSchema) throws -> EntityApplier {
+                    // All deletions first: a value of a UNIQUE column may move from one row to another.
+                    try transaction.rows.deleteEntities(changes.removed, of: schema)
+                    return try transaction.rows.updating(schema)
+                }
+                return (reader, changes.unchangedCount, begin)
+            }
+        }
+    }
 
     private func runOnce(_ path: String) throws -> ImportReport {
         guard let file = FileHandle(forReadingAtPath: path) else {
@@ -39,11 +62,22 @@ struct FileImporter: Sendable {
         }
         // The view is named for the file, not for the folders that it happens to lie in.
         let view = role == .reader ? "file \(URL(fileURLWithPath: path).lastPathComponent)" : nil
+        return try apply(from: path, view: view, byteCount: { size }) { transaction in (container, 0, { try transaction.rows.replaceAll(of: $0) }) }
+    }
+
+    /// The reader of a container, how many rows stay that it does not have, and what deletes the others and takes the container's entities.
+    private typealias Opened = (reader: ContainerReader, unchangedCount: Int, begin: (DatasetSchema) throws -> EntityApplier)
+
+    /// Changes the dataset's rows in one transaction.
+    ///
+    /// - Parameter place: what errors name.
+    private func apply(from place: String, view: String?, byteCount: () -> Int, _ open: (LocalTransaction) throws -> Opened) throws -> ImportReport {
         // At a writer the file's rows are a change of its own, noted and published like any other.
         let (dataset, notices) = try database.write { transaction in
             var keeper: ForeignKeyEnforcer?
             func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
-            func replace() throws -> DatasetState { try apply(container, from: path, view: view, &keeper, in: transaction) }
+            let opened = try open(transaction)
+            func replace() throws -> DatasetState { try apply(opened, from: place, view: view, &keeper, in: transaction) }
             let dataset =
                 try role == .reader
                 ? transaction.tracking.importing(schemas, then: settle, replace) : transaction.tracking.changing(schemas, then: settle, replace)
@@ -53,7 +87,7 @@ struct FileImporter: Sendable {
             applied: true, version: nil,
             datasets: [
                 ImportedDataset(
-                    name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: size, blocks: nil,
+                    name: dataset.name, recordCount: dataset.recordCount, syncTimestamp: dataset.syncTimestamp.description, size: byteCount(), blocks: nil,
                     blocksFetched: nil, changeFiles: nil)
             ],
             view: view,
@@ -61,15 +95,16 @@ struct FileImporter: Sendable {
                 ? [] : ["\(dataset.name): the fields \(dataset.unknownFields.joined(separator: ", ")) are not known and were left out"]) + notices)
     }
 
-    private func apply(_ container: ContainerReader, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction)
-        throws -> DatasetState
+    private func apply(_ opened: Opened, from path: String, view: String?, _ keeper: inout ForeignKeyEnforcer?, in transaction: LocalTransaction) throws
+        -> DatasetState
     {
+        let container = opened.reader
         var applier: EntityApplier?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
             try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: database.path)
             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
-            return try transaction.rows.replaceAll(of: schema)
+            return try opened.begin(schema)
         }
         let block = EntityBlock()
         while try at(.decode, path, { try container.next(reusing: block) }) != nil {
@@ -87,8 +122,9 @@ struct FileImporter: Sendable {
         return try SyncError.at(.apply) {
             // An empty dataset replaces what is there, too.
             if applier == nil { applier = try begin(schema) }
-            try transaction.rows.checkCount(of: schema, is: applier?.count ?? 0)
-            let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: applier?.count ?? 0, unknownFields: unknown.sorted())
+            let count = opened.unchangedCount + (applier?.count ?? 0)
+            try transaction.rows.checkCount(of: schema, is: count)
+            let state = DatasetState(name: schema.name, syncTimestamp: syncTimestamp, recordCount: count, unknownFields: unknown.sorted())
             if role != nil { try note(state, view: view, path, in: transaction) }
             return state
         }

@@ -4,7 +4,7 @@ import Foundation
 import LocalStore
 public import SnapshotEngine
 import SnapshotFormat
-import SnapshotModel
+public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -45,6 +45,27 @@ public struct SnapshotInspector: Sendable {
         let version = try await DatasetVersion(record, in: cloud, zone: zone)
         let lent = UnsafeTransfer(write)
         try await WorkerThreads.run { try version.writeContainer(to: lent.value) }
+    }
+
+    /// Reads a dataset as of a version (the newest, if nil) into Swift values; every byte is checked first.
+    ///
+    ///     let container = try await engine.inspector().container(of: NotificationsDataContainer.self, version: 7)
+    ///
+    /// Memory: the whole dataset, as text and as values.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if the version has no such dataset, `.dataRefused` if it is damaged or its entities are not what
+    ///   the type says.
+    public func container<Container: DatasetContainer>(of type: Container.Type, version: Int? = nil) async throws -> Container {
+        var text = Data()
+        let lent = UnsafeTransfer { (bytes: UnsafeRawBufferPointer) in text.append(contentsOf: bytes) }
+        try await writeContainer(of: Container.dataset, version: version, to: lent.value)
+        do {
+            return try JSONDecoder().decode(Container.self, from: text)
+        } catch {
+            throw SyncError(
+                .dataRefused, step: .decode, at: "dataset \(Container.dataset)", "\(DatasetFile.explain(error))",
+                hint: "decode it into a type whose entities have the dataset's fields")
+        }
     }
 
     /// Reads and checks versions from the commit to the last byte.

@@ -1,0 +1,71 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+import SnapshotModel
+import SnapshotVersions
+
+/// What a container of Swift values changes in the rows of its dataset.
+///
+/// A member of an entity that means the same to the entity's type as what the row has keeps the row's text, and so does a member that the type does
+/// not know: nothing is lost because a type does not carry it.
+struct ContainerChanges {
+    /// The keys of the rows that the container lacks.
+    let removed: [EntityKey]
+    /// How many rows are what the container has.
+    let unchangedCount: Int
+    /// A container's JSON text with the entities that are new or differ.
+    let text: Data
+
+    /// Compares a container with the rows that the transaction sees. Memory: the whole dataset.
+    ///
+    /// - Throws: ``SyncError`` with `.dataRefused` for a row that the container's type cannot decode, and for a container that has a key twice.
+    init<Container: DatasetContainer>(_ container: Container, of schema: DatasetSchema, in transaction: LocalTransaction) throws {
+        guard schema.keyShape.isSimple, schema.keyShape.isText else {
+            throw SyncError(
+                .refused, step: .apply, at: "dataset \(schema.name)", "its key is not one column of text, which containers of Swift values need",
+                hint: "change its rows in the database")
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var rows = try Self.rows(of: schema, as: Container.Entity.self, in: transaction)
+        var changed: [Data] = [], ids: Set<String> = []
+        for entity in container.entities {
+            guard ids.insert(entity.id).inserted else {
+                throw SyncError(.dataRefused, step: .apply, at: "the container", "a key of dataset \(schema.name) stands twice", hint: "give each key once")
+            }
+            let encoded = try encoder.encode(entity)
+            guard let row = rows.removeValue(forKey: entity.id) else {
+                changed.append(encoded)
+                continue
+            }
+            let before = try JSONMembers(row.text)
+            let after = try before.merged(old: JSONMembers(encoder.encode(row.entity)), new: JSONMembers(encoded))
+            if after != before { changed.append(try after.text) }
+        }
+        removed = rows.keys.sorted().map { EntityKey($0) }
+        unchangedCount = container.entities.count - changed.count
+        text =
+            try Data("{\"syncTimestamp\":".utf8) + encoder.encode(container.syncTimestamp) + Data(",".utf8) + encoder.encode(schema.name) + Data(":[".utf8)
+            + Data(changed.joined(separator: Data(",".utf8))) + Data("]}".utf8)
+    }
+
+    /// The rows as JSON objects and as the type decodes them, by their keys.
+    private static func rows<Entity: Decodable & Identifiable>(
+        of schema: DatasetSchema, as type: Entity.Type, in transaction: LocalTransaction
+    ) throws -> [String: (text: Data, entity: Entity)] where Entity.ID == String {
+        let encoder = BlockEncoder(schema: schema, blockEntities: 1), decoder = JSONDecoder()
+        try transaction.rows.giveRows(of: schema, to: encoder)
+        encoder.finish()
+        var rows: [String: (text: Data, entity: Entity)] = [:]
+        while let block = encoder.popCompleted() {
+            let text = Data(block.bytes)
+            do {
+                let entity = try decoder.decode(Entity.self, from: text)
+                rows[entity.id] = (text, entity)
+            } catch {
+                throw SyncError(.dataRefused, step: .decode, at: "table \(schema.table)", DatasetFile.explain(error), hint: "correct the row")
+            }
+        }
+        return rows
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import StrictText
+
+/// The members of a JSON object as text, in their order.
+struct JSONMembers: Equatable {
+    private struct Member: Equatable {
+        let name: String
+        let value: Data
+    }
+
+    private var members: [Member] = []
+
+    /// Takes one strict JSON object apart.
+    init(_ object: Data) throws {
+        members = try object.withUnsafeBytes { bytes in
+            // SAFETY: the scanner is used only within the closure.
+            let scanner = JSONScanner(bytes)
+            var members: [Member] = []
+            var position = scanner.skipSpace(scanner.skipSpace(0) + 1)
+            while position < scanner.end, bytes[position] != UInt8(ascii: "}") {
+                let nameEnd = try scanner.skipString(position)
+                let name = String(decoding: try scanner.unescape(position + 1, nameEnd - 1), as: UTF8.self)
+                let start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
+                let end = try scanner.skipValue(start)
+                members.append(Member(name: name, value: Data(bytes[start..<end])))
+                position = scanner.skipSpace(end)
+                if position < scanner.end, bytes[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
+            }
+            return members
+        }
+    }
+
+    /// These members with what differs between two states of the object, as a type carries them.
+    func merged(old: JSONMembers, new: JSONMembers) -> JSONMembers {
+        let before = Dictionary(old.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let after = Dictionary(new.members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        let names = Set(members.map(\.name))
+        var merged = self
+        merged.members = members.compactMap { member in
+            before[member.name] == after[member.name] ? member : after[member.name].map { Member(name: member.name, value: $0) }
+        }
+        merged.members += new.members.filter { !names.contains($0.name) && before[$0.name] != $0.value }
+        return merged
+    }
+
+    /// The members as one JSON object.
+    var text: Data {
+        get throws {
+            let encoder = JSONEncoder()
+            let texts = try members.map { try encoder.encode($0.name) + Data(":".utf8) + $0.value }
+            return Data("{".utf8) + Data(texts.joined(separator: Data(",".utf8))) + Data("}".utf8)
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import LocalStore
+import SnapshotFormat
+public import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+extension SyncEngine {
+    /// The entities of a dataset as Swift values, in the order of their keys, as they are in the database now.
+    ///
+    ///     let buckets = try await engine.entities(of: "buckets", as: Bucket.self)
+    ///
+    /// Memory: the whole dataset. Rows that cannot travel, or are not what the type says, are an error that names them.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if the settings have no such dataset, `.dataRefused` for a bad row.
+    public func entities<Entity: Decodable & Sendable>(of dataset: String, as type: Entity.Type) async throws -> [Entity] {
+        try await WorkerThreads.run { [self] in
+            try SyncError.at(.read) {
+                let schema = try schema(of: dataset)
+                _ = try database.read { try $0.tables.check(of: schema) }
+                return try entities(of: schema, as: type)
+            }
+        }
+    }
+
+    /// The dataset as one container: every entity that the database has now.
+    ///
+    ///     let container = try await engine.container(of: NotificationsDataContainer.self)
+    ///     let json = try JSONEncoder().encode(container)
+    ///
+    /// Memory: the whole dataset.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if the settings have no such dataset, `.dataRefused` for a bad row.
+    public func container<Container: DatasetContainer>(of type: Container.Type) async throws -> Container {
+        let timestamp = now().description
+        return Container(entities: try await entities(of: Container.dataset, as: Container.Entity.self), syncTimestamp: timestamp)
+    }
+
+    private func schema(of dataset: String) throws -> DatasetSchema {
+        let settings = try database.read { try $0.settings.read() }
+        guard let schema = settings.datasets.first(where: { $0.name == dataset }) else {
+            throw SyncError(
+                .nothingThere, step: .read, at: database.path, "the settings describe no dataset \(dataset)",
+                hint: "name one of \(settings.datasets.map(\.name).joined(separator: ", "))")
+        }
+        return schema
+    }
+
+    /// How many entities a dataset has in the database now.
+    public func entityCount(of dataset: String) async throws -> Int {
+        try await WorkerThreads.run { [self] in
+            try SyncError.at(.read) {
+                let schema = try schema(of: dataset)
+                return try database.read { try $0.rows.rowCount(of: schema) }
+            }
+        }
+    }
+
+    private func entities<Entity: Decodable>(of schema: DatasetSchema, as type: Entity.Type) throws -> [Entity] {
+        let session = try ReadSession(database, readers: 1)
+        defer { session.end() }
+        let encoder = BlockEncoder(schema: schema, blockEntities: 400)
+        let decoder = JSONDecoder()
+        var entities: [Entity] = []
+        func decodeCompleted() throws {
+            while let block = encoder.popCompleted() {
+                let json = Data("[".utf8) + block.bytes + Data("]".utf8)
+                do {
+                    entities += try decoder.decode([Entity].self, from: json)
+                } catch {
+                    throw SyncError(
+                        .dataRefused, step: .decode, at: "\(database.path), table \(schema.table)", DatasetFile.explain(error), hint: "correct the row")
+                }
+                encoder.recycle(block)
+            }
+        }
+        try session.withReader(0) { reader in
+            let rows = try reader.rows(of: schema)
+            while try rows.next(into: encoder) { try decodeCompleted() }
+        }
+        encoder.finish()
+        try decodeCompleted()
+        return entities
+    }
+
+    /// Makes a container the dataset's content in this database, and publishes the version.
+    ///
+    ///     var notifications = try await engine.container(of: NotificationsDataContainer.self).notifications
+    ///     notifications.removeAll { $0.readAt != nil }
+    ///     let report = try await engine.publish(NotificationsDataContainer(notifications: notifications, syncTimestamp: Date.now.ISO8601Format()))
+    ///
+    /// The dataset then has exactly the container's entities; the other datasets stay. Each entity that differs from its row is a change of this device;
+    /// a row that does not differ is not touched. What a row has and the container's type does not carry stays as it is: columns and members of JSON that
+    /// the type does not know, and a value that it decodes to the same as before. If another program changed rows after the container was made, the
+    /// container wins.
+    ///
+    /// - Parameters:
+    ///   - level: zlib's level, 1 (fastest) to 9 (smallest).
+    ///   - allowed: the datasets that may lose more than half of their entities.
+    ///   - acceptsOlder: whether a container may be older, by its `syncTimestamp`, than the last one that was taken in.
+    /// - Returns: the report of the export; nothing is published if nothing differs.
+    /// - Throws: ``SyncError`` with `.refused` at a reader, `.nothingThere` if the settings have no such dataset, `.dataRefused` for a container that
+    ///   cannot be applied; the rows are then as before.
+    public func publish<Container: DatasetContainer>(
+        _ container: Container, level: Int = 1, allowing allowed: ShrinkApproval = .none, acceptsOlder: Bool = false, progress: ProgressHandler? = nil
+    ) async throws -> ExportReport {
+        try await run {
+            let device = try device()
+            let export = ExportRun(
+                device: device, level: level, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+            try export.checkRole()
+            let taken = try await WorkerThreads.run { [self] in
+                try SyncError.at(.apply) {
+                    let schema = try schema(of: Container.dataset)
+                    let importer = FileImporter(
+                        database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
+                    return try importer.run(container, of: schema)
+                }
+            }
+            return try await retaining(export.run(taken.warnings))
+        }
+    }
+}

@@ -1,0 +1,15 @@
+/// One version of a dataset as Swift values: the JSON document that an asset holds.
+///
+/// ``BucketsDataContainer`` and ``NotificationsDataContainer`` are the built-in ones; a dataset of an application's own gets a type like them.
+/// `JSONDecoder` decodes an asset's text into it.
+public protocol DatasetContainer: Codable, Sendable {
+    associatedtype Entity: Codable, Sendable, Identifiable where Entity.ID == String
+
+    /// The dataset's name.
+    static var dataset: String { get }
+    var entities: [Entity] { get }
+    /// When the container was made, as RFC 3339 text.
+    var syncTimestamp: String { get }
+
+    init(entities: [Entity], syncTimestamp: String)
+}

@@ -1,0 +1,29 @@
+// The columns `attachments`, `actions` and `tapAction` hold any JSON. What an application writes there must not make a whole version
+// unreadable, so their types take what they can.
+
+extension KeyedDecodingContainer {
+    /// Text; a number or a boolean as its text; nil for anything else and for a key that is not there.
+    func tolerantText(_ key: Key) -> String? {
+        if let text = try? decode(String.self, forKey: key) { return text }
+        if let flag = try? decode(Bool.self, forKey: key) { return String(flag) }
+        if let number = try? decode(Int64.self, forKey: key) { return String(number) }
+        return (try? decode(Double.self, forKey: key)).map { String($0) }
+    }
+
+    /// True or 1; false for anything else and for a key that is not there.
+    func tolerantFlag(_ key: Key) -> Bool {
+        (try? decode(Bool.self, forKey: key)) ?? ((try? decode(Int64.self, forKey: key)) == 1)
+    }
+
+    /// The elements that can be decoded; none for anything but an array.
+    func tolerantList<T: Decodable>(_ key: Key) -> [T] {
+        ((try? decode([Tolerant<T>].self, forKey: key)) ?? []).compactMap(\.value)
+    }
+}
+
+/// A value, or nil where the JSON is another one.
+private struct Tolerant<Value: Decodable>: Decodable {
+    let value: Value?
+
+    init(from decoder: any Decoder) { value = try? Value(from: decoder) }
+}
