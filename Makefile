@@ -23,7 +23,7 @@ TRAITS ?=
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
-.PHONY: help setup build demo test test-transports torture oracle fuzz faults coverage bench install clean
+.PHONY: help setup build demo man test test-transports torture oracle fuzz faults coverage bench install clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(TORTURE) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(TORTURE) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
 
+man: ## write docs/man from what the built command says of itself; a test compares
+	$(SWIFT) build --product snapsync
+	@Scripts/manual.py "$$($(SWIFT) build --show-bin-path)/snapsync" docs/man
+
 oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \
 		$(addprefix --seed ,$(SEED))
@@ -73,10 +77,11 @@ coverage: setup ## line coverage of the library by its tests, every module and t
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
-install: setup ## install snapsync, with Swift's library inside it, into PREFIX (default /usr/local); TRAITS=Libdeflate: with libdeflate
+install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local); TRAITS=Libdeflate: with libdeflate
 	$(SWIFT) build $(STATIC) --product snapsync
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"
+	@Scripts/install_data.sh "$(DESTDIR)$(PREFIX)"
 
 clean: ## remove what was built
 	rm -rf .build .build-*

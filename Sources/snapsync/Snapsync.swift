@@ -24,7 +24,7 @@ struct Snapsync: AsyncParsableCommand {
               66 nothing there            69 cloud unavailable 74 input or output failed
               75 try again later          77 permission        78 a guard or the configuration said no
             """,
-        version: "0.1.0",
+        version: version,
         subcommands: [
             DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, DeviceCommand.self, GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
@@ -36,11 +36,18 @@ struct Snapsync: AsyncParsableCommand {
             PinCommand.self, UnpinCommand.self, PruneCommand.self,
         ])
 
+    /// The parser adds `--version` to the help of every command if the first one has a version, beside the `--version N` of `cat` and others.
+    /// A line that names a command therefore gets none.
+    private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.1.0" }
+
     static func main() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
         let words = ProgramArguments.words
         guard !words.isEmpty || StandardStream.isAnyTerminal else { exit(withError: ValidationError("No command was given. snapsync --help lists them.")) }
-        guard let line = ScheduledLine(words) else { return await main(words) }
+        guard let line = ScheduledLine(words) else {
+            if let mistyped = MistypedCommand(in: words) { exit(withError: mistyped.error) }
+            return await main(words)
+        }
         do {
             try await line.run()
         } catch {

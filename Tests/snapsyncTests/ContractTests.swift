@@ -70,6 +70,40 @@ import Testing
         for code in [0, 64, 65, 66, 69, 74, 75, 77, 78] { #expect(all.contains(" \(code) ")) }
     }
 
+    @Test func manualPagesSayWhatTheCommandSays() throws {
+        let scratch = try ScratchDirectory()
+        let script = CommandPage.root.appendingPathComponent("Scripts/manual.py").path
+        let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man"], in: scratch.path)
+        try #require(run.status == 0, "\(run.errorText)")
+        let checkedIn = CommandPage.root.appendingPathComponent("docs/man")
+        let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path("man")).sorted()
+        #expect(try FileManager.default.contentsOfDirectory(atPath: checkedIn.path).sorted() == names)
+        #expect(names.count == (try commands().count) + 1)
+        for name in names {
+            let written = try String(contentsOfFile: scratch.path("man/\(name)"), encoding: .utf8)
+            #expect(written == (try String(contentsOf: checkedIn.appendingPathComponent(name), encoding: .utf8)), "make man writes \(name) again")
+        }
+    }
+
+    @Test func mistypedCommandGetsASuggestion() throws {
+        for (line, suggestion) in [("synk", "sync"), ("exprot --db a", "export"), ("hist", "history"), ("conflicts lst --db a", "list")] {
+            let run = try BuiltCommand.run(line.split(separator: " ").map(String.init))
+            #expect(run.status == 64 && run.text == "")
+            #expect(run.errorText.contains("Did you mean '\(suggestion)'?"), "\(run.errorText)")
+        }
+        let run = try BuiltCommand.run(["quite-another"])
+        #expect(run.status == 64 && !run.errorText.contains("Did you mean"))
+    }
+
+    @Test func versionIsPrintedByTheCommandAlone() throws {
+        let run = try BuiltCommand.run(["--version"])
+        #expect(run.status == 0 && run.text.wholeMatch(of: /\d+\.\d+\.\d+\n/) != nil && run.errorText == "")
+        let changes = try String(contentsOf: CommandPage.root.appendingPathComponent("CHANGELOG.md"), encoding: .utf8)
+        #expect(changes.contains("## \(run.text.dropLast())"))
+        // The help of cat has one --version: the dataset's.
+        #expect(try BuiltCommand.run(["cat", "--help"]).text.matches(of: /\n  --version/).count == 1)
+    }
+
     /// Command lines that are wrong.
     @Test(arguments: [
         "nothing", "init", "init --role writer", "init --role king --db a --cloud b", "init --role writer --db a --cloud b --create --datasets c", "export",

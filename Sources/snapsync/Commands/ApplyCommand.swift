@@ -14,7 +14,7 @@ struct ApplyCommand: AsyncParsableCommand {
               snapsync apply tonight.plan --db phone.db
             """)
 
-    @Argument(help: "The file that plan --out has written.")
+    @Argument(help: "The file that plan --out has written.", completion: .file())
     var file: String
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

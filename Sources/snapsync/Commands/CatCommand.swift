@@ -14,9 +14,9 @@ struct CatCommand: AsyncParsableCommand {
               snapsync cat buckets --version 3 --cloud /mnt/share/cloud
             """)
 
-    @Argument(help: "The dataset: buckets, notifications, … or a record's name, as history shows it.")
+    @Argument(help: "The dataset: buckets, notifications, … or a record's name, as history shows it.", completion: Completions.datasets)
     var dataset: String
-    @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The version; default: the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
     @OptionGroup var look: LookOptions
 

@@ -15,7 +15,9 @@ struct DemoCommand: AsyncParsableCommand {
               snapsync demo --directory /tmp/snapsync-demo
             """)
 
-    @Option(name: .long, help: ArgumentHelp("Work in that new directory and leave it there. Default: a temporary one, removed at the end.", valueName: "dir"))
+    @Option(
+        name: .long, help: ArgumentHelp("Work in that new directory and leave it there. Default: a temporary one, removed at the end.", valueName: "dir"),
+        completion: .directory)
     var directory: String?
 
     func run() async throws {

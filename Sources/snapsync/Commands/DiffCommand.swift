@@ -15,11 +15,11 @@ struct DiffCommand: AsyncParsableCommand {
               snapsync diff 11 12 --cloud /mnt/share/cloud --json
             """)
 
-    @Argument(help: "The first side: a version, or local for this database's rows.")
+    @Argument(help: "The first side: a version, or local for this database's rows.", completion: Completions.versions)
     var first: Side
-    @Argument(help: "The second side.")
+    @Argument(help: "The second side.", completion: Completions.versions)
     var second: Side
-    @Option(name: .long, help: ArgumentHelp("Only that dataset.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("Only that dataset.", valueName: "name"), completion: Completions.datasets)
     var dataset: String?
     @Flag(name: .long, help: "Print the values that differ, too.")
     var values = false

@@ -17,13 +17,13 @@ struct GenerateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: "How many notifications.")
+    @Option(name: .long, help: ArgumentHelp("How many notifications.", valueName: "n"))
     var notifications = 150
-    @Option(name: .long, help: "How many buckets.")
+    @Option(name: .long, help: ArgumentHelp("How many buckets.", valueName: "n"))
     var buckets = 8
     @Option(name: .long, help: ArgumentHelp("Mark so many notifications as read, chosen by the seed, instead of adding any.", valueName: "n"))
     var markRead: Int?
-    @Option(name: .long, help: "The number that the made-up data follow from.")
+    @Option(name: .long, help: ArgumentHelp("The number that the made-up data follow from.", valueName: "n"))
     var seed: UInt64 = 1
     @OptionGroup var output: OutputOptions
 

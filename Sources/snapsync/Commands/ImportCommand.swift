@@ -20,12 +20,13 @@ struct ImportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
     @Option(
-        name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"))
+        name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"),
+        completion: .file())
     var file: String?
-    @Option(name: .long, help: ArgumentHelp("With --file, for a database that init has not set up: its dataset file.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("With --file, for a database that init has not set up: its dataset file.", valueName: "file"), completion: .file())
     var datasets: String?
     @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
     var acceptOlder = false

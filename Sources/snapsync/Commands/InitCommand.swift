@@ -31,7 +31,8 @@ struct InitCommand: AsyncParsableCommand {
 
     @OptionGroup var database: DatabaseFile
     @Option(
-        name: .long, help: ArgumentHelp("The directory that the devices share, or a bucket: s3://BUCKET/PREFIX. Default: SNAPSYNC_CLOUD.", valueName: "dir"))
+        name: .long, help: ArgumentHelp("The directory that the devices share, or a bucket: s3://BUCKET/PREFIX. Default: SNAPSYNC_CLOUD.", valueName: "dir"),
+        completion: .directory)
     var cloud: String?
     @OptionGroup var bucket: BucketOptions
     @Option(
@@ -52,7 +53,7 @@ struct InitCommand: AsyncParsableCommand {
     var container: String?
     @Option(
         name: .long,
-        help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"))
+        help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"), completion: .file())
     var datasets: String?
     @OptionGroup var tables: TableOptions
     @Flag(name: .long, help: "Make the database, and the tables that are missing: those that the zone describes, or the built-in buckets and notifications.")
@@ -72,13 +73,15 @@ struct InitCommand: AsyncParsableCommand {
     var keepWithin: TimeSpan?
     @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data, and remove older ones, as with --keep.", valueName: "n"))
     var keepLast: Int?
-    @Option(name: .customLong("on-zone-deletion"), help: "What happens to the data here if the zone is deleted one day: keep, or erase what came from it.")
+    @Option(
+        name: .customLong("on-zone-deletion"),
+        help: ArgumentHelp("What happens to the data here if the zone is deleted one day: keep, or erase what came from it.", valueName: "mode"))
     var onZoneDeletion = OnZoneDeletion.keep
     @Option(
         name: .long,
-        help:
-            "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made."
-    )
+        help: ArgumentHelp(
+            "Who else may use the files in the cloud directory: nobody but their owner, the directory's group, or all to read. Default: as the directory's mode says; owner for one that is made.",
+            valueName: "who"))
     var share: Share?
     @Flag(
         name: .long,

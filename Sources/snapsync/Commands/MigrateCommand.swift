@@ -17,7 +17,7 @@ struct MigrateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("The directory with the old records.", valueName: "dir"))
+    @Option(name: .long, help: ArgumentHelp("The directory with the old records.", valueName: "dir"), completion: .directory)
     var from: String
     @Flag(name: .long, help: "Leave out files that cannot be brought over.")
     var skipBad = false

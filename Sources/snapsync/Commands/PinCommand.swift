@@ -14,7 +14,7 @@ struct PinCommand: AsyncParsableCommand {
               snapsync pin 12 --name before-the-move --db phone.db
             """)
 
-    @Argument(help: "The version, as history lists it.")
+    @Argument(help: "The version, as history lists it.", completion: Completions.versions)
     var version: Int
     @Option(name: .long, help: ArgumentHelp("What to call it.", valueName: "text"))
     var name: String?

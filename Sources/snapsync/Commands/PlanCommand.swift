@@ -20,7 +20,7 @@ struct PlanCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @Flag(name: .long, help: "Name every entity; else the first 10 of each dataset.")
     var all = false
-    @Option(name: .long, help: ArgumentHelp("Write the plan to this new file, too.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("Write the plan to this new file, too.", valueName: "file"), completion: .file())
     var out: String?
     @OptionGroup var output: OutputOptions
 

@@ -15,7 +15,7 @@ struct RelocateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("The path of the directory from now on.", valueName: "dir"))
+    @Option(name: .long, help: ArgumentHelp("The path of the directory from now on.", valueName: "dir"), completion: .directory)
     var cloud: String
     @OptionGroup var output: OutputOptions
 

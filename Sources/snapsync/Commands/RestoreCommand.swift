@@ -17,7 +17,7 @@ struct RestoreCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The version, kept or pinned.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("The version, kept or pinned.", valueName: "n"), completion: Completions.versions)
     var version: Int?
     @Option(name: .long, help: ArgumentHelp("The newest version from before that time (RFC 3339).", valueName: "time"))
     var before: Time?

@@ -24,7 +24,9 @@ struct StatusCommand: AsyncParsableCommand {
     var strict = false
     @Option(name: .long, help: ArgumentHelp("With --strict: how old the last success may be: 90s, 45m, 2h, 1d.", valueName: "time"))
     var maxAge: TimeSpan?
-    @Option(name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"), completion: .file()
+    )
     var prometheus: String?
     @OptionGroup var output: OutputOptions
 

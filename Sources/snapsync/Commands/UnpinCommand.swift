@@ -13,7 +13,7 @@ struct UnpinCommand: AsyncParsableCommand {
               snapsync unpin 12 --db phone.db
             """)
 
-    @Argument(help: "The version, as history lists it.")
+    @Argument(help: "The version, as history lists it.", completion: Completions.versions)
     var version: Int
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

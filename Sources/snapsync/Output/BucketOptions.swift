@@ -7,7 +7,9 @@ struct BucketOptions: ParsableArguments {
     var endpoint: String?
     @Option(name: .long, help: ArgumentHelp("The region of an s3:// cloud. Default: AWS_REGION, the profile's, or us-east-1.", valueName: "name"))
     var region: String?
-    @Option(name: .long, help: ArgumentHelp("A file of certificates (PEM) to trust for an s3:// cloud, in place of the system's.", valueName: "file"))
+    @Option(
+        name: .long, help: ArgumentHelp("A file of certificates (PEM) to trust for an s3:// cloud, in place of the system's.", valueName: "file"),
+        completion: .file())
     var caFile: String?
     @Flag(name: .long, help: "Allow HTTP without TLS to an s3:// server on another machine. Whoever is on the way can read and change what is sent.")
     var allowHttp = false

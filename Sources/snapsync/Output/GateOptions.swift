@@ -6,7 +6,8 @@ struct PreferenceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"))
+            "Bind the choice to a JSON file, such as an application's settings: a change there counts here, and one here is written there.", valueName: "file"),
+        completion: .file())
     var preferenceFile: String?
     @Option(name: .long, help: ArgumentHelp("With --preference-file: the key, at the top of its object, that holds true or false.", valueName: "key"))
     var preferenceKey: String?
@@ -26,7 +27,8 @@ struct EntitlementOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"))
+            "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"),
+        completion: .file())
     var entitlement: String?
 }
 

@@ -12,7 +12,7 @@ struct OutputOptions: ParsableArguments {
 
 /// The database alone, given or from the environment.
 struct DatabaseFile: ParsableArguments {
-    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("The SQLite database. Default: SNAPSYNC_DB.", valueName: "file"), completion: .file())
     var db: String?
 
     /// The path; nil if neither flag nor environment says one.
@@ -33,7 +33,7 @@ struct DatabaseOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             "The cloud directory, for this run, instead of the one that init wrote down (the same cloud under another path). Default: SNAPSYNC_CLOUD.",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var cloud: String?
 
     /// The engine on that database.

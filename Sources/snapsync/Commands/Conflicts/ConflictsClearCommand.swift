@@ -14,7 +14,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
               snapsync conflicts clear 3 --db phone.db
             """)
 
-    @Argument(help: "The number, as conflicts lists it; all if it is left out.")
+    @Argument(help: "The number, as conflicts lists it; all if it is left out.", completion: Completions.conflicts)
     var id: Int64?
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions

@@ -22,6 +22,6 @@ struct ConflictsCommand: AsyncParsableCommand {
 
 /// An entry of the conflict journal, for commands that are about one.
 struct ConflictNumber: ParsableArguments {
-    @Argument(help: "The number, as conflicts lists it.")
+    @Argument(help: "The number, as conflicts lists it.", completion: Completions.conflicts)
     var id: Int64
 }

@@ -14,7 +14,7 @@ struct DeviceForgetCommand: AsyncParsableCommand {
               snapsync device forget old-phone --db desk.db
             """)
 
-    @Argument(help: "The device's name, as status lists it.")
+    @Argument(help: "The device's name, as status lists it.", completion: Completions.devices)
     var name: String
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions

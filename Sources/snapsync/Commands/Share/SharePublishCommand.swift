@@ -21,7 +21,7 @@ struct SharePublishCommand: AsyncParsableCommand {
     @OptionGroup var device: ShareDeviceOptions
     @Option(name: .long, help: ArgumentHelp("The name under which everybody sees the project.", valueName: "name"))
     var owner: String
-    @Option(name: .long, help: ArgumentHelp("The project as a JSON file; - is standard input.", valueName: "file"))
+    @Option(name: .long, help: ArgumentHelp("The project as a JSON file; - is standard input.", valueName: "file"), completion: .file())
     var file: String?
     @Option(name: .long, help: ArgumentHelp("The id of a project in the database's tables.", valueName: "id"))
     var project: String?

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs beside the program in PREFIX/bin what belongs to it: manual pages, completions, documentation.
+#
+#   Scripts/install_data.sh PREFIX
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+prefix=$1
+program=$prefix/bin/snapsync
+install -d "$prefix/share/man/man1" "$prefix/share/doc/snapsync"
+for page in docs/man/*.1; do gzip -9 -n -c "$page" >"$prefix/share/man/man1/$(basename "$page").gz"; done
+completion() { # completion SHELL FILE
+    install -d "$(dirname "$prefix/share/$2")"
+    "$program" --generate-completion-script "$1" >"$prefix/share/$2"
+}
+completion bash bash-completion/completions/snapsync
+completion zsh zsh/vendor-completions/_snapsync
+completion fish fish/vendor_completions.d/snapsync.fish
+install -m 644 README.md docs/*.md "$prefix/share/doc/snapsync/"
+chmod -R u=rwX,go=rX "$prefix/share/man/man1" "$prefix/share/doc/snapsync" "$prefix/share/bash-completion" "$prefix/share/zsh" "$prefix/share/fish"

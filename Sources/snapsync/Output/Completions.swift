@@ -1,0 +1,56 @@
+import ArgumentParser
+import SnapshotSync
+
+/// What a shell offers for an argument: the names and numbers that the database or its cloud holds at that moment.
+///
+/// A completion changes nothing and reports no error: if the database or the cloud cannot be read, it offers nothing. Bash expands what it is
+/// offered, commands in `$(…)` too, and names in a cloud are anybody's, so a name with other characters than letters, digits, `-`, `_` and `.` is not offered.
+enum Completions {
+    /// The zone's versions, newest first.
+    static let versions = CompletionKind.custom { words, _, _ in
+        await candidates(words) { try await $0.inspector().history(limit: 100).versions.map { String($0.version) } }
+    }
+
+    /// The database's datasets, or the zone's records if only a cloud is given.
+    static let datasets = CompletionKind.custom { words, _, _ in
+        await candidates(words) { look in
+            if look.isCloudAlone { return try await look.inspector().zoneStatus().records.map(\.record) }
+            return try await look.database.engine().status().datasets.map(\.name)
+        }
+    }
+
+    /// The devices that the zone lists.
+    static let devices = CompletionKind.custom { words, _, _ in
+        await candidates(words) { try await $0.inspector().zoneStatus().devices.map(\.device) }
+    }
+
+    /// The open entries of the conflict journal.
+    static let conflicts = CompletionKind.custom { words, _, _ in
+        await candidates(words) { look in try SyncEngine(database: look.database.file.path()).conflicts(all: false).conflicts.map { String($0.id) } }
+    }
+
+    /// Calls `names` with the database and the cloud that `words`, the command line so far, names; returns [] if it throws.
+    private static func candidates(_ words: [String], _ names: (LookOptions) async throws -> [String]) async -> [String] {
+        do {
+            return try await names(LookOptions.parse(places(in: words))).filter(isPlain)
+        } catch {
+            return []
+        }
+    }
+
+    /// Whether a shell takes the name as it is.
+    static func isPlain(_ name: String) -> Bool {
+        name.unicodeScalars.allSatisfy { $0.properties.isAlphabetic || ("0"..."9").contains($0) || "-_.".unicodeScalars.contains($0) } && !name.hasPrefix("-")
+    }
+
+    /// The options of `words` that say where to look. The shell passes them as they were typed, so `~/` is expanded here.
+    private static func places(in words: [String]) -> [String] {
+        words.indices.flatMap { index -> [String] in
+            let parts = words[index].split(separator: "=", maxSplits: 1).map(String.init)
+            guard let name = parts.first, ["--db", "--cloud", "--zone"].contains(name) else { return [] }
+            guard let value = parts.count == 2 ? parts[1] : words.dropFirst(index + 1).first, !value.isEmpty else { return [] }
+            guard value.hasPrefix("~/"), let home = DatabaseOptions.environment("HOME") else { return [name, value] }
+            return [name, home + value.dropFirst(1)]
+        }
+    }
+}
