@@ -27,7 +27,7 @@ enum FuzzBlock {
         for line in first.lines {
             let again = CanonicalText(schema)
             let text = String(decoding: line.dropFirst(), as: UTF8.self)
-            expect((try? SingleEntity.give(text, of: schema, to: [again])) != nil, "an entity that is written is read")
+            expect((try? EntityDocument.give(text, of: schema, to: again)) != nil, "an entity that is written is read")
             expect(again.lines == [line], "an entity that is written and read is the same")
         }
         return (key, count)

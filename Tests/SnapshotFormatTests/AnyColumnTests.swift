@@ -34,7 +34,7 @@ import Testing
         // The long way reads the same: other order, white space.
         for spelt in [String(json), "{ \"value\" : \(form.json) , \"id\":\"k\" }"] {
             let sink = CollectingSink()
-            #expect(try SingleEntity.give(spelt, of: schema, to: [sink]) == [])
+            #expect(try EntityDocument.give(spelt, of: schema, to: sink) == [])
             #expect(sink.rows == [[.null, .text("k"), form.value]], "\(spelt)")
         }
     }
@@ -45,7 +45,7 @@ import Testing
     ])
     func otherSpellingsAreRead(json: String, value: Value) throws {
         let sink = CollectingSink()
-        _ = try SingleEntity.give("{\"id\":\"k\",\"value\":\(json)}", of: Samples.anyColumns(), to: [sink])
+        try EntityDocument.give("{\"id\":\"k\",\"value\":\(json)}", of: Samples.anyColumns(), to: sink)
         #expect(sink.rows == [[.null, .text("k"), value]])
     }
 
@@ -58,7 +58,7 @@ import Testing
     ])
     func otherJSONIsRefused(json: String) throws {
         for text in ["{\"id\":\"k\",\"value\":\(json)}", "{\"value\": \(json), \"id\":\"k\"}"] {
-            #expect(throws: FormatError.self, "\(text)") { try SingleEntity.give(text, of: Samples.anyColumns(), to: []) }
+            #expect(throws: FormatError.self, "\(text)") { try EntityDocument.give(text, of: Samples.anyColumns()) }
         }
     }
 

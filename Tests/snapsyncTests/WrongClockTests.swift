@@ -4,35 +4,13 @@ import Testing
 
 #if os(Linux)
     /// Devices whose clocks differ by hours: the command and the application run with a clock of their own.
-    @Suite struct WrongClockTests {
-        private let scene: Scene
-        private let shim: String
-        /// The present time in microseconds since 1970.
-        private let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+    @Suite struct WrongClockTests: ShiftedClockSuite {
+        let scene: Scene
+        let clock: ShiftedClock
 
         init() throws {
             scene = try Scene()
-            shim = scene.scratch.path("clock.so")
-            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Oracle/clock.c").path
-            let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", shim, source])
-            try #require(compiled.status == 0, "\(compiled.errorText)")
-        }
-
-        private func clock(_ seconds: Int64) -> [String: String] { ["LD_PRELOAD": shim, "ORACLE_CLOCK": String(now + seconds * 1_000_000)] }
-
-        /// Runs a command with a clock that is so many seconds off.
-        @discardableResult
-        private func run(_ line: String, _ seconds: Int64, at location: SourceLocation = #_sourceLocation) throws -> String {
-            try scene.succeed(line, environment: clock(seconds), at: location)
-        }
-
-        private func edit(_ name: String, _ sql: String, _ seconds: Int64) throws {
-            let run = try ProgramRun("sqlite3", ["-bail", "\(name).db", sql], in: scene.scratch.path, environment: clock(seconds))
-            try #require(run.status == 0, "\(run.errorText)")
-        }
-
-        private func text(_ seconds: Int64) -> String {
-            ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(now / 1_000_000 + seconds)))
+            clock = try ShiftedClock(in: scene.scratch)
         }
 
         private func bucket(_ name: String) throws -> String { try scene.database("\(name).db").run("SELECT name FROM buckets WHERE id = 'b'") }
@@ -62,7 +40,7 @@ import Testing
             try run("init --db r.db --create --cloud cloud --role reader --device r", 0)
             try run("sync --db r.db", 0)
             try edit("r", "UPDATE buckets SET name = 'of the reader', updatedAt = '\(text(-30))' WHERE id = 'b'", 108_000)
-            let refused = try scene.run("sync --db r.db", environment: clock(108_000))
+            let refused = try scene.run("sync --db r.db", environment: clock.environment(108_000))
             #expect(refused.status == 78 && refused.errorText.contains("clock"))
             try edit("w", "UPDATE buckets SET name = 'second', updatedAt = '\(text(1))' WHERE id = 'b'", 1)
             try run("sync --db w.db", 2)
@@ -83,7 +61,7 @@ import Testing
             try run("sync --db r.db", 0)
             try edit("r", "UPDATE buckets SET name = 'ahead', updatedAt = '\(text(ahead))' WHERE id = 'b'", ahead)
             if syncsAhead {
-                let refused = try scene.run("sync --db r.db", environment: clock(ahead))
+                let refused = try scene.run("sync --db r.db", environment: clock.environment(ahead))
                 #expect(refused.status == 78 && refused.errorText.contains("clock"))
                 let sent = try? FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("\(Scene.zone)/messages/r"))
                 #expect((sent ?? []) == [])

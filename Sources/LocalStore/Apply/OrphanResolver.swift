@@ -31,10 +31,15 @@ package struct OrphanResolver {
         let rows: StashedRows
 
         var stash: String { rows.table }
-        /// Whether the children refer to the parents by the dataset's key.
-        var isByKey: Bool {
-            parent.hasSimpleKey && key.columns.count == 1 && key.columns[0].parent.asciiLowercased == parent.keyColumns[0].column.asciiLowercased
+        /// The key of the parent that the child's row named `c` refers to; nil if the children refer to other columns than the dataset's key.
+        var parentKey: String? {
+            let columns = parent.keyColumns.compactMap { part in key.columns.first { $0.parent.asciiLowercased == part.column.asciiLowercased } }
+            guard columns.count == parent.keyColumns.count, columns.count == key.columns.count else { return nil }
+            return parent.keySQL.value(of: columns.map { "c.\($0.child.sqlIdentifier)" })
         }
+
+        /// What the child's row named `c` refers to, as one text: the same for all that are one key to the parent's table.
+        var target: String { parentKey.map { "quote(\($0))" } ?? key.target }
 
         /// Of the child's row named `c` and a row named `p` of the stash or of the parent's table.
         var isMatch: String { key.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
@@ -80,12 +85,12 @@ package struct OrphanResolver {
         for (number, link) in links.enumerated() {
             try takeParents(of: changedChildren(link), link)
             try db.execute(
-                sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(changedChildren(link)) WHERE \(link.key.isDangling)",
+                sql: "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.target) FROM \(changedChildren(link)) WHERE \(link.key.isDangling)",
                 arguments: [number])
             if try hasDeletions(link) {
                 try db.execute(
                     sql:
-                        "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.key.target) FROM \(childrenOfChanged(link)) WHERE \(link.key.isDangling)",
+                        "INSERT OR IGNORE INTO temp.snapsync_orphans SELECT ?, \(link.target) FROM \(childrenOfChanged(link)) WHERE \(link.key.isDangling)",
                     arguments: [number])
             }
         }
@@ -155,14 +160,14 @@ package struct OrphanResolver {
     /// the children refer to another value, an edit of the parent can take it away, and all children are looked at.
     private func childrenOfChanged(_ link: Link) -> String {
         let child = "main.\(link.child.table.sqlIdentifier) c"
-        guard link.isByKey else { return child }
+        guard let parentKey = link.parentKey else { return child }
         return
-            "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = c.\(link.key.columns[0].child.sqlIdentifier)"
+            "\(child) CROSS JOIN main.snapsync_changes x ON x.dataset = \(link.parentID) AND x.state = \(TrackedState.deleted) AND x.key = \(parentKey)"
     }
 
     /// Whether a change that was made here may have taken a parent away from the version's children.
     private func hasDeletions(_ link: Link) throws -> Bool {
-        let condition = link.isByKey ? " AND state = \(TrackedState.deleted)" : ""
+        let condition = link.parentKey != nil ? " AND state = \(TrackedState.deleted)" : ""
         return try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?\(condition))", arguments: [link.parentID]) ?? false
     }
 
@@ -177,7 +182,7 @@ package struct OrphanResolver {
     }
 
     private func orphans(of children: String, _ link: Link, _ number: Int) throws -> [EntityKey] {
-        let isNew = "\(link.key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_orphans o WHERE o.link = \(number) AND o.target = \(link.key.target))"
+        let isNew = "\(link.key.isDangling) AND NOT EXISTS (SELECT 1 FROM temp.snapsync_orphans o WHERE o.link = \(number) AND o.target = \(link.target))"
         return try KeyedStatement(db, "SELECT DISTINCT \(link.child.keySQL.value(of: "c")) FROM \(children) WHERE \(isNew)").bind().keys()
     }
 

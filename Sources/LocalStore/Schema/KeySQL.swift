@@ -28,7 +28,10 @@ struct KeySQL {
     var indexed: String { columns.map { $0.name + Self.collate($0.part) }.joined(separator: ", ") }
 
     /// The key of a row as the toolkit's tables hold it; NULL where one of its columns is.
-    func value(of row: String? = nil) -> String { isSimple ? names(row)[0] : "snapsync_key(\(spec), \(list(row)))" }
+    func value(of row: String? = nil) -> String { value(of: names(row)) }
+
+    /// The key whose columns have the values of these expressions, as the toolkit's tables hold it; NULL where one of them is.
+    func value(of expressions: [String]) -> String { isSimple ? expressions[0] : "snapsync_key(\(spec), \(expressions.joined(separator: ", ")))" }
 
     /// The condition that a row has a key.
     ///

@@ -141,17 +141,19 @@ private struct FutureChanges {
     /// The published instant that a change `c` replaces; NULL if there is none.
     let seen: String
 
-    /// Where the published instant was not recorded it is no later than the version. A change that a rule made has its own instant as its base: it
+    /// Where the published instant was not recorded it is no later than the version. Without a timestamp column all published instants are recorded, so
+    /// an insert without one replaces nothing, or a row from before the first version. A change that a rule made has its own instant as its base: it
     /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
                 "(SELECT \(schema.instantSQL("t.\(schema.columns[$0].column.sqlIdentifier)")) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
             } ?? "NULL"
+        let isUnseen = schema.timestampIndex == nil ? "c.isNew <> \(TrackedOrigin.inVersion)" : "c.isNew = \(TrackedOrigin.new)"
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
                 (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
-                CASE WHEN c.isNew = \(TrackedOrigin.new) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
+                CASE WHEN \(isUnseen) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
             """
         guard hasMailbox else { return known }
         return """

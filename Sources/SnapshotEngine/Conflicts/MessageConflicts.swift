@@ -28,7 +28,7 @@ final class MessageConflicts {
         let comparison = EntityComparison(subject.schema)
         let here = comparison.copies(), there = comparison.copies()
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: here)
-        if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
+        if let entity = incoming.message.entity { try EntityDocument.give(entity, of: subject.schema, to: there) }
         let row = here.copies[subject.key], new = there.copies[subject.key]
         guard comparison.differ(row, new) else { return }
         let isNew = incoming.message.type == .bucketCreated
@@ -53,7 +53,7 @@ final class MessageConflicts {
             guard row != nil, case .notifications(let readAt) = subject.kind else { return }
             try transaction.rows.giveRow(subject.key, of: subject.schema, to: MarkingSink(there, at: readAt, incoming.message.newReadAt))
         case .bucketCreated, .bucketUpdated:
-            if let entity = incoming.message.entity { _ = try SingleEntity.give(entity, of: subject.schema, to: [there]) }
+            if let entity = incoming.message.entity { try EntityDocument.give(entity, of: subject.schema, to: there) }
         case .notificationDeleted, .bucketDeleted: break
         }
         let lost = there.copies[subject.key]

@@ -14,8 +14,18 @@ extension SyncContext {
         guard ClockGuard.isPlausible(now), try SyncError.at(.read, { try database.read { try $0.futureInstants.exist(of: settings.datasets, now: now) } })
         else { return }
         // Not every cloud has a clock; where it has none the device's counts.
-        if let there = try? await cloud.storeClock(in: zone), abs(there.microseconds - now.microseconds) >= 86_400_000_000 { return }
+        if let there = try? await cloud.storeClock(in: zone), (try? CommitClock.verify(now, against: there)) == nil { return }
         try SyncError.at(.apply) { try database.write { try $0.futureInstants.correct(of: settings.datasets, now: now) } }
         logger.info("changes had instants in the future of this device's clock; they count as changed now")
+    }
+
+    /// Refuses a clock with which nothing can be published, before anything changes here.
+    ///
+    /// - Throws: ``SyncError`` with `.refused`: the clock is outside 2000 to 2100, or a day or more off the cloud's own.
+    package func verifyClock() async throws {
+        let now = now()
+        try ClockGuard.verify(now)
+        guard let there = try? await cloud.storeClock(in: zone) else { return }
+        try SyncError.at(.announce) { try CommitClock.verify(now, against: there) }
     }
 }

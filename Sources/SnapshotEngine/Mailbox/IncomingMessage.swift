@@ -66,7 +66,7 @@ package struct IncomingMessage: Sendable {
         guard let entity else { throw Fault(reason: "it lacks the bucket") }
         let copies = EntityCopies(schema: schema)
         do {
-            let unknown = try SingleEntity.give(entity, of: schema, to: [copies])
+            let unknown = try EntityDocument.give(entity, of: schema, to: copies)
             guard unknown.isEmpty else { throw Fault(reason: "its bucket has fields that this device does not know; update the dataset file or snapsync here") }
         } catch let error as FormatError {
             throw Fault(reason: "its bucket is not one of the dataset: \(error.reason)")

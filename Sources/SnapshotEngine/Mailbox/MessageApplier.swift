@@ -86,7 +86,7 @@ struct MessageApplier {
     private func put(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
         guard let entity = incoming.message.entity else { return .refused("it lacks the bucket") }
         let copies = EntityCopies(schema: subject.schema)
-        _ = try SingleEntity.give(entity, of: subject.schema, to: [copies])
+        try EntityDocument.give(entity, of: subject.schema, to: copies)
         guard let hash = copies.copies[subject.key]?.state.hash else { return .refused("its bucket is another than the one that it names") }
         if let row = present.row, row.state.hash == hash { return try confirm(incoming, subject, since: present.instant) }
         if let instant = present.instant {
@@ -94,7 +94,7 @@ struct MessageApplier {
             guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
         }
         if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
-        _ = try SingleEntity.give(entity, of: subject.schema, to: [transaction.rows.updating(subject.schema)])
+        try EntityDocument.give(entity, of: subject.schema, to: transaction.rows.updating(subject.schema))
         try transaction.changeLog.track(
             of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
         return .applied

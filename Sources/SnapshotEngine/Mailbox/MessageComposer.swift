@@ -268,7 +268,7 @@ private struct Expected {
                 return
             }
             let copies = EntityCopies(schema: schema)
-            _ = try SingleEntity.give(entity, of: schema, to: [copies])
+            try EntityDocument.give(entity, of: schema, to: copies)
             (hash, rest, readAt, isThere) = (copies.copies.values.first?.state.hash, nil, nil, true)
         case .notifications(let column):
             isThere = base != nil && !isDeleted

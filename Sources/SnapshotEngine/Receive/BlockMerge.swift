@@ -135,10 +135,11 @@ package struct BlockMerge {
 
     /// Marks the edits in a range of keys, where the rows are the version's entities, whose instants are later than theirs.
     ///
-    /// Where the cloud wins over every row there is none: a row that equals the cloud's is the cloud's, whatever its timestamp says.
+    /// Where the cloud wins over every row there is none, but for edits that waited for `init`: a row that equals the cloud's is the cloud's, whatever
+    /// its timestamp says.
     func keepLater(in range: KeyRange) throws {
-        guard !rule.cloudWins else { return }
-        for change in try transaction.changeLog.changes(of: schema, in: range) where !change.isDeletion {
+        guard !rule.cloudWins || rule.hasDetachedChanges else { return }
+        for change in try transaction.changeLog.changes(of: schema, in: range) where try !change.isDeletion && !cloudWins(over: change) {
             let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
             if change.instant > instant { try transaction.merge.keep(of: change.key, in: schema) }
         }

@@ -1,7 +1,7 @@
 package import SnapshotModel
-import StrictText
+internal import StrictText
 
-/// One entity as canonical JSON text: what a database keeps of an entity that is not in its table.
+/// One entity as JSON text outside any container: what a message carries, and what a database keeps of an entity that is not in its table.
 package enum EntityDocument {
     /// The text of the last entity that `give` gives; nil if it gives none.
     ///
@@ -12,18 +12,38 @@ package enum EntityDocument {
         return sink.text
     }
 
-    /// Gives the entity of a text to a sink.
+    /// Gives the entity that a text is to sinks.
     ///
-    /// - Throws: ``FormatError`` if the text is not one entity of the schema.
-    package static func give(_ text: String, of schema: DatasetSchema, to sink: any EntitySink) throws {
-        var rest = Array("{\"syncTimestamp\":\"2000-01-01T00:00:00Z\",\"\(schema.name)\":[\(text)]}".utf8)[...]
-        let reader = ContainerReader(schemas: [schema]) { buffer in
-            let piece = rest.prefix(buffer.count)
-            buffer.copyBytes(from: piece)
-            rest = rest.dropFirst(piece.count)
-            return piece.count
+    /// - Returns: the names of fields that the schema does not know, which were left out.
+    /// - Throws: ``FormatError`` with `.badEntity` if it is not exactly one entity of the schema; what a sink throws.
+    @discardableResult
+    package static func give(_ text: String, of schema: DatasetSchema, to sinks: any EntitySink...) throws -> Set<String> {
+        let plan = SchemaPlan(schema)
+        let parser = EntityParser(plan, isForeign: false)
+        let block = EntityBlock()
+        var text = text
+        text.withUTF8 { block.raw.append(UnsafeRawBufferPointer($0)) }
+        block.begin(columnCount: plan.count)
+        block.raw.seal()
+        let scanner = JSONScanner(block.raw.bytes)
+        do throws(EntityFault) {
+            let end = try parser.parse(scanner, at: 0, into: block)
+            guard end == block.raw.count else { throw EntityFault("text stands behind the entity") }
+        } catch {
+            let column = error.column.map { ", column \(plan.name($0))" } ?? ""
+            throw FormatError(.badEntity, at: "\(schema.name), an entity\(column)", error.reason)
         }
-        while let block = try reader.next() { try block.give(to: sink) }
+        if plan.hasTextKey, block.text(at: parser.keySlot).count > FormatLimits.keyBytes {
+            throw FormatError(.badEntity, at: "\(schema.name), an entity", "the key is longer than \(FormatLimits.keyBytes) bytes")
+        }
+        if plan.hasEncodedKey {
+            var key: [UInt8] = []
+            guard block.takeEncodedKey(plan.keyShape, from: parser.firstSlot, isFirst: true, ordered: false, using: &key) == nil else {
+                throw FormatError(.badEntity, at: "\(schema.name), an entity", "the key is longer than \(FormatLimits.keyBytes) bytes")
+            }
+        }
+        for sink in sinks { try withExtendedLifetime(block) { try block.give(to: sink) } }
+        return block.unknownFieldNames
     }
 
     private final class TextSink: EntitySink {

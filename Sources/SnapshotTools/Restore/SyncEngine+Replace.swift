@@ -32,6 +32,8 @@ extension SyncEngine {
             let device = try device()
             try await device.checkPublisher(.announce, else: "it cannot replace the cloud's data", hint: "run it on a device that publishes")
             try device.refuseUnknownFields()
+            // What the replacer tracks would be published by the next sync, too, although this command was refused.
+            try await device.verifyClock()
             let replaced = try await CloudReplacer(device: device).run()
             let exported = try await ExportRun(
                 device: device, level: 1, isFull: false, isOneOfMany: device.isOneOfMany(), progress: progress, allowed: .all

@@ -1,0 +1,124 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if os(Linux)
+    /// What the independent model found: peers with two tables, whose edits must neither go nor win where the documents say otherwise.
+    @Suite struct KeptEditTests: ShiftedClockSuite {
+        let scene: Scene
+        let clock: ShiftedClock
+
+        init() throws {
+            scene = try Scene()
+            clock = try ShiftedClock(in: scene.scratch)
+        }
+
+        /// Makes databases of peers that have the first one's version. `describe` writes the dataset file, so no key needs a description here.
+        private func peers(_ names: [String], _ tables: String, first rows: String = "", clocks: [String: Int64] = [:]) throws {
+            for name in names {
+                try edit(name, tables + (name == names[0] ? rows : ""), clocks[name] ?? 0)
+                try run("init --db \(name).db --cloud cloud --role peer --device \(name) --shared-keys --tables all", clocks[name] ?? 0)
+                try run("sync --quiet --db \(name).db", clocks[name] ?? 0)
+            }
+        }
+
+        private static let notes = "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);"
+
+        private func rows(_ database: String, _ sql: String) throws -> String { try scene.database("\(database).db").run(sql) }
+
+        @Test func refusedReplaceOfTheCloudChangesNothing() throws {
+            try peers(["a", "c"], Self.notes)
+            try edit("a", "INSERT INTO notes VALUES('k', 'row of a')", 10)
+            try run("sync --quiet --db a.db", 11)
+            let refused = try scene.run("replace cloud --yes --db c.db", environment: clock.environment(-107_000))
+            #expect(refused.status == 78 && refused.errorText.contains("this device's clock says"), "\(refused.errorText)")
+            // With the right clock the next sync imports; it must not publish what was refused.
+            try run("sync --db c.db", 100)
+            try run("sync --db a.db", 101)
+            for name in ["a", "c"] { #expect(try rows(name, "SELECT * FROM notes") == "k|row of a\n") }
+        }
+
+        @Test func revertedEditOutlivesDetach() throws {
+            try peers(["a", "b"], Self.notes, first: "INSERT INTO notes VALUES('k', 'one');")
+            try edit("b", "UPDATE notes SET title = 'edit of b'", 10)
+            try edit("a", "UPDATE notes SET title = 'two'", 19)
+            try edit("a", "UPDATE notes SET title = 'one'", 20)
+            try run("detach --db a.db", 21)
+            try run("init --db a.db --cloud cloud --role peer --device a --take-over --shared-keys --tables all", 22)
+            for (name, seconds) in [("a", 23), ("b", 24), ("a", 25)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["a", "b"] { #expect(try rows(name, "SELECT * FROM notes") == "k|one\n") }
+        }
+
+        /// Where a table has no timestamp, the log does not tell whether an inserted key replaced a row of the version.
+        @Test func insertOfAClockAheadLosesToALaterOneOnceTheClockIsRight() throws {
+            try peers(["a", "b"], Self.notes, clocks: ["a": 17_000])
+            try edit("a", "INSERT INTO notes VALUES('k', 'a, clock ahead')", 17_100)
+            try edit("b", "INSERT INTO notes VALUES('k', 'b')", 200)
+            for (name, seconds) in [("b", 201), ("a", 150), ("b", 202)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["a", "b"] { #expect(try rows(name, "SELECT * FROM notes") == "k|b\n") }
+        }
+
+        @Test(arguments: ["TEXT", "INTEGER", "REAL", "BLOB", "TEXT COLLATE NOCASE", "TEXT, second INTEGER"])
+        func rowThatDanglesInTheVersionIsLeftAsItIs(type: String) throws {
+            let pair = type.contains("second"), key = pair ? "id, second" : "id"
+            let value = { (number: Int) in
+                switch type {
+                case "INTEGER": "\(number)"
+                case "REAL": "\(number).5"
+                case "BLOB": "x'0\(number)'"
+                default: "'key \(number)'" + (pair ? ", \(number)" : "")
+                }
+            }
+            let column = pair ? "list TEXT, second INTEGER" : "list \(type)"
+            try peers(
+                ["a", "b"],
+                """
+                CREATE TABLE lists(id \(type), PRIMARY KEY(\(key))) WITHOUT ROWID;
+                CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, \(column), FOREIGN KEY(\(pair ? "list, second" : "list")) REFERENCES lists(\(key)));
+                """, first: "INSERT INTO lists VALUES(\(value(1)));")
+            // A change of another parent at b has nothing to do with the row that a publishes without its parent.
+            try edit("b", "DELETE FROM lists", 10)
+            try edit("a", "PRAGMA foreign_keys = OFF; INSERT INTO items VALUES('k', \(value(2)))", 20)
+            try run("sync --quiet --db a.db", 21)
+            try run("sync --quiet --db b.db", 22)
+            #expect(try rows("b", "SELECT id FROM items") == "k\n")
+        }
+
+        @Test(arguments: ["Ann", "ann"]) func parentThatWasMissingBeforeIsMissedByItsKeyNotByItsSpelling(child: String) throws {
+            try peers(
+                ["a", "b"],
+                """
+                CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL COLLATE NOCASE, title TEXT NOT NULL);
+                CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES lists(id));
+                """, first: "INSERT INTO lists VALUES('Ann', 'x'); INSERT INTO items VALUES('i', '\(child)');")
+            try edit("a", "UPDATE items SET list = 'ann'", 10)
+            try run("sync --quiet --db a.db", 11)
+            try edit("b", "PRAGMA foreign_keys = OFF; DELETE FROM lists", 20)
+            try run("sync --quiet --db b.db", 21)
+            #expect(try rows("b", "SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM lists)") == "1|0\n")
+        }
+
+        @Test func jsonTextNullComesBackAsItWas() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","columns":[{"name":"id","type":"text"},
+                  {"name":"code","type":"text","optional":true},{"name":"extra","type":"json","optional":true}]}]}
+                """, to: "datasets.json")
+            for name in ["a", "b"] {
+                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, code TEXT UNIQUE, extra TEXT)", 0)
+                try run("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets datasets.json", 0)
+                try run("sync --quiet --db \(name).db", 1)
+            }
+            try edit("a", "INSERT INTO notes VALUES('k', 'v', 'null')", 10)
+            try run("sync --quiet --db a.db", 11)
+            // b takes the value for another row; k is set aside until that one goes.
+            try edit("b", "INSERT INTO notes VALUES('m', 'v', NULL)", 20)
+            try run("sync --db b.db", 21)
+            #expect(try rows("b", "SELECT id FROM notes") == "m\n")
+            try edit("b", "DELETE FROM notes WHERE id = 'm'", 30)
+            try run("sync --db b.db", 31)
+            try run("sync --quiet --db a.db", 32)
+            for name in ["a", "b"] { #expect(try rows(name, "SELECT id, code, typeof(extra), extra FROM notes") == "k|v|text|null\n") }
+        }
+    }
+#endif

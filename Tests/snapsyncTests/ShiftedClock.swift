@@ -1,0 +1,47 @@
+import Foundation
+import TestSupport
+import Testing
+
+#if os(Linux)
+    /// Clocks that are off, by a library that is loaded before a program (`Tests/Oracle/clock.c`).
+    struct ShiftedClock {
+        private let shim: String
+        /// The present time in microseconds since 1970.
+        let now = Int64(Date().timeIntervalSince1970 * 1_000_000)
+
+        init(in scratch: ScratchDirectory) throws {
+            shim = scratch.path("clock.so")
+            let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Oracle/clock.c").path
+            let compiled = try ProgramRun("cc", ["-shared", "-fPIC", "-o", shim, source])
+            try #require(compiled.status == 0, "\(compiled.errorText)")
+        }
+
+        /// The variables of a program whose clock is so many seconds off.
+        func environment(_ seconds: Int64) -> [String: String] { ["LD_PRELOAD": shim, "ORACLE_CLOCK": String(now + seconds * 1_000_000)] }
+    }
+
+    /// Tests that run the command and the application with clocks of their own.
+    protocol ShiftedClockSuite {
+        var scene: Scene { get }
+        var clock: ShiftedClock { get }
+    }
+
+    extension ShiftedClockSuite {
+        /// Runs a command with a clock that is so many seconds off.
+        @discardableResult
+        func run(_ line: String, _ seconds: Int64, at location: SourceLocation = #_sourceLocation) throws -> String {
+            try scene.succeed(line, environment: clock.environment(seconds), at: location)
+        }
+
+        /// Runs statements of an application on `name`.db with such a clock.
+        func edit(_ name: String, _ sql: String, _ seconds: Int64) throws {
+            let run = try ProgramRun("sqlite3", ["-bail", "\(name).db", sql], in: scene.scratch.path, environment: clock.environment(seconds))
+            try #require(run.status == 0, "\(run.errorText)")
+        }
+
+        /// That time as RFC 3339 text.
+        func text(_ seconds: Int64) -> String {
+            ISO8601DateFormatter().string(from: Date(timeIntervalSince1970: TimeInterval(clock.now / 1_000_000 + seconds)))
+        }
+    }
+#endif
