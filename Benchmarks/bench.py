@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs snapsync and its competitors in turn on the same data and prints one table of ratios, and one of goals.
 
-usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rounds 3] [--directory DIR] [--python PROGRAM] [--libdeflate SNAPSYNC]
+usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM] [--libdeflate SNAPSYNC]
 
 In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratio is
 the median of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import goals
 from measured_run import MeasuredRun, bytes_read, shell
+from rewritten import RewrittenTables
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUCKETS = 200
@@ -278,10 +279,15 @@ class Bench:
         self.remove("rows.db")
         self.ours("generate", "--db", "rows.db", "--notifications", count, "--buckets", BUCKETS, "--seed", 5)
         sql = "ATTACH 'rows.db' AS rows; BEGIN IMMEDIATE; INSERT INTO notifications SELECT * FROM rows.notifications; COMMIT;"
+        ordered = sql.replace("rows.notifications;", "rows.notifications ORDER BY id;")
         row_by_row = f"{self.options.python if self.has(Competitor('Python', 'orjson', '')) else sys.executable} {HERE}/competitors/insert_rows.py rows.db"
         for job, insert in [
             (f"bulk insert of {count:,}, row by row", lambda name: f"{row_by_row} {name}"),
             (f"bulk insert of {count:,}, INSERT … SELECT", lambda name: f"sqlite3 {name} \"{sql}\""),
+            # Sorted: then SQLite processes single rows without a trigger, too.
+            (f"bulk insert of {count:,}, INSERT … SELECT … ORDER BY", lambda name: f"sqlite3 {name} \"{ordered}\""),
+            # What any trigger costs, whatever it does.
+            (f"bulk insert of {count:,}, INSERT … SELECT, an empty trigger", lambda name: f"sqlite3 {name} \"{sql}\""),
         ]:
             pairs = []
             for number in range(self.many(0) // 3):
@@ -289,9 +295,11 @@ class Bench:
                 for name in ("tracked.db", "untracked.db"):
                     self.remove(name)
                     self.ours("init", "--db", name, "--cloud", "cloud", "--role", "reader", "--device", f"insert-{number}-{len(self.rows)}", "--create", "--adopt", "--take-over")
-                    if name == "untracked.db":
+                    if name == "untracked.db" or "empty trigger" in job:
                         self.ours("detach", "--db", name)
                         self.check_untracked(name)
+                    if name == "tracked.db" and "empty trigger" in job:
+                        self.theirs(f"sqlite3 {name} 'CREATE TRIGGER empty AFTER INSERT ON notifications BEGIN SELECT 1; END'")
                     self.theirs(f"sqlite3 {name} 'PRAGMA journal_mode=WAL'")
                     run = self.theirs(insert(name))
                     if run.output.strip():
@@ -327,6 +335,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("snapsync")
     parser.add_argument("--sizes", default="150,100000,1000000")
+    parser.add_argument("--rewritten", default="100000", help="the sizes of the tables that are written whole, and of those with other keys and columns")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", help="where to work; default: a temporary directory, removed at the end")
     parser.add_argument("--python", default=sys.executable, help="the Python that has orjson and isal")
@@ -344,7 +353,14 @@ def main():
     bench = Bench(options, folder)
     try:
         for size in options.sizes.split(","):
-            bench.measure(int(size))
+            if size:
+                bench.measure(int(size))
+            if options.json:
+                with open(options.json, "w") as file:
+                    json.dump(bench.rows, file, indent=1)
+        for size in filter(None, options.rewritten.split(",")):
+            print(f"{int(size):,} rows written whole", file=sys.stderr)
+            RewrittenTables(bench).measure(int(size))
             if options.json:
                 with open(options.json, "w") as file:
                     json.dump(bench.rows, file, indent=1)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then a cloud directory beside SQLite.
-# SIZES, ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
+# SIZES, REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
 # LIBDEFLATE=1 measures the build with libdeflate, too; LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,7 +20,7 @@ if [ "${ONLY:-datasets}" = datasets ]; then
         options+=(--libdeflate "$(built .build-static-Libdeflate snapsync --traits Libdeflate)")
     fi
     if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
-    python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES:-150,100000,1000000}" --rounds "$rounds" "${options[@]}"
+    python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES-150,100000,1000000}" --rewritten "${REWRITTEN-100000}" --rounds "$rounds" "${options[@]}"
 fi
 if [ "${ONLY:-cloud}" = cloud ]; then
     python3 Benchmarks/cloud_bench.py "$(built .build-static cloudbench)" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY/cloud-bench"}

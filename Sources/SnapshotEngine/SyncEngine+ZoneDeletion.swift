@@ -47,7 +47,7 @@ extension SyncEngine {
         let datasets = try transaction.settings.read().datasets
         // Where a change may have gone unnoticed, nobody can tell what came from the zone. A table that was built anew is seen here.
         if try !transaction.tracking.isInstalled(datasets) { _ = try transaction.tracking.install(datasets) }
-        let known = try datasets.filter { try transaction.changeLog.summary(of: $0).isComplete }
+        let known = try datasets.filter { try transaction.changeLog.isComplete(of: $0) }
         try transaction.changeLog.consolidate(of: datasets)
         let count = try transaction.merge.eraseApplied(of: known, among: datasets)
         var words =

@@ -62,7 +62,7 @@ package final class LocalDatabase: Sendable {
         configuration.foreignKeysEnabled = false
         configuration.allowsUnsafeTransactions = true
         configuration.prepareDatabase { db in
-            db.addInstantFunction()
+            try db.addInstantFunction()
             try db.addKeyFunctions()
             // What is recorded here must be on the disk before the cloud has it: with a rollback journal that takes an fsync of the
             // folder, too, or the journal may come back after a power cut and undo the record.

@@ -12,13 +12,20 @@ package import SnapshotModel
 package final class ReadSession: Sendable {
     /// How many readers there are.
     package let readerCount: Int
+    /// What the log says of the datasets whose entries were left in it, by the datasets' names.
+    package let rewritten: [String: RewrittenTable]
     private let queues: [DatabaseQueue]
     private let path: String
 
     /// Opens up to `readers` connections on one state in which every log entry of these datasets is consolidated.
     ///
-    /// - Parameter schemas: the datasets whose changes are tracked; nothing is consolidated if there are none.
-    package init(_ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = []) throws {
+    /// - Parameters:
+    ///   - schemas: the datasets whose changes are tracked; nothing is consolidated if there are none.
+    ///   - rewritten: what was found of datasets of which the log entries need not be consolidated, by the datasets' names. Those of which the log has
+    ///     gone on are consolidated.
+    package init(
+        _ database: LocalDatabase, readers: Int, consolidating schemas: [DatasetSchema] = [], except rewritten: [String: RewrittenTable] = [:]
+    ) throws {
         path = database.path
         readerCount = try database.usesWAL() ? max(1, readers) : 1
         let (count, path) = (readerCount, path)
@@ -26,40 +33,44 @@ package final class ReadSession: Sendable {
             try (0..<count).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
         }
         if readerCount == 1, schemas.isEmpty {
-            try LocalStoreError.translating(at: path) { try begin() }
+            self.rewritten = [:]
+            try LocalStoreError.translating(at: path) { try Self.begin(queues) }
         } else {
-            try beginTogether(database, consolidating: schemas)
+            self.rewritten = try Self.beginTogether(queues, database, consolidating: schemas, except: rewritten)
         }
     }
 
-    private func beginTogether(_ database: LocalDatabase, consolidating schemas: [DatasetSchema]) throws {
+    private static func beginTogether(
+        _ queues: [DatabaseQueue], _ database: LocalDatabase, consolidating schemas: [DatasetSchema], except rewritten: [String: RewrittenTable]
+    ) throws -> [String: RewrittenTable] {
         // While the lock is held nobody commits, so each reader's first look is at the same state. Consolidating is a commit of its
         // own; should a program write in the moment between, there is more to consolidate.
-        for attempt in 0... {
+        var left = rewritten
+        for _ in 0...100 {
             let isSettled = try database.holdingWriteLock { transaction in
-                guard try !transaction.changeLog.hasEntries(schemas) else { return false }
-                try begin()
+                left = try left.filter { name, table in try schemas.contains { try $0.name == name && transaction.changeLog.isCurrent(table, of: $0) } }
+                guard try !transaction.changeLog.hasEntries(schemas.filter { left[$0.name] == nil }) else { return false }
+                try begin(queues)
                 return true
             }
-            if isSettled { return }
-            try database.write { try $0.changeLog.consolidate(of: schemas) }
-            guard attempt < 100 else {
-                throw LocalStoreError(.busy, at: path, "programs write without a pause", hint: "try again later", isRetryable: true)
-            }
+            if isSettled { return left }
+            try database.write { try $0.changeLog.consolidate(of: schemas.filter { left[$0.name] == nil }) }
         }
+        throw LocalStoreError(.busy, at: database.path, "programs write without a pause", hint: "try again later", isRetryable: true)
     }
 
     /// Opens up to `readers` connections while the caller is inside a write transaction of `database` that has changed nothing yet.
     package init(insideWriteOf database: LocalDatabase, readers: Int) throws {
         let path = database.path
         self.path = path
+        rewritten = [:]
         readerCount = max(1, readers)
         queues = try (0..<readerCount).map { try DatabaseQueue(path: path, configuration: database.configuration(label: "reader \($0)")) }
-        try begin()
+        try Self.begin(queues)
     }
 
     // The first look fixes what a connection sees until its transaction ends.
-    private func begin() throws {
+    private static func begin(_ queues: [DatabaseQueue]) throws {
         for queue in queues {
             try queue.inDatabase { db in
                 try db.execute(sql: "BEGIN DEFERRED")

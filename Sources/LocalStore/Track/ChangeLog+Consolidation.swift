@@ -19,26 +19,54 @@ extension ChangeLog {
     /// change that it replaced, unless that lies in the future of the clock. Source: docs/sync.md, "Instants and clocks".
     package func consolidate(of schemas: [DatasetSchema]) throws {
         try transaction.tracking.addColumns()
-        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
+        let last = try lastEntry()
+        var consolidated: [Int64] = []
         for schema in schemas {
             guard let id = try trackingID(schema) else { continue }
-            try consolidate(of: schema, id: id)
-            try classify(schema, id: id)
-            try forgetMisfits(schema, id: id)
-            try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(id)).run()
+            try consolidate(of: schema, id: id, upTo: last)
+            consolidated.append(id)
+        }
+        try removeEntries(of: consolidated, upTo: last)
+    }
+
+    /// Turns the log entries of a dataset up to a number into tracked changes, and leaves the later ones in the log.
+    package func consolidate(of schema: DatasetSchema, upTo sequence: Int64) throws {
+        guard let id = try trackingID(schema), try hasEntries([schema]) else { return }
+        try transaction.tracking.addColumns()
+        try consolidate(of: schema, id: id, upTo: sequence)
+        try removeEntries(of: [id], upTo: sequence)
+    }
+
+    /// Removes the log entries of datasets up to a number.
+    func removeEntries(of ids: [Int64], upTo sequence: Int64) throws {
+        let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
+        let last = try lastEntry()
+        if try last == sequence && KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE NOT \(those))").integer() == 0 {
+            // Nothing is left, so SQLite drops the table's pages unread. Where it is built to overwrite what is deleted, it would write each of them.
+            let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
+            if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
+            defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
+            try db.execute(sql: "DELETE FROM snapsync_log")
+        } else {
+            try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
         // A number is never used twice: the last one stays, as an entry of no dataset.
-        try KeyedStatement(db, "DELETE FROM snapsync_log WHERE dataset = ?").bind(.integer(0)).run()
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
     }
 
-    private func consolidate(of schema: DatasetSchema, id: Int64) throws {
+    private func consolidate(of schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
+        try track(schema, id: id, upTo: last)
+        try classify(schema, id: id)
+        try forgetMisfits(schema, id: id)
+    }
+
+    private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
         let notes = try KeyedStatement(
             db,
             """
-            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
+            SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
             AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY seq
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
@@ -51,7 +79,7 @@ extension ChangeLog {
             ON CONFLICT(dataset, key) DO UPDATE SET at = excluded.at, seq = excluded.seq, state = \(TrackedState.plain), wins = \(MergeDecision.undecided), isNew = max(isNew, min(excluded.isNew, 1)),
                 isMark = min(isMark, excluded.isMark), base = ifnull(max(base, excluded.base), base)
             """)
-        try notes.bind(.integer(id))
+        try notes.bind(.integer(id), .integer(last))
         let unit = schema.timestampUnit
         var replaced: (key: EntityKey?, stamp: LoggedStamp)?
         var overwritten = InsertOriginClassifier(isNoted: schema.timestampIndex != nil)
@@ -82,7 +110,7 @@ extension ChangeLog {
         }
     }
 
-    private static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
+    static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }
 
     /// Forgets the deletions of rows that no version can have held, because their key is of another type or too long: a tombstone could not name
     /// them. While such a row is there its change stays tracked, and the export names it.
@@ -116,7 +144,7 @@ extension ChangeLog {
 }
 
 /// A row's timestamp as a log entry has it.
-private enum LoggedStamp: Hashable {
+enum LoggedStamp: Hashable {
     case text([UInt8])
     case integer(Int64)
     case real(Double)

@@ -97,13 +97,31 @@ extension ChangeLog {
         try KeyedStatement(db, "SELECT max(at) FROM snapsync_changes").integer().map(Instant.init(microseconds:))
     }
 
+    /// Whether every change of a dataset since the applied version is tracked. Reads no change.
+    package func isComplete(of schema: DatasetSchema) throws -> Bool {
+        // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
+        guard try transaction.tracking.hasTables(), let id = try trackingID(schema), try UniqueKey.others(db, schema) != nil else { return false }
+        return try KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+    }
+
+    /// Whether an entity of a dataset was touched since the applied version, consolidated or not. Reads up to the first.
+    package func isTouched(_ schema: DatasetSchema) throws -> Bool {
+        guard let id = try trackingID(schema) else { return false }
+        let key = schema.keySQL
+        return try KeyedStatement(
+            db,
+            """
+            SELECT EXISTS (SELECT 1 FROM snapsync_changes WHERE dataset = ?1) OR EXISTS (SELECT 1 FROM snapsync_log l
+                WHERE dataset = ?1 AND kind <> \(LogEntryKind.overwritten) AND (kind <> \(LogEntryKind.mayBeReplaced)
+                    OR NOT EXISTS (SELECT 1 FROM \(schema.table.sqlIdentifier) t WHERE \(key.matches("t", key.unlogged("l.key"))))))
+            """
+        ).bind(.integer(id)).integer() == 1
+    }
+
     /// What is known of a dataset's changes, consolidated or not.
     package func summary(of schema: DatasetSchema) throws -> TrackedChanges {
         guard try transaction.tracking.hasTables(), let id = try trackingID(schema) else { return TrackedChanges(isComplete: false, count: 0, lastSequence: 0) }
-        // A table that triggers cannot follow is compared instead; what the comparison found is tracked like any change.
-        let isComplete =
-            try UniqueKey.others(db, schema) != nil
-            && KeyedStatement(db, "SELECT isComplete FROM snapsync_tracking WHERE id = ?").bind(.integer(id)).integer() ?? 0 != 0
+        let isComplete = try isComplete(of: schema)
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let count =
             try KeyedStatement(
@@ -115,7 +133,7 @@ extension ChangeLog {
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = \(key.unlogged("l.key"))))
                 """
             ).bind(.integer(id)).integer() ?? 0
-        let last = try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0
+        let last = try lastEntry()
         return TrackedChanges(isComplete: isComplete, count: Int(count), lastSequence: last)
     }
 

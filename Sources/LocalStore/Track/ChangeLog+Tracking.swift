@@ -72,9 +72,12 @@ extension ChangeLog {
     package func acknowledge(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }
         let those = "SELECT key FROM snapsync_changes WHERE dataset = :id AND seq <= :seq"
+        for (table, state) in [("snapsync_tombstones", "state < \(TrackedState.deleted)"), ("snapsync_instants", "state <> \(TrackedState.stamped)")] {
+            // SQLite makes a list of all those keys before it looks for the first.
+            guard try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM \(table) WHERE dataset = ?)").bind(.integer(id)).integer() == 1 else { continue }
+            try db.execute(sql: "DELETE FROM \(table) WHERE dataset = :id AND key IN (\(those) AND \(state))", arguments: ["id": id, "seq": sequence])
+        }
         for sql in [
-            "DELETE FROM snapsync_tombstones WHERE dataset = :id AND key IN (\(those) AND state < \(TrackedState.deleted))",
-            "DELETE FROM snapsync_instants WHERE dataset = :id AND key IN (\(those) AND state <> \(TrackedState.stamped))",
             "INSERT OR REPLACE INTO snapsync_tombstones SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.deleted)",
             "INSERT OR REPLACE INTO snapsync_instants SELECT dataset, key, at FROM snapsync_changes WHERE dataset = :id AND seq <= :seq AND state = \(TrackedState.stamped)",
         ] { try db.execute(sql: sql, arguments: ["id": id, "seq": sequence]) }

@@ -15,6 +15,9 @@ package struct ChangeLog: TransactionPart {
             ?? 0
     }
 
+    /// The number of the last entry that the log ever had; 0 before the first.
+    package func lastEntry() throws -> Int64 { try KeyedStatement(db, "SELECT max(seq) FROM snapsync_log").integer() ?? 0 }
+
     /// Adds an entry, as a trigger would: the row of the key, or that there is none, becomes a tracked change.
     ///
     /// - Parameters:

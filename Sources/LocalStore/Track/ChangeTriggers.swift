@@ -16,13 +16,15 @@ struct ChangeTriggers {
     /// Which triggers: the present ones, or those that an earlier version of snapsync installed.
     enum Form {
         case present
+        /// The clock could be a millisecond early, and a mark that also changed the case of a text in a column that ignores it counted as a mark alone.
+        case earlyClock
         /// Kind 5 only where the statement changed the read mark: a statement that changed nothing counted as an edit of the whole row.
         case changedMarks
         /// No kind 5. The triggers log the same keys and cost the application more.
         case unmarked
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
-        static let earlier: [Form] = [.changedMarks, .unmarked]
+        static let earlier: [Form] = [.earlyClock, .changedMarks, .unmarked]
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
@@ -36,8 +38,7 @@ struct ChangeTriggers {
         let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
             .joined(separator: ", ")
 
-        // Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
-        let clock = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        let clock = form == .present ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
@@ -54,7 +55,7 @@ struct ChangeTriggers {
         let kind =
             form == .unmarked
             ? "CASE WHEN NEW.\(key.list()) IS OLD.\(key.list()) THEN 0 ELSE 2 END"
-            : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(Self.mark(schema, form)) ELSE 0 END"
+            : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(try Self.mark(db, schema, form)) ELSE 0 END"
         var statements = [
             trigger("insert", "AFTER INSERT", note("2, \(key.logged(of: "NEW")), \(clock), \(new), NULL")),
             trigger("delete", "AFTER DELETE", note("0, \(key.logged(of: "OLD")), \(clock), NULL, \(old)")),
@@ -79,14 +80,25 @@ struct ChangeTriggers {
         self.statements = statements
     }
 
+    /// Milliseconds since 1970, by SQLite's own clock: the one that every program that writes the table has.
+    ///
+    /// The day is exact to 40 us, so rounding gives the millisecond that `strftime` has in the same statement.
+    static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
+
     /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
-    private static func mark(_ schema: DatasetSchema, _ form: Form) -> String {
+    private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) throws -> String {
         guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
         let own = kind.ownColumns(of: schema)
-        let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }.map { schema.columns[$0].column.sqlIdentifier }
+        let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }
         let mark = schema.columns[readAt].column.sqlIdentifier
         let changed = form == .changedMarks || rest.isEmpty ? ["NEW.\(mark) IS NOT OLD.\(mark)"] : []
-        return " WHEN " + (changed + rest.map { "NEW.\($0) IS OLD.\($0)" }).joined(separator: " AND ") + " THEN 5"
+        let same = try rest.map { index in
+            let column = schema.columns[index].column, name = column.sqlIdentifier
+            // By the column's own collation a text that differs in nothing but its case may be the same.
+            let isCollated = try form == .present && columnCollation(db, table: schema.table, column: column) != "BINARY"
+            return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
+        }
+        return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"
     }
 
     /// Whether triggers that were found, in the order of their names, are these.

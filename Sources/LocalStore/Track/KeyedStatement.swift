@@ -85,6 +85,23 @@ struct KeyedStatement {
         }
     }
 
+    /// Lends a column that holds a key: its type, and its bytes or its integer. Returns false for what is no key.
+    func withKeyBytes(_ column: Int32, _ body: (_ type: Int32, UnsafeRawBufferPointer, Int64?) -> Void) -> Bool {
+        let type = sqlite3_column_type(handle, column)
+        let start: UnsafeRawPointer?
+        switch type {
+        case SQLITE_INTEGER:
+            body(type, UnsafeRawBufferPointer(start: nil, count: 0), integer(column))
+            return true
+        case SQLITE_TEXT: start = UnsafeRawPointer(sqlite3_column_text(handle, column))
+        case SQLITE_BLOB: start = sqlite3_column_blob(handle, column)
+        default: return false
+        }
+        // SAFETY: the pointer comes first, then its length; both hold until the next step.
+        body(type, UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))), nil)
+        return true
+    }
+
     /// The bytes of a column that holds an encoded key; nil for what is none.
     func encodedKey(_ column: Int32) -> [UInt8]? {
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB else { return nil }

@@ -23,6 +23,25 @@ package struct PublishedChanges: TransactionPart {
                 """, arguments: [version, clock.microseconds, id, sequence])
     }
 
+    /// Keeps that version `version` is about to contain every row of a table that was written whole: one row for the table, and one for each deletion.
+    package func keep(_ rewritten: RewrittenTable, of schema: DatasetSchema, version: Int, at clock: Instant) throws {
+        guard let id = try trackingID(schema) else { return }
+        try createTable()
+        // The row for the table stands for every row that is there, also those that earlier versions had.
+        try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND state <> \(TrackedState.deleted)", arguments: [id])
+        let insert = { (key: String) in
+            try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_published(dataset, at, state, version, clock, key) VALUES(?, ?, ?, ?, ?, \(key))")
+        }
+        let rest: [KeyedStatement.Parameter] = [.integer(Int64(version)), .instant(clock)]
+        try insert(Self.allRows).bind(.integer(id), .instant(rewritten.latest), .integer(TrackedState.plain.rawValue), rest[0], rest[1]).run()
+        for (key, at) in rewritten.deletions {
+            try insert("?").bind(.integer(id), .instant(at), .integer(TrackedState.deleted.rawValue), rest[0], rest[1], .key(key)).run()
+        }
+    }
+
+    /// What stands in place of a key for all rows of a table. No key is an empty blob.
+    private static let allRows = "x''"
+
     /// Tracks again what this device published in versions after `version`, as far as its rows still are what it published.
     ///
     /// The log must have been consolidated, and the tail of the version that is here must still be in place: it says whose the present
@@ -45,9 +64,23 @@ package struct PublishedChanges: TransactionPart {
                         ELSE at IS (SELECT \(Self.instant(of: schema)) FROM \(table) t WHERE \(key.matches("t", "p.key"))) END
                     """, arguments: [id, version])
             count += db.changesCount
+            count += try trackAllAgain(schema, id: id, after: version)
             try db.execute(sql: "DELETE FROM snapsync_published WHERE dataset = ? AND version > ?", arguments: [id, version])
         }
         return count
+    }
+
+    /// Tracks every row again, with the instants that they have, if a table was published whole after `version`.
+    private func trackAllAgain(_ schema: DatasetSchema, id: Int64, after version: Int) throws -> Int {
+        let key = schema.keySQL
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state)
+                SELECT ?1, x.key, ifnull(x.at, \(Int64.min)), 0, CASE WHEN x.at IS x.own THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END FROM (
+                    SELECT \(key.value(of: "t")) AS key, \(Self.instant(of: schema)) AS at, \(schema.ownInstantSQL) AS own FROM \(schema.table.sqlIdentifier) t
+                    WHERE EXISTS (SELECT 1 FROM snapsync_published WHERE dataset = ?1 AND key = \(Self.allRows) AND version > ?2) AND \(key.isNotNull("t"))) x
+                """, arguments: [id, version])
+        return db.changesCount
     }
 
     /// Forgets what need not be kept: changes of versions before `version`, which another device has built on, and what was

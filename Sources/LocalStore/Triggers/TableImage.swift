@@ -224,7 +224,7 @@ extension TableImage {
         try db.execute(
             sql: """
                 INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)
-                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, k, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
+                SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, k, \(ChangeTriggers.clock), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
                 FROM temp.\(before) b WHERE NOT (had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND \(same("a.", "b."))))
                 """, arguments: [id])
     }

@@ -23,6 +23,9 @@ package struct AssetRule: Sendable {
     /// The most entities in one change asset.
     package var changeCount = 20_000
 
+    /// The fewest rows of a table that is exported from its log if every row was written since the last version (``RewrittenTable``).
+    package var rewrittenCount = 20_000
+
     package init() {}
 
     /// Whether a change asset of the tracked changes can be of use at all after this version.

@@ -70,7 +70,7 @@ extension ChangedBlocks {
     /// dataset's completeness forgotten.
     init?(_ previous: PreviousSnapshot, of schema: DatasetSchema, in reader: DatasetReader) throws {
         let transaction = reader.transaction
-        guard let changes = previous.changes, previous.index.describes(schema), try transaction.changeLog.summary(of: schema).isComplete,
+        guard let changes = previous.changes, previous.index.describes(schema), try transaction.changeLog.isComplete(of: schema),
             try transaction.changeLog.count(of: schema, upTo: Self.keyLimit) < Self.keyLimit, try !transaction.rows.hasNullKeys(schema)
         else { return nil }
         var touched = Set(try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).map(\.key))

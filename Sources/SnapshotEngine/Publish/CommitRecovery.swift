@@ -36,6 +36,8 @@ extension SyncContext {
                 try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
                 for schema in settings.datasets {
                     if let sequence = intended.sequences[schema.name] {
+                        // A table that was written whole is published from the log (``RewrittenTable``).
+                        try transaction.changeLog.consolidate(of: schema, upTo: sequence)
                         try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
                     }
                     try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
@@ -61,8 +63,14 @@ extension LocalTransaction {
     }
 
     /// Makes tracked changes part of the version that has them, and keeps them for the case of a fork.
-    func acknowledgePublished(_ schema: DatasetSchema, upTo sequence: Int64, version: Int, at clock: Instant) throws {
-        try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
-        try changeLog.acknowledge(of: schema, upTo: sequence)
+    func acknowledgePublished(
+        _ schema: DatasetSchema, upTo sequence: Int64, _ rewritten: RewrittenTable? = nil, version: Int, at clock: Instant
+    ) throws {
+        guard let rewritten else {
+            try publishedChanges.keep(of: schema, upTo: sequence, version: version, at: clock)
+            return try changeLog.acknowledge(of: schema, upTo: sequence)
+        }
+        try publishedChanges.keep(rewritten, of: schema, version: version, at: clock)
+        try changeLog.acknowledge(rewritten, of: schema)
     }
 }

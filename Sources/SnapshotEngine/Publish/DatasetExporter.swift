@@ -171,7 +171,8 @@ package struct DatasetExporter: Sendable {
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
         let hasNews = try SyncError.at(.read) {
             // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.
-            return try transaction.changeLog.hasNewDeletions(of: schema) || transaction.changeLog.hasNewInstants(of: schema)
+            return try session.rewritten[schema.name] != nil || transaction.changeLog.hasNewDeletions(of: schema)
+                || transaction.changeLog.hasNewInstants(of: schema)
         }
         return try SyncError.at(.store) { try writer.finish(tail, isNew: hasNews || self.previous?.isWhole == false) }
     }
@@ -179,6 +180,22 @@ package struct DatasetExporter: Sendable {
     /// The tombstones and instants that go with the rows of this state.
     private func makeTail(_ transaction: LocalTransaction) throws -> SnapshotTailBuilder {
         var tail = SnapshotTailBuilder()
+        if let rewritten = session.rewritten[schema.name] {
+            // Every row has an instant of its own or its timestamp's, whatever the version before said.
+            var deletions = rewritten.deletions[...]
+            func addDeletions(before key: EntityKey?) {
+                while let next = deletions.first, key.map({ next.key < $0 }) ?? true { tail.addDeletion(of: deletions.removeFirst().key, at: next.at) }
+            }
+            try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
+                addDeletions(before: key)
+                if key == deletions.first?.key { return }
+                if let horizon, at < horizon { return }
+                tail.addDeletion(of: key, at: at)
+            }
+            addDeletions(before: nil)
+            for (key, at) in rewritten.instants { tail.addInstant(at, of: key) }
+            return tail
+        }
         try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)

@@ -49,7 +49,8 @@ struct DatasetPublisher: Sendable {
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
         let isDescribed = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty } }
-        if let last, isDescribed, device.assetRule.wantsChanges(after: last) {
+        let rewritten = session.rewritten[schema.name]
+        if let last, isDescribed, rewritten == nil, device.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
             if !isFull, let changes, device.assetRule.sufficesAlone(after: last, rawByteCount: changes.asset.rawByteCount, byteCount: changes.asset.byteCount) {
                 return .written(written(schema, changes, after: last))
@@ -76,7 +77,7 @@ struct DatasetPublisher: Sendable {
 
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
-        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.summary(of: schema).isComplete } }) else { return nil }
+        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.isComplete(of: schema) } }) else { return nil }
         let lent = UnsafeTransfer(
             try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
@@ -114,7 +115,9 @@ struct DatasetPublisher: Sendable {
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws
         -> Written?
     {
-        let previous = try await openPrevious(schema, last)
+        var previous = try await openPrevious(schema, last)
+        // Every row was written: the tracked changes do not say which blocks are the last asset's.
+        if session.rewritten[schema.name] != nil { previous?.changes = nil }
         do {
             return try await writeSnapshot(schema, shape, previous, beside: changes)
         } catch let error as SyncError where previous != nil && error.step == .store && error.code == .dataRefused {

@@ -86,9 +86,10 @@ package struct ExportRun: Sendable {
     }
 
     private func publish(on base: Base) async throws -> ExportReport {
-        var readers = readerCount(base.last)
+        let rewritten = try findRewrittenTables(base.last)
+        var readers = rewritten.isEmpty ? readerCount(base.last) : WorkerThreads.count + 1
         while true {
-            switch try await store(on: base, readers: readers) {
+            switch try await store(on: base, readers: readers, rewritten) {
             case .needsMoreReaders: readers = WorkerThreads.count + 1
             case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
             case .stored(let stored): return try await record(announce(stored, on: base), on: base)
@@ -165,6 +166,8 @@ package struct ExportRun: Sendable {
     private struct ReadDataset: Sendable {
         let schema: DatasetSchema
         let sequence: Int64
+        /// What the log says of a table that was written whole; nil where the log was consolidated.
+        var rewritten: RewrittenTable?
     }
 
     /// The assets of one version, stored, and what its commit says besides.
@@ -186,10 +189,10 @@ package struct ExportRun: Sendable {
     }
 
     /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
-    private func store(on base: Base, readers: Int) async throws -> StoreOutcome {
+    private func store(on base: Base, readers: Int, _ found: [String: RewrittenTable]) async throws -> StoreOutcome {
         let settings = device.settings
-        try limitOwnTimestamps(base.last)
-        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets) }
+        try limitOwnTimestamps(base.last, except: found)
+        let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found) }
         defer { session.end() }
         var stored = StoredVersion()
         do {
@@ -197,7 +200,9 @@ package struct ExportRun: Sendable {
             guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == base.token else {
                 throw device.anotherRun(.read)
             }
-            let latest = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.latestInstant() } }
+            let latest = try SyncError.at(.read) {
+                try session.withReader(0) { try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max() }
+            }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: base.last, latest), number: (base.token?.number ?? 0) + 1, level: level,
                 isFull: isFull, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: base.last))
@@ -205,11 +210,11 @@ package struct ExportRun: Sendable {
                 // Rows and log are read on one state: what the log entries up to here say is in the rows.
                 let (untouched, sequence) = try SyncError.at(.read) {
                     try session.withReader(0) {
-                        (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.summary(of: schema).lastSequence)
+                        (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
                     }
                 }
                 if untouched, !isFull { continue }
-                stored.read.append(ReadDataset(schema: schema, sequence: sequence))
+                stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
                 try await MissingRows(device: device, allowed: allowed).refuse(schema, base.last[schema.name], session)
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
                 case .written(let one): stored.datasets.append(one)
@@ -285,7 +290,8 @@ package struct ExportRun: Sendable {
                     of: device.settings.datasets)
                 for one in stored.read {
                     if stored.isWritten(one.schema) {
-                        try transaction.acknowledgePublished(one.schema, upTo: one.sequence, version: announced.token.number, at: device.now())
+                        try transaction.acknowledgePublished(
+                            one.schema, upTo: one.sequence, one.rewritten, version: announced.token.number, at: device.now())
                     } else {
                         // A dataset whose entities are the last version's was touched without being changed.
                         try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
@@ -347,12 +353,27 @@ package struct ExportRun: Sendable {
         return isSmall ? 1 : WorkerThreads.count + 1
     }
 
+    /// What the log says of the tables of which every row was written since the last version, by the datasets' names.
+    private func findRewrittenTables(_ last: [String: DatasetRecord]) throws -> [String: RewrittenTable] {
+        try SyncError.at(.read) {
+            try device.database.read { transaction in
+                var found: [String: RewrittenTable] = [:]
+                for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
+                    found[schema.name] = try transaction.changeLog.rewrittenTable(of: schema, atLeast: device.assetRule.rewrittenCount)
+                }
+                return found
+            }
+        }
+    }
+
     /// Tracks rows with timestamps in the future that nobody has noted, at the present time: before a dataset's first version, and where the
-    /// tracking is not complete.
-    private func limitOwnTimestamps(_ last: [String: DatasetRecord]) throws {
+    /// tracking is not complete. In a table that was written whole the log has every row.
+    private func limitOwnTimestamps(_ last: [String: DatasetRecord], except rewritten: [String: RewrittenTable]) throws {
         try SyncError.at(.read) {
             let schemas = try device.database.read { transaction in
-                try device.settings.datasets.filter { try last[$0.name] == nil || !transaction.changeLog.summary(of: $0).isComplete }
+                try device.settings.datasets.filter {
+                    try rewritten[$0.name] == nil && (last[$0.name] == nil || !transaction.changeLog.isComplete(of: $0))
+                }
             }
             guard !schemas.isEmpty else { return }
             try device.database.write { transaction in
@@ -382,7 +403,6 @@ package struct ExportRun: Sendable {
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
     private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
-        let changes = try transaction.changeLog.summary(of: schema)
-        return changes.isComplete && changes.count == 0 && last[schema.name] != nil
+        try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema)
     }
 }

@@ -152,7 +152,7 @@ package struct ImportRun: Sendable {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
-                let untracked = try device.settings.datasets.filter { try upstream?.fork != nil || !transaction.changeLog.summary(of: $0).isComplete }
+                let untracked = try device.settings.datasets.filter { try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) }
                 return Local(
                     applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
                     deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),

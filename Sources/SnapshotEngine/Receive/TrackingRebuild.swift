@@ -18,7 +18,7 @@ struct TrackingRebuild: Sendable {
     func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
         let untracked = try SyncError.at(.read) {
-            try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.summary(of: $0).isComplete } }
+            try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) } }
         }
         guard !untracked.isEmpty else { return }
         let state = try await SyncError.at(.fetch) {

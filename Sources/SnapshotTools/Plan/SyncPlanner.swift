@@ -69,7 +69,7 @@ struct SyncPlanner: Sendable {
             rule: first?.rule(of: one.schema, horizon: nil) ?? .ordinary)
         guard let version = one.version else { return try planned.planFirstExport() }
         if first?.isSingle(one.schema) == true { return try planned.planSingle(version) }
-        let isComplete = try isTracking && transaction.changeLog.summary(of: one.schema).isComplete
+        let isComplete = try isTracking && transaction.changeLog.isComplete(of: one.schema)
         return try planned.plan(version, isHere: one.isHere, isComplete: isComplete)
     }
 

@@ -63,6 +63,8 @@ final class PeerWorld: @unchecked Sendable {
             rule.changeFileCount = 1 + random.below(5)
             rule.changeShare = 10
         }
+        // Exports of tables of which every row was written go another way.
+        if seed.isMultiple(of: 2) { rule.rewrittenCount = 1 }
         schema = try DatasetSchema(
             name: "things", table: "things", key: "id", timestamp: hasTimestamp ? "changed" : nil,
             columns: [DatasetColumn("id", .text), DatasetColumn("changed", .text, isOptional: true), DatasetColumn("note", .text)])
@@ -123,6 +125,7 @@ final class PeerWorld: @unchecked Sendable {
 // Edits.
 extension PeerWorld {
     private func edit(_ device: Int) throws {
+        if rule.rewrittenCount == 1, random.happens(percent: 10) { return try rewrite(device) }
         let key = "k\(random.below(keyCount))"
         let exists = model.devices[device][key]?.row != nil
         switch random.below(10) {
@@ -166,6 +169,14 @@ extension PeerWorld {
         let row = PeerModel.Row(changed: changed, note: random.happens(percent: 15) ? old.note : nextNote())
         try peers[device].app.run("UPDATE things SET changed = ?, note = ? WHERE id = ?", [row.changed, row.note, key], clock: clock(device))
         note(device, "UPDATE", key, row, stamp: row.changed == old.changed ? nil : row.changed)
+    }
+
+    /// Writes every row, as an application does that keeps its state elsewhere.
+    private func rewrite(_ device: Int) throws {
+        let keys = model.devices[device].filter { $0.value.row != nil }.keys.sorted().shuffled(using: &random)
+        guard random.happens(percent: 50) else { return try keys.forEach { try update($0, device) } }
+        for key in keys { try delete(key, device) }
+        for key in keys where random.happens(percent: 90) { try insert(key, "INSERT", device) }
     }
 
     private func delete(_ key: String, _ device: Int) throws {

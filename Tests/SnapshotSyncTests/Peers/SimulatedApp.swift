@@ -27,7 +27,7 @@ final class SimulatedApp {
     /// The clock in microseconds as triggers see it when it was set to that many milliseconds: they reckon in days.
     static func clock(of milliseconds: Int64) -> Int64 {
         let day = 2440587.5 + Double(milliseconds) / 86_400_000
-        return Int64((day - 2440587.5) * 86_400_000) * 1000
+        return Int64((day - 2440587.5) * 86_400_000 + 0.5) * 1000
     }
 
     /// Runs one statement at a time of the machine's clock.

@@ -1,0 +1,65 @@
+import Foundation
+import GRDB
+import LocalStore
+import SnapshotModel
+import TestSupport
+import Testing
+
+/// What the triggers of a table with collations log as a mark alone.
+@Suite struct MarkTriggerTests {
+    private let scratch: ScratchDirectory
+    private let application: DatabaseQueue
+    private let database: LocalDatabase
+
+    init() throws {
+        scratch = try ScratchDirectory()
+        let path = scratch.path("app.db")
+        application = try DatabaseQueue(path: path)
+        try application.write {
+            try $0.execute(
+                sql: """
+                    CREATE TABLE buckets(id TEXT PRIMARY KEY NOT NULL, name TEXT, description TEXT, color TEXT, iconUrl TEXT, createdAt TEXT, updatedAt TEXT, isOrphan INTEGER);
+                    CREATE TABLE notifications(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL COLLATE NOCASE, subtitle TEXT COLLATE RTRIM, body TEXT, readAt TEXT,
+                        sentAt TEXT, createdAt TEXT NOT NULL, updatedAt TEXT NOT NULL, bucketId TEXT NOT NULL, attachments TEXT NOT NULL DEFAULT '[]',
+                        actions TEXT NOT NULL DEFAULT '[]', tapAction TEXT);
+                    INSERT INTO notifications(id, title, subtitle, body, createdAt, updatedAt, bucketId)
+                        VALUES('n', 'Title', 'sub', 'body', '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', 'b');
+                    """)
+        }
+        database = try LocalDatabase(path: path)
+        _ = try database.write { try $0.tracking.install(DatasetSchema.builtIn) }
+    }
+
+    @Test(arguments: [("title = 'Title'", 5), ("title = 'TITLE'", 0), ("subtitle = 'sub'", 5), ("subtitle = 'sub  '", 0), ("body = 'Body'", 0)])
+    func aMarkThatAlsoChangesATextIsAnEdit(change: String, kind: Int) throws {
+        try application.write { try $0.execute(sql: "UPDATE notifications SET readAt = '2026-02-01T00:00:00Z', \(change)") }
+        #expect(try application.read { try Int.fetchAll($0, sql: "SELECT kind FROM snapsync_log WHERE dataset > 0") } == [kind])
+    }
+
+    @Test func theTextOfOtherColumnsStaysWithoutACollation() throws {
+        let sql = try application.read { try String.fetchOne($0, sql: "SELECT sql FROM sqlite_schema WHERE name = 'snapsync_notifications_update'") ?? "" }
+        #expect(sql.components(separatedBy: "COLLATE").count == 3 && sql.contains("NEW.\"body\" IS OLD.\"body\""))
+    }
+
+    /// The triggers of an earlier version log the same keys, so they are replaced and no row is compared.
+    @Test func earlierTriggersAreReplacedWithoutAReport() throws {
+        try application.write { db in
+            for row in try Row.fetchAll(db, sql: "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('buckets', 'notifications')") {
+                let sql = (row[1] as String).replacingOccurrences(of: " * 86400000 + 0.5", with: " * 86400000").replacingOccurrences(
+                    of: " COLLATE BINARY", with: "")
+                try db.execute(sql: "DROP TRIGGER \(row[0] as String); \(sql)")
+            }
+        }
+        #expect(try !database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
+        #expect(try database.write { try $0.tracking.install(DatasetSchema.builtIn) } == [])
+        #expect(try database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
+    }
+
+    @Test func theClockIsTheMillisecondOfTheStatement() throws {
+        try application.write {
+            for _ in 0..<200 { try $0.execute(sql: "UPDATE notifications SET updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ', 'now'), body = random()") }
+        }
+        let wrong = "SELECT count(*) FROM snapsync_log WHERE stamp IS NOT NULL AND strftime('%Y-%m-%dT%H:%M:%f', clock / 1000.0, 'unixepoch') || 'Z' <> stamp"
+        #expect(try application.read { try Int.fetchOne($0, sql: wrong) } == 0)
+    }
+}
