@@ -62,12 +62,16 @@ extension ChangeLog {
 
     private func track(_ schema: DatasetSchema, id: Int64, upTo last: Int64) throws {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
+        // In the order of keys, tracked changes are added page after page. An entry of kind 3 belongs to the next one of the log.
+        let isOrdered =
+            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE dataset = ? AND kind = \(LogEntryKind.overwritten))")
+            .bind(.integer(id)).integer() == 1
         // An entry of kind 1 counts only if REPLACE did remove the row. One of kind 3 says what the next entry of the key replaced.
         let notes = try KeyedStatement(
             db,
             """
             SELECT seq, \(key.unlogged("key")), clock, stamp, seen, kind FROM snapsync_log l WHERE dataset = ? AND seq <= ? AND key IS NOT NULL\(schema.hasSimpleKey ? "" : " AND \(key.unlogged("key")) IS NOT NULL")
-            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY seq
+            AND (kind <> \(LogEntryKind.mayBeReplaced) OR NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", key.unlogged("l.key"))))) ORDER BY \(isOrdered ? "seq" : "2, seq")
             """)
         let before = try InstantsBefore(transaction, schema, id: id)
         // The first entry says whether the version has the entity. Where an insert follows an entry that says that the row was changed, the row
