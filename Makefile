@@ -23,7 +23,7 @@ TRAITS ?=
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
-.PHONY: help setup build demo man test test-transports torture oracle fuzz faults coverage bench install clean
+.PHONY: help setup build demo man test test-transports torture oracle fuzz faults coverage bench install deb dist test-deb clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -83,5 +83,14 @@ install: setup ## install snapsync, its manual pages and completions for bash, z
 	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"
 	@Scripts/install_data.sh "$(DESTDIR)$(PREFIX)"
 
+deb: setup ## build a Debian package into build/: the program with Swift's library inside, manual pages, completions, systemd units
+	@Scripts/package.sh deb build
+
+dist: setup ## build a tarball of the same for other Linux systems into build/
+	@Scripts/package.sh tar build
+
+test-deb: deb ## install the package in a new Debian 12 root (debootstrap, as root), without Swift, and run the demo and the README's commands there
+	@Tests/Packages/debian.sh build
+
 clean: ## remove what was built
-	rm -rf .build .build-*
+	rm -rf .build .build-* build
