@@ -112,8 +112,8 @@ let package = Package(
         .target(
             name: "SnapshotTools",
             dependencies: [
-                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud",
-                "StrictText",
+                "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud",
+                "ObjectCloud", "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

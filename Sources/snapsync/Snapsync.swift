@@ -26,7 +26,8 @@ struct Snapsync: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, DeviceCommand.self, GenerateCommand.self,
+            DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, MirrorCommand.self, DeviceCommand.self,
+            GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, MessagesCommand.self,

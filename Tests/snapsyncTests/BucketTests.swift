@@ -50,6 +50,28 @@ struct BucketTests {
         #expect(try devices.scene.database("p0.db").run("SELECT count(*) FROM buckets").contains("20"))
     }
 
+    @Test func aCloudIsMirroredIntoABucketAndBack() throws {
+        let devices = try BucketScene()
+        try devices.succeed("generate --db phone.db --notifications 500 --buckets 3")
+        try devices.succeed("init --db phone.db --cloud cloud --role writer --device phone")
+        try devices.succeed("sync --db phone.db")
+        let bucket = "\(devices.location)?endpoint=\(devices.server.endpoint)"
+        #expect(try devices.succeed("mirror cloud \(bucket)").contains("copied 1 version and 2 assets"))
+        try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'later'")
+        try devices.succeed("sync --db phone.db")
+        #expect(try devices.succeed("mirror cloud \(bucket)").contains("copied 1 version and 1 asset"))
+        #expect(try devices.succeed("mirror cloud \(bucket)").contains("nothing was missing"))
+        // A move: the devices go on in the bucket, and the directory is its copy from then on.
+        try devices.succeed("relocate --db phone.db --cloud \(bucket)")
+        try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'in the bucket'")
+        try devices.succeed("sync --db phone.db")
+        #expect(try devices.succeed("mirror \(bucket) cloud").contains("copied 1 version and 1 asset"))
+        #expect(try devices.succeed("verify --all --cloud cloud").contains("all is well"))
+        try devices.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+    }
+
     /// Object names are file names: any tool that copies a folder to a bucket converts a cloud, in both directions.
     @Test func aCloudIsCopiedIntoADirectoryAndBack() throws {
         let devices = try BucketScene()

@@ -113,7 +113,7 @@ import Testing
         "history --db a --limit 0",
         "cat", "cat buckets", "verify", "repair", "repair --dry-run", "generate", "generate --db a --notifications -1",
         "generate --db a --notifications 1 --buckets 0", "generate --db a --mark-read 0", "detach",
-        "relocate", "relocate --db a", "device rename --db a", "device forget --db a", "device rename b",
+        "relocate", "relocate --db a", "mirror", "mirror a", "device rename --db a", "device forget --db a", "device rename b",
         "generate --db a --seed -1", "watch", "watch --db a --poll 1ms", "watch --db a --poll 5", "watch --db a --debounce 2m", "schedule --db a --every 15m",
         "schedule --db a --cron",
         "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron",
@@ -268,6 +268,7 @@ import Testing
         for name in ["phone", "watch", "phone"] { try contested.succeed("sync --db \(name).db") }
         for name in ["phone", "watch"] { check(try contested.json("conflicts --db \(name).db"), "conflicts --json") }
         check(try contested.json("relocate --db watch.db --cloud cloud"), "relocate --json")
+        check(try contested.json("mirror cloud copy"), "mirror --json")
         check(try contested.json("device rename kitchen --db watch.db"), "device rename --json")
         check(try contested.json("device forget kitchen --db phone.db"), "device forget --json")
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")

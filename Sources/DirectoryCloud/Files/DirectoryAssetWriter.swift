@@ -67,7 +67,8 @@ final class DirectoryAssetWriter: AssetWriter {
                 name = renamed(files.nonces)
                 continue
             }
-            if try file.place(as: name.fileName) == .placed { return name }
+            // The same bytes may be there from a copy that was interrupted.
+            if try file.place(as: name.fileName) != .taken { return name }
             if index != nil { try folder.remove(name.indexFileName) }
             name = renamed(files.nonces)
         }
@@ -80,7 +81,7 @@ final class DirectoryAssetWriter: AssetWriter {
         // SAFETY: the buffer is used only within the closure.
         try index.withUnsafeBytes { try file.write($0) }
         _ = try file.seal()
-        return try file.place(as: name.indexFileName) == .placed
+        return try file.place(as: name.indexFileName) != .taken
     }
 
     private func renamed(_ nonces: NonceSource) -> AssetPath {

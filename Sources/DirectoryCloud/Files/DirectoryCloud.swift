@@ -1,5 +1,5 @@
 public import CloudStore
-import CommitLog
+package import CommitLog
 import Foundation
 import Platform
 import StrictText
@@ -74,14 +74,16 @@ public final class DirectoryCloud: CloudDatabase {
 
     /// Makes a cloud on other system calls, with other random names.
     ///
-    /// - Parameter besideOthers: whether other files may lie in the directory, which only its owner knows.
+    /// - Parameters:
+    ///   - uuid: the identity of a copy; nil draws one.
+    ///   - besideOthers: whether other files may lie in the directory, which only its owner knows.
     package static func create(
-        at path: String, container: String, calls: any FileSystemCalls = systemFileCalls, nonces: NonceSource = .system, besideOthers: Bool = false,
-        sharing: DirectorySharing? = nil
+        at path: String, container: String, uuid: String? = nil, calls: any FileSystemCalls = systemFileCalls, nonces: NonceSource = .system,
+        besideOthers: Bool = false, sharing: DirectorySharing? = nil
     ) throws -> DirectoryCloud {
         _ = try ContainerIdentifier(container)
         let files = FileMaker(nonces: nonces)
-        let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
+        let made = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
         let identity = try StaleHandle.reopening { () throws in
             try CloudRoot.create(path, made, calls, files, besideOthers: besideOthers, sharing: sharing)
         }
@@ -149,9 +151,11 @@ public final class DirectoryCloud: CloudDatabase {
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        try await inZone(zone) { folder in
-            try DirectoryAssetReader(asset, in: folder.folder) { [self] in try zoneFolder(zone, in: try openRoot()).folder }
-        }
+        try await inZone(zone) { [self] in try reader(of: asset, in: zone, $0) }
+    }
+
+    private func reader(of asset: CloudAsset, in zone: ZoneID, _ folder: ZoneFolder) throws -> DirectoryAssetReader {
+        try DirectoryAssetReader(asset, in: folder.folder) { [self] in try zoneFolder(zone, in: try openRoot()).folder }
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
@@ -215,5 +219,16 @@ extension DirectoryCloud {
 
     func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
         try await workers.run { try StaleHandle.reopening { () throws in try self.inRoot(body) } }
+    }
+}
+
+extension DirectoryCloud: MirroredCloud {
+    package var location: String { path }
+    package func store(of zone: ZoneID) throws -> any HistoryStore { try StaleHandle.reopening { () throws in try inRoot { try zoneFolder(zone, in: $0) } } }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader {
+        try StaleHandle.reopening { () throws in try inRoot { try reader(of: asset, in: zone, zoneFolder(zone, in: $0)) } }
+    }
+    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter {
+        DirectoryAssetWriter(path) { [self] in try zoneFolder(zone, in: try openRoot()) }
     }
 }

@@ -1,5 +1,5 @@
 public import CloudStore
-import CommitLog
+package import CommitLog
 import Foundation
 import Platform
 public import StrictText
@@ -65,8 +65,17 @@ public final class ObjectCloud: CloudDatabase {
         try create(client: try client(location), container: container)
     }
 
+    /// Makes the copy of a cloud, or opens the cloud that is there.
+    ///
+    /// - Parameter uuid: the identity that the copy gets.
+    package static func create(at location: String, container: String, uuid: String) throws -> (cloud: ObjectCloud, isNew: Bool) {
+        try create(client: try client(location), container: container, uuid: uuid)
+    }
+
     /// Makes a cloud over another client.
-    package static func create(client: ObjectClient, container: String, nonces: NonceSource = .system) throws -> (cloud: ObjectCloud, isNew: Bool) {
+    package static func create(
+        client: ObjectClient, container: String, uuid: String? = nil, nonces: NonceSource = .system
+    ) throws -> (cloud: ObjectCloud, isNew: Bool) {
         _ = try ContainerIdentifier(container)
         if let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) {
             return (ObjectCloud(client: client, opened: try CloudMarker.identity(from: bytes), nonces: nonces), false)
@@ -76,7 +85,7 @@ public final class ObjectCloud: CloudDatabase {
                 .notACloud, at: client.location.description, "other objects are there, and no cloud",
                 hint: "give a prefix that no object has: s3://BUCKET/PREFIX")
         }
-        let identity = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: nonces.uuid(), container: container)
+        let identity = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
         if try client.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName) == .taken {
             return (try ObjectCloud(client: client, expecting: nil, nonces: nonces), false)
         }
@@ -238,11 +247,19 @@ extension ObjectCloud {
     }
 
     private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
-        try await workers.run { [self] in
-            guard let info = try marker(of: zone) else {
-                throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
-            }
-            return try body(ObjectZone(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, client: client))
-        }
+        try await workers.run { [self] in try body(open(zone)) }
     }
+
+    private func open(_ zone: ZoneID) throws -> ObjectZone {
+        guard let info = try marker(of: zone) else {
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+        }
+        return ObjectZone(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, client: client)
+    }
+}
+
+extension ObjectCloud: MirroredCloud {
+    package func store(of zone: ZoneID) throws -> any HistoryStore { try open(zone) }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try ObjectAssetReader(asset, in: open(zone)) }
+    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter { ObjectAssetWriter(path, in: try open(zone)) }
 }

@@ -27,6 +27,15 @@ package enum CloudLocation {
         return (cloud, !wasThere)
     }
 
+    /// Makes the copy of a cloud at an empty place, or opens the cloud that is there. Returns it and whether it was made.
+    ///
+    /// - Parameter identity: what the copy is, too.
+    package static func create(at text: String, copyOf identity: CloudIdentity) throws -> (cloud: any CloudDatabase, isNew: Bool) {
+        if isBucket(text) { return try ObjectCloud.create(at: text, container: identity.container, uuid: identity.uuid) }
+        let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
+        return (try DirectoryCloud.create(at: text, container: identity.container, uuid: identity.uuid), !wasThere)
+    }
+
     /// The text that settings keep: an absolute path, or a bucket with the server and region that were found.
     package static func settled(_ text: String, _ cloud: any CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }

@@ -1,0 +1,169 @@
+package import CloudStore
+
+/// A cloud whose files can be copied as they are.
+///
+/// Every call blocks: call it on a worker thread.
+package protocol MirroredCloud: CloudDatabase {
+    /// What people call the place of the cloud.
+    var location: String { get }
+    /// Opens a zone's history. Throws ``CloudError`` with `.zoneNotFound`.
+    func store(of zone: ZoneID) throws -> any HistoryStore
+    /// Opens an asset in the size that a commit says.
+    func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader
+    /// Begins an asset of this very path.
+    func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter
+}
+
+/// Copies what one store of a zone has and another one lacks: assets first, then checkpoints, then commits, oldest first.
+///
+/// At every moment the copy is a zone of its own that ends at one of the source's versions. A copy that was interrupted goes on where it ended. Each
+/// asset's hash is checked before it gets its name. Messages, reports and the queue are not copied: the devices write them again.
+package struct ZoneCopy {
+    /// What was copied.
+    package struct Outcome: Sendable {
+        package var versions = 0
+        package var assets = 0
+        /// The assets' sizes, their indexes not counted.
+        package var bytes = 0
+        /// The newest version of the copy; nil if the source has none.
+        package var newest: Int?
+    }
+
+    let zone: ZoneID
+    let source: any MirroredCloud
+    let target: any MirroredCloud
+
+    private static let chunkBytes = 1 << 20
+
+    package init(_ zone: ZoneID, from source: any MirroredCloud, to target: any MirroredCloud) {
+        self.zone = zone
+        self.source = source
+        self.target = target
+    }
+
+    /// Copies. The zone must be there in both.
+    ///
+    /// - Throws: ``CloudError``: `.badContainer` if the target has versions of its own, `.changeTokenExpired` if the source has pruned what it lacks, `.damaged` for bytes that do not match their hash; as the stores do.
+    package func run() throws -> Outcome {
+        try copy(from: try source.store(of: zone), to: try target.store(of: zone))
+    }
+
+    private func copy(from: some HistoryStore, to: some HistoryStore) throws -> Outcome {
+        let kept = try HistoryReader(source: from).all()
+        let last = try to.commitNumbers().last
+        try verifyPrefix(kept, last, to)
+        guard let newest = kept.last?.token.number else { return Outcome() }
+        var outcome = Outcome(newest: newest)
+        let checkpoints = try checkpoints(from)
+        for asset in try wantedAssets(kept, checkpoints, from: from, to: to) {
+            try copy(asset, to)
+            outcome.assets += 1
+            outcome.bytes += asset.byteCount
+        }
+        for checkpoint in checkpoints where try to.placeCheckpoint(checkpoint.bytes, number: checkpoint.number) == .taken {
+            throw otherHistory(target, "checkpoint \(checkpoint.number) has other bytes than the source's")
+        }
+        let clock = try to.clock()
+        for commit in kept where commit.token.number > last ?? 0 {
+            guard let bytes = try from.commitBytes(commit.token.number), ContentHash.of(bytes) == commit.token.hash else {
+                throw CloudError(
+                    .pending, at: place(source, commit), "the version was removed while it was copied", hint: "run the same command again", isRetryable: true)
+            }
+            guard try to.placeCommit(bytes, number: commit.token.number, clock: clock) != .taken else {
+                throw otherHistory(target, "version \(commit.token.number) was published there meanwhile")
+            }
+            outcome.versions += 1
+        }
+        return outcome
+    }
+
+    /// Sees that the target's versions are the source's first ones.
+    private func verifyPrefix(_ kept: [Commit], _ last: Int?, _ to: some HistoryStore) throws {
+        guard let last else { return }
+        guard let newest = kept.last?.token.number, last <= newest else {
+            throw otherHistory(target, "it has version \(last), and \(source.location) ends at \(kept.last.map { "version \($0.token.number)" } ?? "none")")
+        }
+        guard let same = kept.first(where: { $0.token.number == last }) else {
+            throw CloudError(
+                .changeTokenExpired, at: "\(target.location), \(zone)",
+                "it ends at version \(last), and \(source.location) keeps none before version \(kept[0].token.number)",
+                hint: "copy into an empty place, and more often than versions are pruned")
+        }
+        guard let bytes = try to.commitBytes(last), ContentHash.of(bytes) == same.token.hash else {
+            throw otherHistory(target, "its version \(last) is another one than that of \(source.location)")
+        }
+    }
+
+    private func checkpoints(_ from: some HistoryStore) throws -> [(number: Int, bytes: [UInt8])] {
+        try from.checkpointNumbers().compactMap { number in try from.checkpointBytes(number).map { (number, $0) } }
+    }
+
+    /// The assets that a kept commit or a checkpoint names and that the target lacks.
+    private func wantedAssets(
+        _ kept: [Commit], _ checkpoints: [(number: Int, bytes: [UInt8])], from: some HistoryStore, to: some HistoryStore
+    ) throws -> [CloudAsset] {
+        var named: [String: CloudAsset] = [:]
+        // A checkpoint may name assets that were pruned: those of versions that nobody pinned.
+        let stored = Set(try from.storedFiles().map(\.path))
+        for checkpoint in checkpoints {
+            let reference = CheckpointReference(number: checkpoint.number, sha256: ContentHash.of(checkpoint.bytes))
+            let records = try ReplayedHistory(checkpoint: checkpoint.bytes, named: reference, of: from.history).records
+            for asset in records.flatMap(\.assets) where stored.contains(asset.path) { named[asset.path] = asset }
+        }
+        for asset in kept.flatMap(\.saved).flatMap(\.assets) { named[asset.path] = asset }
+        let there = Dictionary(try to.storedFiles().map { ($0.path, $0.byteCount) }, uniquingKeysWith: max)
+        return try named.values.sorted { $0.path < $1.path }.filter { asset in
+            guard let size = there[asset.path] else { return true }
+            guard size == asset.byteCount else {
+                throw CloudError(
+                    .damaged, at: "\(target.location), \(zone)/\(asset.path)", "\(size) bytes long, the commit says \(asset.byteCount)",
+                    hint: "remove that file from the copy, then run the same command again")
+            }
+            return false
+        }
+    }
+
+    private func copy(_ asset: CloudAsset, _ to: some HistoryStore) throws {
+        guard let path = AssetPath(asset.path) else { throw CloudError(.damaged, at: asset.path, "not the path of an asset", hint: CloudError.damageHint) }
+        let reader = try source.reader(of: asset, in: zone)
+        let writer = try target.writer(at: path, in: zone)
+        do {
+            var hash = ContentHash(), offset = 0
+            var chunk = [UInt8](repeating: 0, count: min(Self.chunkBytes, max(asset.byteCount, 1)))
+            while offset < asset.byteCount {
+                let count = min(chunk.count, asset.byteCount - offset)
+                // SAFETY: the buffer is used only within the closure.
+                try chunk.withUnsafeMutableBytes { buffer in
+                    let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+                    try reader.read(into: part, at: offset)
+                    hash.update(UnsafeRawBufferPointer(part))
+                    try writer.write(UnsafeRawBufferPointer(part))
+                }
+                offset += count
+            }
+            guard hash.hex == asset.sha256 else {
+                throw CloudError(
+                    .damaged, at: "\(source.location), \(zone)/\(asset.path)", "the bytes do not match the commit's hash; nothing was copied of it",
+                    hint: "run snapsync repair, then the same command again")
+            }
+            if let index = try reader.index() { try writer.setIndex(index) }
+            let written = try writer.finish(rawByteCount: asset.rawByteCount)
+            guard written.path == asset.path else {
+                throw CloudError(
+                    .inputOutput, at: "\(target.location), \(zone)/\(asset.path)", "another program writes there", hint: "run the same command again",
+                    isRetryable: true)
+            }
+        } catch {
+            writer.abandon()
+            throw error
+        }
+    }
+
+    private func otherHistory(_ cloud: any MirroredCloud, _ reason: String) -> CloudError {
+        CloudError(
+            .badContainer, at: "\(cloud.location), \(zone)", reason,
+            hint: "a copy that devices have published in goes on by itself; copy into an empty place, or the other way round")
+    }
+
+    private func place(_ cloud: any MirroredCloud, _ commit: Commit) -> String { "\(cloud.location), \(zone), version \(commit.token.number)" }
+}

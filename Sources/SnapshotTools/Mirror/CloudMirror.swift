@@ -1,0 +1,88 @@
+import CloudStore
+import CommitLog
+import Foundation
+import SnapshotEngine
+import SnapshotVersions
+
+/// What ``CloudMirror/run()`` copied.
+public struct MirrorReport: Sendable, Encodable {
+    /// One zone.
+    public struct Zone: Sendable, Encodable {
+        /// Scope and name: `private/ZentikSyncZone`.
+        public let zone: String
+        /// How many versions, and how many assets of what size in bytes, the copy lacked.
+        public let versions: Int
+        public let assets: Int
+        public let bytes: Int
+        /// The newest version of the copy; nil if the zone has none.
+        public let newestVersion: Int?
+    }
+
+    public let from: String
+    public let to: String
+    public let cloudUUID: String
+    /// Whether the copy was made now.
+    public let isNew: Bool
+    public let zones: [Zone]
+}
+
+/// Copies a cloud to another place, or what the copy there lacks: a directory to a bucket, a bucket to a directory, or one to another of its kind.
+///
+///     let report = try await CloudMirror(from: "/mnt/share/cloud", to: "s3://team-data/app").run()
+///
+/// The copy is the same cloud, with the same files, names and bytes. Commits are copied last, so a copy that was interrupted is a cloud that ends at an
+/// earlier version, and the next call goes on. The copy of a cloud serves readers, restores, and a move (``SyncEngine/relocate(to:)``). Devices that publish
+/// must all use one place: a copy in which a device has published something of its own is refused.
+public struct CloudMirror: Sendable {
+    let from: String
+    let to: String
+
+    /// - Parameters:
+    ///   - from: the path of a cloud's directory, or `s3://BUCKET/PREFIX`.
+    ///   - to: an empty or missing directory, a prefix without objects, or an earlier copy.
+    public init(from: String, to: String) {
+        self.from = from
+        self.to = to
+    }
+
+    /// Copies every zone.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if another cloud is at `to`, or one with versions of its own; `.dataRefused` for files of `from` that
+    ///   are damaged; as clouds that cannot be opened, read or written do.
+    public func run() async throws -> MirrorReport {
+        let source = try await SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
+        let identity = try await SyncError.at(.fetch) { try await source.identity() }
+        let (made, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
+        let target = try mirrored(made)
+        let there = try await SyncError.at(.store) { try await target.identity() }
+        guard there == identity else {
+            throw SyncError(
+                .refused, step: .store, at: target.location, "this is the cloud \(there.uuid), not a copy of \(identity.uuid) in \(source.location)",
+                hint: "give an empty place")
+        }
+        guard source.location != target.location else {
+            throw SyncError(.refused, step: .store, at: target.location, "a cloud is not copied into itself", hint: "give another place")
+        }
+        var zones: [MirrorReport.Zone] = []
+        for info in try await SyncError.at(.fetch, { try await source.zones() }) {
+            let copy = try await SyncError.at(.store) { try await target.createZone(info.id, creator: info.creator, publishers: info.publishers) }
+            guard copy == info else {
+                throw SyncError(
+                    .refused, step: .store, at: "\(target.location), \(info.id)", "the zone there was made by another device, or with other rules",
+                    hint: "give an empty place")
+            }
+            let outcome = try await WorkerThreads.run { try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target).run() } }
+            zones.append(
+                MirrorReport.Zone(
+                    zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest))
+        }
+        return MirrorReport(from: source.location, to: target.location, cloudUUID: identity.uuid, isNew: isNew, zones: zones)
+    }
+
+    private func mirrored(_ cloud: any CloudDatabase) throws -> any MirroredCloud {
+        guard let cloud = cloud as? any MirroredCloud else {
+            throw SyncError(.refused, step: .open, at: "the cloud", "it lies neither in a directory nor in a bucket")
+        }
+        return cloud
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `snapsync mirror`: a second place for a cloud, by the built command, judged by the files themselves.
+@Suite struct MirrorTests {
+    /// The files of a cloud but for the devices' own: reports, messages and the queue.
+    private func files(_ folder: String, in scene: Scene) throws -> [String: Data] {
+        let root = scene.scratch.path(folder)
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: root).filter { path in
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: "\(root)/\(path)", isDirectory: &isFolder)
+            return !isFolder.boolValue && !["devices", "messages", "waiting"].contains { path.contains("/\($0)/") }
+        }
+        return try Dictionary(uniqueKeysWithValues: paths.map { ($0, try Data(contentsOf: URL(fileURLWithPath: "\(root)/\($0)"))) })
+    }
+
+    @Test func copyHasTheSameFilesAndFollows() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 300)
+        let first = try scene.json("mirror cloud copy")
+        #expect(first["isNew"] as? Bool == true)
+        #expect(try files("copy", in: scene) == files("cloud", in: scene))
+        #expect(try scene.succeed("mirror cloud copy").contains("nothing was missing"))
+        try scene.publishMore(3)
+        let second = try #require((try scene.json("mirror cloud copy")["zones"] as? [[String: Any]])?.first)
+        #expect(second["versions"] as? Int == 3 && second["newestVersion"] as? Int == 4)
+        #expect(try files("copy", in: scene) == files("cloud", in: scene))
+        #expect(try scene.succeed("verify --all --cloud copy").contains("all is well"))
+        // A reader of the copy has what a reader of the cloud has.
+        try scene.succeed("init --db desk.db --cloud copy --role reader --device desk --create")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("desk.db") == scene.contents("watch.db"))
+    }
+
+    @Test func moveKeepsPinsAndPrunedHistories() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("pin 1 --db phone.db --name first")
+        try scene.publishMore(40)
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("prune --keep-last 2 --db phone.db")
+        let pinned = try scene.succeed("cat buckets --version 1 --db phone.db")
+        try scene.succeed("mirror cloud new")
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("old"))
+        for name in ["phone", "watch"] { try scene.succeed("relocate --db \(name).db --cloud new") }
+        #expect(try scene.succeed("cat buckets --version 1 --db phone.db") == pinned)
+        try scene.publishMore(2)
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.contents("phone.db") == scene.contents("watch.db"))
+        #expect(try scene.succeed("verify --all --cloud new").contains("all is well"))
+        // What was published in the copy is not mixed with the old place, and can be brought back to it.
+        try scene.refuse("mirror old new", exit: 78, saying: ["it has version", "ends at version"])
+        try scene.succeed("mirror new old")
+        #expect(try files("old", in: scene).keys.contains { $0.hasSuffix("commits/00000000000000000044.json") })
+    }
+
+    @Test func interruptedCopyIsAnEarlierVersionAndGoesOn() throws {
+        let scene = try Scene.phone(notifications: 200)
+        try scene.publishMore(6)
+        let whole = try files("cloud", in: scene)
+        var ends: Set<Int> = []
+        // Each file gets its name by a link: the copy is killed at every one of them.
+        for number in 1...(2 * whole.count) {
+            let killed = try ProgramRun(
+                "strace",
+                [
+                    "-f", "-qq", "-o", "/dev/null", "-e", "trace=linkat", "-e", "inject=linkat:signal=KILL:when=\(number)", BuiltCommand.path(), "mirror",
+                    "cloud", "copy",
+                ],
+                in: scene.scratch.path)
+            let copied = FileManager.default.fileExists(atPath: scene.scratch.path("copy")) ? try files("copy", in: scene) : [:]
+            for (path, bytes) in copied where !path.contains(".snapsync-") { #expect(whole[path] == bytes, "\(path)") }
+            // Commits come last and in their order; each has its assets.
+            let commits = copied.keys.filter { $0.contains("/commits/") && $0.hasSuffix(".json") }.sorted()
+            #expect(commits == whole.keys.filter { $0.contains("/commits/") }.sorted().prefix(commits.count).map(\.self))
+            if !commits.isEmpty, ends.insert(commits.count).inserted { #expect(try scene.succeed("verify --all --cloud copy").contains("all is well")) }
+            if killed.status == 0 { break }
+            try scene.succeed("mirror cloud copy")
+            #expect(try files("copy", in: scene).filter { !$0.key.contains(".snapsync-") } == whole)
+            try FileManager.default.removeItem(atPath: scene.scratch.path("copy"))
+        }
+        #expect(ends.count > 4, "the kills met no copy with some of the versions")
+    }
+
+    @Test func whatIsDamagedIsNotCopied() throws {
+        let scene = try Scene.phone(notifications: 300)
+        let asset = scene.scratch.path(try scene.asset("notifications"))
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: asset))
+        bytes[bytes.count / 2] ^= 4
+        try bytes.write(to: URL(fileURLWithPath: asset))
+        try scene.refuse("mirror cloud copy", exit: 65, saying: ["do not match the commit's hash", "snapsync repair"])
+        #expect(try files("copy", in: scene).keys.allSatisfy { !$0.contains("/commits/") && !$0.contains("notifications_data") })
+    }
+
+    @Test func otherPlacesAreRefused() throws {
+        let scene = try Scene.phone()
+        try scene.succeed("init --db other.db --cloud elsewhere --role writer --device other --create")
+        try scene.refuse("mirror cloud elsewhere", exit: 78, saying: ["not a copy of"])
+        try scene.refuse("mirror cloud cloud", exit: 78, saying: ["not copied into itself"])
+        try scene.refuse("mirror missing copy", exit: 69, saying: ["missing"])
+        try FileManager.default.createDirectory(atPath: scene.scratch.path("full"), withIntermediateDirectories: false)
+        try scene.scratch.write("mine", to: "full/letter.txt")
+        try scene.refuse("mirror cloud full", exit: 66, saying: ["holds other files"])
+        #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy")))
+    }
+}
