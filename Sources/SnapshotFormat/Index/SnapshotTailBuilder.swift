@@ -29,24 +29,33 @@ package struct SnapshotTailBuilder {
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`.
     package func text() throws -> ByteBuffer {
-        var text = Array("\n]".utf8)
-        if !deletions.isEmpty { text += Array(",\"deletions\":[".utf8) + deletions + Array("]".utf8) }
-        if !instants.isEmpty { text += Array(",\"instants\":[".utf8) + instants + Array("]".utf8) }
-        text += Array("}\n".utf8)
-        guard text.count <= FormatLimits.tailRawBytes else {
+        let parts = [("deletions", deletions), ("instants", instants)].filter { !$0.1.isEmpty }
+        let count = parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 }
+        guard count <= FormatLimits.tailRawBytes else {
             throw FormatError(
                 .tooLarge, at: "tail", "the tombstones and instants are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
                 hint: "have the application set the timestamp column whenever it changes a row")
         }
-        let buffer = ByteBuffer(capacity: text.count)
-        text.withUnsafeBytes { buffer.append($0) }
+        // One copy of what may be megabytes.
+        let buffer = ByteBuffer(capacity: count)
+        func append(_ text: StaticString) { text.withUTF8Buffer { buffer.append(UnsafeRawBufferPointer($0)) } }
+        append("\n]")
+        for (name, list) in parts {
+            append(",\"")
+            var name = name
+            name.withUTF8 { buffer.append(UnsafeRawBufferPointer($0)) }
+            append("\":[")
+            list.withUnsafeBytes { buffer.append($0) }
+            append("]")
+        }
+        append("}\n")
         return buffer
     }
 
     private static func add(_ key: EntityKey, _ label: String, _ instant: Instant, to list: inout [UInt8]) {
-        list += Array((list.isEmpty ? "{\"id\":" : ",{\"id\":").utf8)
+        list += (list.isEmpty ? "{\"id\":" : ",{\"id\":").utf8
         if case .integer(let value) = key {
-            list += Array(String(value).utf8)
+            list += String(value).utf8
         } else {
             let buffer = ByteBuffer(capacity: key.byteCount * 6 + 2)
             var cursor = ByteCursor(buffer)
@@ -54,6 +63,8 @@ package struct SnapshotTailBuilder {
             cursor.finish()
             buffer.withBytes { list += $0 }
         }
-        list += Array((label + instant.description + "\"}").utf8)
+        list += label.utf8
+        list += instant.description.utf8
+        list += "\"}".utf8
     }
 }
