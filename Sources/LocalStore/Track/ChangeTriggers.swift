@@ -9,6 +9,10 @@ import SnapshotModel
 /// Kinds of entries (``LogEntryKind``): 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
 /// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
 /// that was there and of which the statement changed at most the read mark and the timestamp: all that a message can say of it.
+///
+/// SQLite refuses to drop a column that a trigger cannot do without. So each reference to a column outside of the key stands in a scope around which another
+/// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner scope first,
+/// and in the outer one once the application has dropped the column.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
@@ -16,7 +20,8 @@ struct ChangeTriggers {
     /// Which triggers: the present ones, or those that an earlier version of snapsync installed.
     enum Form {
         case present
-        /// The clock could be a millisecond early, and a mark that also changed the case of a text in a column that ignores it counted as a mark alone.
+        /// SQLite refused to drop the timestamp and the columns of marks. The clock could be a millisecond early, and a mark that also changed the case of a
+        /// text in a column that ignores it counted as a mark alone.
         case earlyClock
         /// Kind 5 only where the statement changed the read mark: a statement that changed nothing counted as an edit of the whole row.
         case changedMarks
@@ -28,7 +33,9 @@ struct ChangeTriggers {
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
-    init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present) throws {
+    ///
+    /// - Parameter stampName: the name of the timestamp column when the triggers were made; SQLite does not rename it in the outer scopes.
+    init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present, stampName: String? = nil) throws {
         guard let others = try UniqueKey.others(db, schema) else { return nil }
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.timestampIndex.map { schema.columns[$0].column.sqlIdentifier }
@@ -50,32 +57,68 @@ struct ChangeTriggers {
             let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(values) FROM \(table) t WHERE \(row);"
             return trigger(name, event, body, when: form == .unmarked ? nil : "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))")
         }
+        let insertion = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)"
+        // What the scopes around the references hold.
+        let blanks = (stamp.map { [stampName?.sqlIdentifier ?? $0] } ?? []) + Self.markColumns(schema).map(\.sqlIdentifier)
+        let blank = form == .present && !blanks.isEmpty ? "(SELECT \(blanks.map { "NULL AS \($0)" }.joined(separator: ", ")))" : nil
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
         let kind =
             form == .unmarked
             ? "CASE WHEN NEW.\(key.list()) IS OLD.\(key.list()) THEN 0 ELSE 2 END"
             : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(try Self.mark(db, schema, form)) ELSE 0 END"
+        func noteOld(_ kind: Int) -> String {
+            guard let blank, stamp != nil else { return note("\(kind), \(key.logged(of: "OLD")), \(clock), NULL, \(old)") }
+            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "OLD")), \(clock), NULL, (SELECT \(old)) FROM \(blank) AS old;"
+        }
+        func noteNew(_ kind: Int) -> String {
+            guard let blank, stamp != nil else { return note("\(kind), \(key.logged(of: "NEW")), \(clock), \(new), NULL") }
+            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "NEW")), \(clock), (SELECT \(new)), NULL FROM \(blank) AS new;"
+        }
+        func noteUpdate() -> String {
+            guard let blank else { return note("\(kind), \(key.logged(of: "NEW")), \(clock), \(changed), \(old)") }
+            func scoped(_ value: String) -> String { value == "NULL" ? value : "(SELECT (SELECT \(value)) FROM \(blank) AS new)" }
+            let scopedKind = Self.markColumns(schema).isEmpty ? kind : scoped(kind)
+            return
+                "\(insertion) SELECT \(id), \(scopedKind), \(key.logged(of: "NEW")), \(clock), \(scoped(changed)), (SELECT \(old)) FROM \(blank) AS old;"
+        }
         var statements = [
-            trigger("insert", "AFTER INSERT", note("2, \(key.logged(of: "NEW")), \(clock), \(new), NULL")),
-            trigger("delete", "AFTER DELETE", note("0, \(key.logged(of: "OLD")), \(clock), NULL, \(old)")),
-            trigger("update", "AFTER UPDATE OF \(columns)", note("\(kind), \(key.logged(of: "NEW")), \(clock), \(changed), \(old)")),
-            trigger("rename", "AFTER UPDATE OF \(changedKey)", note("0, \(key.logged(of: "OLD")), \(clock), NULL, \(old)"), when: key.differs("OLD", "NEW")),
+            trigger("insert", "AFTER INSERT", noteNew(2)),
+            trigger("delete", "AFTER DELETE", noteOld(0)),
+            trigger("update", "AFTER UPDATE OF \(columns)", noteUpdate()),
+            trigger("rename", "AFTER UPDATE OF \(changedKey)", noteOld(0), when: key.differs("OLD", "NEW")),
         ]
         // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
         if let stamp {
             let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
-            statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
-            let body = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) SELECT \(id), \(seen) FROM \(table) t WHERE \(row);"
-            statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", body, when: key.differs("OLD", "NEW")))
+            if let blank {
+                let isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))"
+                let body =
+                    "\(insertion) SELECT \(id), 3, \(key.logged(of: "NEW")), 0, NULL, (SELECT t.\(stamp) FROM \(table) t WHERE \(row)) FROM \(blank) AS t"
+                statements.append(trigger("over", "BEFORE INSERT", body + ";", when: isThere))
+                statements.append(
+                    trigger("over_update", "BEFORE UPDATE OF \(changedKey)", "\(body) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
+            } else {
+                statements.append(trigger("over", "BEFORE INSERT", noting: seen, where: row))
+                let body = "\(insertion) SELECT \(id), \(seen) FROM \(table) t WHERE \(row);"
+                statements.append(trigger("over_update", "BEFORE UPDATE OF \(changedKey)", body, when: key.differs("OLD", "NEW")))
+            }
         }
         // REPLACE removes rows without a delete trigger; a row that is still there afterwards was not touched (kind 1).
         for (number, unique) in others.enumerated() {
             let seen = "1, \(key.logged(of: "t")), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")",
                 row = "\(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
             let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
-            statements.append(trigger("replace\(number)", "BEFORE INSERT", noting: seen, where: row))
-            statements.append(trigger("replace\(number)_update", "BEFORE UPDATE OF \(names)", noting: seen, where: row))
+            for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", "BEFORE UPDATE OF \(names)")] {
+                guard let blank, let stamp else {
+                    statements.append(trigger(name, event, noting: seen, where: row))
+                    continue
+                }
+                func found(_ value: String) -> String { "(SELECT \(value) FROM \(table) t WHERE \(row))" }
+                let body =
+                    "\(insertion) SELECT \(id), 1, \(found(key.logged(of: "t"))), \(clock), NULL, \(found("t.\(stamp)")) FROM \(blank) AS t;"
+                statements.append(trigger(name, event, body, when: "EXISTS \(found("1"))"))
+            }
         }
         self.statements = statements
     }
@@ -84,6 +127,12 @@ struct ChangeTriggers {
     ///
     /// The day is exact to 40 us, so rounding gives the millisecond that `strftime` has in the same statement.
     static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
+
+    /// The columns that the update trigger compares to find a mark.
+    private static func markColumns(_ schema: DatasetSchema) -> [String] {
+        guard let kind = MessageKind(schema), case .notifications = kind else { return [] }
+        return schema.columns.indices.filter { !schema.keyIndices.contains($0) && $0 != schema.timestampIndex }.map { schema.columns[$0].column }
+    }
 
     /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
     private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) throws -> String {
