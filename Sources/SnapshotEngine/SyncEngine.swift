@@ -136,7 +136,7 @@ public final class SyncEngine: Sendable {
         level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
         try await run {
-            let device = try device()
+            let device = try await updatedDevice()
             let export = ExportRun(
                 device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
             return try await retaining(export.run())
@@ -147,7 +147,9 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
     public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
-        try await run { try await ImportRun(device: device(), progress: progress, allowed: allowed).importNewest() }
+        try await run {
+            try await adoptingUnknownColumns(updatedDevice()) { try await ImportRun(device: $0, progress: progress, allowed: allowed).importNewest() }
+        }
     }
 
     /// Shows an old version instead of the newest, until the next ``importNewest(progress:)``. Readers only.
@@ -174,7 +176,7 @@ public final class SyncEngine: Sendable {
         switch settings.role {
         case .writer, .peer:
             return try await run {
-                let device = try device()
+                let device = try await updatedDevice()
                 if try await device.isOneOfMany() {
                     let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
                     guard let exported = report.exported else { return report }
@@ -205,6 +207,14 @@ public final class SyncEngine: Sendable {
             let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: try openCloud(settings), limit: limit, datasets: settings.datasets), gate: gate)
             return try device(settings, cloud)
         }
+    }
+
+    /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).
+    private func updatedDevice() async throws -> SyncContext {
+        let outcome = try await SchemaUpdate(device: device()).automatic()
+        var device = outcome.device
+        device.notices = outcome.notices
+        return device
     }
 
     /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that was

@@ -135,6 +135,16 @@ public struct DatasetSchema: Hashable, Sendable {
             recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit)
     }
 
+    /// The same dataset with other columns, in a table of perhaps another name. A timestamp that is not among the columns is left out.
+    ///
+    /// - Throws: ``SchemaError`` if a column of the key is not among the columns.
+    package func with(columns: [DatasetColumn], table: String? = nil) throws -> DatasetSchema {
+        let timestamp = timestampIndex.map { self.columns[$0].name }.flatMap { name in columns.contains { $0.name == name } ? name : nil }
+        return try DatasetSchema(
+            name: name, table: table ?? self.table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
+            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit)
+    }
+
     /// Refuses a timestamp column whose type cannot hold what the timestamp is.
     private static func checkTimestamp(_ timestamp: String?, _ kind: ColumnKind?, _ unit: TimestampUnit?, _ name: String) throws {
         guard timestamp != nil else { return try SchemaError.require(unit == nil, "a timestampUnit is given, and no timestamp", name) }

@@ -21,6 +21,20 @@ package final class VersionLookup {
     /// Lays the next commit's changes over the version.
     package func add(_ changes: ChangeSet) { overlay.add(changes) }
 
+    /// Gives rows that stay the version's values of columns in which they have none.
+    ///
+    /// - Parameter columns: the columns' positions in the schema.
+    package func fillNulls(of columns: [Int], in keys: [EntityKey], _ transaction: LocalTransaction) throws {
+        guard !keys.isEmpty, !columns.isEmpty else { return }
+        try SyncError.at(.apply) {
+            let rows = try StashedRows(transaction, schema, table: "snapsync_unseen")
+            try rows.create()
+            try forEachEntity(of: keys) { key, give in try rows.take(key, give) }
+            try rows.fillNulls(of: columns)
+            try rows.drop()
+        }
+    }
+
     /// Puts the version's entities of these keys in, where it has them. One whose UNIQUE value is held by a row by now is taken out of the
     /// version, with its own instant; what was set aside of its key stands for both.
     package func insertEntities(of keys: [EntityKey], _ transaction: LocalTransaction) throws {

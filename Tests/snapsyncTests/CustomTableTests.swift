@@ -108,14 +108,21 @@ import Testing
         #expect(try scene.succeed("cat tags --db plant.db").contains("\n{\"tag\":\"a\",\"bytes\":\"AA==\"}\n],\"instants\":[{\"id\":"))
     }
 
-    @Test func columnsOutsideTheDatasetStopAReaderNotAWriter() throws {
+    @Test func columnsOutsideTheDatasetStayWhereTheyAre() throws {
         let scene = try scene()
         try scene.database("plant.db").run("ALTER TABLE readings ADD COLUMN local TEXT; INSERT INTO readings(id, local) VALUES(1, 'mine')")
         try scene.succeed("export --db plant.db")
-        try scene.database("office.db").run("ALTER TABLE readings ADD COLUMN local TEXT")
+        try scene.database("office.db").run("ALTER TABLE readings ADD COLUMN local TEXT DEFAULT 'here'")
+        try scene.succeed("init --db office.db --cloud cloud --role reader --device office --datasets plant.json")
+        try scene.succeed("sync --db office.db")
+        #expect(try scene.database("office.db").run("SELECT id, local FROM readings") == "1|here\n")
+        try scene.succeed("detach --db office.db")
+        try scene.database("office.db").run(
+            "DROP TABLE readings; CREATE TABLE readings(id INTEGER PRIMARY KEY, note TEXT, level REAL, anything, flag BOOLEAN, extra TEXT, raw BLOB, must TEXT NOT NULL)"
+        )
         try scene.refuse(
-            "init --db office.db --cloud cloud --role reader --device office --datasets plant.json", exit: 78,
-            saying: ["office.db, table readings", "does not describe the column local", "which an import would clear"], watching: ["office.db"])
+            "init --db office.db --cloud cloud --role reader --device office --take-over --datasets plant.json", exit: 78,
+            saying: ["office.db, table readings", "does not describe the column must, which is NOT NULL and has no default"], watching: ["office.db"])
     }
 
     @Test func uniqueValuesMayMoveFromOneEntityToAnother() throws {

@@ -67,6 +67,35 @@ package final class CarriedColumns {
                 """)
     }
 
+    /// How the change of a row that has such values lies to the row's instant in the applied version.
+    enum Order { case before, same, after }
+
+    /// Tracks the rows that have values in columns which the dataset did not describe until now. What a new row gets by itself is no value.
+    ///
+    /// A row that is tracked already goes out whole.
+    static func track(_ columns: [DatasetColumn], of schema: DatasetSchema, in transaction: LocalTransaction, order: Order) throws {
+        guard !columns.isEmpty, let id = try transaction.tracking.id(of: schema) else { return }
+        let db = transaction.db, table = schema.table.sqlIdentifier, key = schema.keySQL, stamp = schema.ownInstantSQL
+        let defaults = Dictionary(
+            try Row.fetchAll(db, sql: "SELECT name, dflt_value FROM pragma_table_info(?)", arguments: [schema.table])
+                .compactMap { row in (row[1] as String?).map { ((row[0] as String).asciiLowercased, $0) } }, uniquingKeysWith: { first, _ in first })
+        let isSet = columns.map { "t.\($0.column.sqlIdentifier) IS NOT (\(defaults[$0.column.asciiLowercased] ?? "NULL"))" }.joined(separator: " OR ")
+        let instant =
+            switch order {
+            case .before: "CASE WHEN base > \(firstInstant) THEN base - 1 ELSE \(Int64.min) END"
+            case .same: "base"
+            case .after: "max(base + 1, \(firstInstant))"
+            }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO main.snapsync_changes(dataset, key, at, seq, state, base, isMark)
+                SELECT \(id), key, \(instant), 0, CASE WHEN own IS \(instant) OR \(instant) = \(Int64.min) THEN 0 ELSE 1 END, base, \(TrackedChange.carriedMark) FROM (
+                    SELECT \(key.value(of: "t")) AS key, \(stamp) AS own,
+                        coalesce((SELECT at FROM main.snapsync_instants i WHERE i.dataset = \(id) AND i.key = \(key.value(of: "t"))), \(stamp), \(Int64.min)) AS base
+                    FROM main.\(table) t WHERE (\(isSet)) AND \(key.isNotNull("t")));
+                """)
+    }
+
     /// 0001-01-01T00:00:00Z, the earliest instant that a container can say.
     private static let firstInstant: Int64 = -62_135_596_800_000_000
 }

@@ -24,7 +24,9 @@ package final class EntityApplier: EntitySink {
     /// - Parameter updating: whether an entity whose key is there changes that row instead of failing.
     init(_ transaction: LocalTransaction, _ schema: DatasetSchema, updating: Bool = false) throws {
         let columns = schema.columns.map { $0.column.sqlIdentifier }.joined(separator: ", ")
-        let values = Array(repeating: "?", count: schema.columns.count).joined(separator: ", ")
+        // A version that was published before the table got a NOT NULL column has no value of it.
+        let defaults = try transaction.missingColumns[schema.name].map { try Self.defaults(transaction.db, schema, $0) } ?? [:]
+        let values = schema.columns.map { column in defaults[column.column.asciiLowercased].map { "coalesce(?, \($0))" } ?? "?" }.joined(separator: ", ")
         // An update, not REPLACE, which would delete rows that other unique indexes name.
         // Equal keys may be stored differently: in another case, with spaces, as an integer and a real.
         let others = schema.columns.indices.filter { index in
@@ -52,6 +54,16 @@ package final class EntityApplier: EntitySink {
         changingColumns = schema.columns.indices.filter { schema.columns[$0].kind == .any && affinities[$0] != .blob }.map {
             ($0, declared[schema.columns[$0].column.asciiLowercased] ?? "", affinities[$0])
         }
+    }
+
+    /// The defaults of columns that the table declares as NOT NULL, by the columns' names in lower case.
+    ///
+    /// - Parameter positions: the columns' positions in the schema.
+    private static func defaults(_ db: Database, _ schema: DatasetSchema, _ positions: [Int]) throws -> [String: String] {
+        let wanted = Set(positions.map { schema.columns[$0].column.asciiLowercased })
+        let sql = "SELECT name, dflt_value FROM pragma_table_info(?) WHERE \"notnull\" = 1 AND dflt_value IS NOT NULL"
+        let found = try Row.fetchAll(db.cachedStatement(sql: sql), arguments: [schema.table]).map { (($0[0] as String).asciiLowercased, $0[1] as String) }
+        return Dictionary(found.filter { wanted.contains($0.0) }, uniquingKeysWith: { first, _ in first })
     }
 
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {

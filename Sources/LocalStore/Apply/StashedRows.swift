@@ -48,6 +48,18 @@ package final class StashedRows {
                 """)
     }
 
+    /// Puts values of stashed rows into the rows of the same keys, where those have NULL.
+    ///
+    /// - Parameter columns: the columns' positions in the schema.
+    package func fillNulls(of columns: [Int]) throws {
+        let values = columns.map { schema.columns[$0].column.sqlIdentifier }.map { name in
+            "\(name) = coalesce(t.\(name), (SELECT k.\(name) FROM \(table) k WHERE \(key.isSame("k", "t"))))"
+        }
+        guard !values.isEmpty else { return }
+        try db.execute(
+            sql: "UPDATE main.\(schema.table.sqlIdentifier) AS t SET \(values.joined(separator: ", ")) WHERE \(key.isIn("t", table: table))")
+    }
+
     package func drop() throws { try db.execute(sql: "DROP TABLE IF EXISTS \(table)") }
 
     /// Takes an entity in, in place of the row of its key.

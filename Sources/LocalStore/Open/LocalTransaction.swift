@@ -17,6 +17,8 @@ package final class LocalTransaction {
     var knownForeignKeys: [ForeignKey]?
     /// How many bytes the conflict journal holds, once an entry was recorded.
     var conflictBytes: Int64?
+    /// The positions of the columns that the version which is coming in does not describe, by the datasets' names.
+    package var missingColumns: [String: [Int]] = [:]
     let silenced: SilencedTables
     /// What an application's triggers did not do in this transaction, a sentence each.
     package internal(set) var triggerNotices: [String] = []
@@ -33,6 +35,8 @@ package final class LocalTransaction {
     package var tables: TableInspector { TableInspector(transaction: self) }
     /// What makes the description of datasets from the tables.
     package var describer: TableDescriber { TableDescriber(transaction: self) }
+    /// What another description of a dataset changes in the toolkit's tables.
+    package var transition: SchemaTransition { SchemaTransition(transaction: self) }
     /// The foreign keys of all tables.
     package var references: ForeignKeyLookup { ForeignKeyLookup(transaction: self) }
     /// The tables and triggers of the change tracking.

@@ -41,6 +41,20 @@ struct TableColumns {
         return primaryKey[0]
     }
 
+    /// The same table, as if it had these columns alone.
+    func only(_ names: [String]) -> TableColumns {
+        let wanted = Set(names.map(\.asciiLowercased))
+        return TableColumns(
+            name: name, isWithoutRowid: isWithoutRowid, isStrict: isStrict, columns: columns.filter { wanted.contains($0.name.asciiLowercased) })
+    }
+
+    private init(name: String, isWithoutRowid: Bool, isStrict: Bool, columns: [Column]) {
+        self.name = name
+        self.isWithoutRowid = isWithoutRowid
+        self.isStrict = isStrict
+        self.columns = columns
+    }
+
     func column(_ name: String) -> Column? { columns.first { $0.name.asciiLowercased == name.asciiLowercased } }
 
     /// Reads a table's columns; nil if there is no such table.

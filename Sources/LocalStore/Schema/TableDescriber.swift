@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import SnapshotModel
+package import SnapshotModel
 
 /// Makes the description of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
 ///
@@ -32,6 +32,28 @@ package struct TableDescriber: TransactionPart {
         description.datasets = try sorted(datasets)
         try notesOnParents(&description, catalog)
         return description
+    }
+
+    /// Describes columns that a dataset's table has got. They are optional, for earlier versions have no values of them.
+    ///
+    /// - Parameters:
+    ///   - names: the table's columns.
+    ///   - kinds: the types that the zone gives some of them, by their names in lower case.
+    package func columns(_ names: [String], of schema: DatasetSchema, kinds: [String: ColumnKind] = [:]) throws -> [DatasetColumn] {
+        guard !names.isEmpty, let table = try TableColumns(db, schema.table)?.only(names) else { return [] }
+        let census = try ColumnCensus(db, table)
+        var taken = Set(schema.columns.map(\.name))
+        return table.columns.filter { !$0.isGenerated }.map { column in
+            let kind =
+                kinds[column.name.asciiLowercased]
+                ?? ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find(isKey: false)
+            var name = column.name, number = 2
+            while !taken.insert(name).inserted {
+                name = "\(column.name)_\(number)"
+                number += 1
+            }
+            return DatasetColumn(name, kind, column: column.name, isOptional: true)
+        }
     }
 
     /// The application's own tables, in the order in which they were made.
@@ -141,7 +163,10 @@ extension TableDescriber {
         var columns: [DatasetColumn] = []
         for column in stored {
             let isKey = key.columns.contains { $0.name == column.name }
-            let kind = ColumnKindFinder(column: column, counts: census.columns[column.name] ?? ColumnCensus.Counts()).find(isKey: isKey)
+            let counts = census.columns[column.name] ?? ColumnCensus.Counts()
+            var kind = ColumnKindFinder(column: column, counts: counts).find(isKey: isKey)
+            // A date and time that nobody has set yet: the name says what it will hold, and it is most often text.
+            if kind == .any, !counts.hasValues, column.isDeclaredAsTime, TimestampColumn.isName(column.name) { kind = .text }
             kinds[column.name] = kind
             guard isKey else {
                 columns.append(DatasetColumn(column.name, kind, isOptional: !column.isNotNull))
@@ -239,7 +264,7 @@ extension TableDescriber {
     }
 
     /// Parents before children; tables that refer to one another in a circle keep the order in which they were made.
-    private func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
+    package func sorted(_ datasets: [DatasetSchema]) throws -> [DatasetSchema] {
         let byTable = Dictionary(datasets.map { ($0.table.asciiLowercased, $0) }, uniquingKeysWith: { first, _ in first })
         var parents: [String: [String]] = [:]
         for key in try ForeignKey.all(db) { parents[key.child.asciiLowercased, default: []].append(key.parent.asciiLowercased) }

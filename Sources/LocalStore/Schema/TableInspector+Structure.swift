@@ -49,6 +49,9 @@ extension TableInspector {
     /// A number that changes with every change of the database's schema, whoever makes it.
     package func schemaVersion() throws -> Int64 { try Int64.fetchOne(db, sql: "PRAGMA schema_version") ?? 0 }
 
+    /// Whether there is a table of that name.
+    package func exists(_ table: String) throws -> Bool { try db.hasTable(table) }
+
     private func action(_ text: String) -> TableStructure.Action {
         TableStructure.Action.allCases.first { $0.sql == text.uppercased() } ?? .noAction
     }
@@ -56,8 +59,11 @@ extension TableInspector {
     /// Makes the tables of descriptions that are missing here. Returns their names.
     ///
     /// The statements are built from names, which are quoted, and from the words of ``TableStructure``; no SQL text comes from elsewhere.
-    package func create(_ descriptions: [DatasetDescription]) throws -> [String] {
-        let tables = Dictionary(uniqueKeysWithValues: descriptions.map { ($0.schema.name, $0.schema.table) })
+    ///
+    /// - Parameter parents: datasets that are here already, and that the tables may refer to.
+    package func create(_ descriptions: [DatasetDescription], besides parents: [DatasetSchema] = []) throws -> [String] {
+        let known = descriptions.map(\.schema) + parents
+        let tables = Dictionary(known.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         var made: [String] = []
         for one in descriptions {
             // What is no table is for the check of the table to name.
@@ -77,7 +83,8 @@ extension TableInspector {
         let schema = description.schema
         guard let table = try TableColumns(db, schema.table) else { return }
         for column in schema.columns where column.isOptional {
-            guard let own = table.column(column.column), own.isNotNull else { continue }
+            // A column that was added with a default is optional in the dataset, for earlier versions have no values of it.
+            guard let own = table.column(column.column), own.isNotNull, description.structure.column(column.column)?.notNull != true else { continue }
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(table.name)",
                 "dataset \(schema.name): the column \(own.name) is NOT NULL here, and the zone's description lets it be NULL",
@@ -104,8 +111,8 @@ extension TableColumns.Column {
 extension TableStructure {
     /// The `CREATE TABLE` statement.
     ///
-    /// - Parameter tables: the tables of all datasets, by the datasets' names.
-    fileprivate func definition(of table: String, tables: [String: String]) -> String {
+    /// - Parameter tables: all datasets, by their names. A foreign key to columns that a dataset's table has under other names here is left out.
+    fileprivate func definition(of table: String, tables: [String: DatasetSchema]) -> String {
         func list(_ names: [String]) -> String { names.map(\.sqlIdentifier).joined(separator: ", ") }
         let rowid = primaryKey.count == 1 && !withoutRowid ? column(primaryKey[0]).flatMap { $0.declared == .integer ? $0 : nil } : nil
         var parts = columns.map { column -> String in
@@ -121,8 +128,10 @@ extension TableStructure {
             parts.append("UNIQUE(\(columns.joined(separator: ", ")))")
         }
         for reference in references {
-            guard let parent = tables[reference.parent] else { continue }
-            var part = "FOREIGN KEY(\(list(reference.columns))) REFERENCES \(parent.sqlIdentifier)(\(list(reference.parentColumns)))"
+            guard let parent = tables[reference.parent],
+                reference.parentColumns.allSatisfy({ name in parent.columns.contains { $0.column.asciiLowercased == name.asciiLowercased } })
+            else { continue }
+            var part = "FOREIGN KEY(\(list(reference.columns))) REFERENCES \(parent.table.sqlIdentifier)(\(list(reference.parentColumns)))"
             if reference.onDelete != .noAction { part += " ON DELETE \(reference.onDelete.sql)" }
             if reference.onUpdate != .noAction { part += " ON UPDATE \(reference.onUpdate.sql)" }
             parts.append(part)

@@ -7,6 +7,8 @@ package struct TableShape: Sendable {
     package let hasRangeableKey: Bool
     /// Columns of the table that the dataset does not describe and that are not computed.
     package let undescribedColumns: [String]
+    /// Those of them that are NOT NULL and have no default: no row can be inserted without them.
+    package let unfillableColumns: [String]
 }
 
 /// The datasets' tables as the database declares them.
@@ -38,11 +40,13 @@ package struct TableInspector: TransactionPart {
         let list = try Row.fetchOne(db.cachedStatement(sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'"), arguments: [schema.table])
         let withoutRowid: Bool = list?[0] ?? false, isStrict: Bool = list?[1] ?? false
         var columns: [String: (declared: String, hidden: Int)] = [:]
-        var names: [String] = []
-        for row in try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type, hidden FROM pragma_table_xinfo(?)"), arguments: [schema.table]) {
+        var names: [String] = [], required: Set<String> = []
+        let info = "SELECT name, type, hidden, \"notnull\" AND dflt_value IS NULL AND pk = 0 FROM pragma_table_xinfo(?)"
+        for row in try Row.fetchAll(db.cachedStatement(sql: info), arguments: [schema.table]) {
             let name: String = row[0]
             columns[name.asciiLowercased] = (row[1], row[2])
             if row[2] as Int == 0 { names.append(name) }
+            if row[3] as Bool { required.insert(name) }
         }
         let isHidden = try hiddenKey(of: schema) != nil
         for (index, column) in schema.columns.enumerated() where !(isHidden && schema.keyIndices == [index]) {
@@ -63,10 +67,11 @@ package struct TableInspector: TransactionPart {
         // With another affinity a text is stored as it is only if it is no number; one connection reads such a table.
         let affinity = ColumnAffinity(declared: columns[schema.keyColumns[0].column.asciiLowercased]?.declared ?? "", isStrict: isStrict)
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let undescribed = names.filter { !described.contains($0.asciiLowercased) }
         return TableShape(
             hasRangeableKey: try !withoutRowid
                 && (schema.hasSimpleKey ? schema.keyShape.isText && (affinity == .text || affinity == .blob) : hasIndexInKeyOrder(schema)),
-            undescribedColumns: names.filter { !described.contains($0.asciiLowercased) })
+            undescribedColumns: undescribed, unfillableColumns: undescribed.filter(required.contains))
     }
 
     /// Whether a table of the main database is STRICT.

@@ -19,6 +19,9 @@ struct TimestampColumn {
         "lastchanged", "lastchangedat", "lastchange", "changedate", "changetime", "mtime",
     ]
 
+    /// Whether a column's name says that it holds the time of the last change.
+    static func isName(_ name: String) -> Bool { names.contains(plain(name)) }
+
     private static func plain(_ name: String) -> String { name.asciiLowercased.filter { $0 != "_" && $0 != " " && $0 != "-" } }
 
     /// The columns with such a name, the best first.

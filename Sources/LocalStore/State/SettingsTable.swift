@@ -1,5 +1,15 @@
 import GRDB
-import SnapshotModel
+package import SnapshotModel
+
+/// Where a database's descriptions of its datasets come from.
+package enum DescriptionSource: String, Sendable {
+    /// A dataset file, or the built-in ones: only a person changes them.
+    case file
+    /// The database's own tables (`init --tables`).
+    case database
+    /// The zone.
+    case zone
+}
 
 /// What `init` and the operator decided: the table `snapsync_settings`. It exists only in a database that is set up for syncing.
 package struct SettingsTable: TransactionPart {
@@ -46,6 +56,17 @@ package struct SettingsTable: TransactionPart {
     package func exists() throws -> Bool {
         try db.hasTable("snapsync_settings")
     }
+
+    /// Stores other descriptions of the datasets.
+    package func setDatasets(_ datasets: [DatasetSchema]) throws {
+        try table.setText(String(decoding: try DatasetFile.encode(datasets), as: UTF8.self), of: "datasets")
+    }
+
+    /// Where the descriptions come from; a dataset file unless `init` wrote something else.
+    package func descriptionSource() throws -> DescriptionSource { try table.text(of: "descriptionSource").flatMap(DescriptionSource.init) ?? .file }
+
+    /// Stores where the descriptions come from.
+    package func setDescriptionSource(_ source: DescriptionSource) throws { try table.setText(source.rawValue, of: "descriptionSource") }
 
     /// Stores another path of the cloud directory.
     package func setCloud(_ path: String) throws {

@@ -42,6 +42,42 @@ package struct StateTable: TransactionPart {
     /// Records what was looked at of the descriptions.
     package func setDescriptionNote(_ note: DescriptionNote?) throws { try setValue("descriptions", note) }
 
+    /// The database's schema version when its tables were last compared with the descriptions; nil before the first look.
+    package func tablesSeen() throws -> Int64? { try table.text(of: "tablesSeen").flatMap { Int64($0) } }
+
+    /// Records that the tables, as they are now, were compared with the descriptions.
+    package func setTablesSeen() throws { try table.setText(String(transaction.tables.schemaVersion()), of: "tablesSeen") }
+
+    /// The columns of a dataset that the applied version has and the rows do not yet: the next import brings them. Empty if there are none.
+    package func unseenColumns(of schema: DatasetSchema) throws -> [String] { try value("unseenColumns:\(schema.name)") ?? [] }
+
+    /// Records which columns the next import is to bring.
+    package func setUnseenColumns(_ names: [String], of schema: DatasetSchema) throws {
+        try setValue("unseenColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
+    }
+
+    /// The JSON names of columns that were taken out of a dataset: what an older version still has of them is not missed here.
+    package func removedColumns(of schema: DatasetSchema) throws -> [String] { try value("removedColumns:\(schema.name)") ?? [] }
+
+    /// Records which columns were taken out of a dataset.
+    package func setRemovedColumns(_ names: [String], of schema: DatasetSchema) throws {
+        try setValue("removedColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
+    }
+
+    /// The table's columns that stay here although they could travel: another device has taken them out of the dataset.
+    package func leftColumns(of schema: DatasetSchema) throws -> [String] { try value("leftColumns:\(schema.name)") ?? [] }
+
+    /// Records which of the table's columns stay here.
+    package func setLeftColumns(_ names: [String], of schema: DatasetSchema) throws {
+        try setValue("leftColumns:\(schema.name)", names.isEmpty ? nil : names.sorted())
+    }
+
+    /// The names of the records that the next commit is to delete: of datasets that were taken out of the zone here.
+    package func removedRecords() throws -> [String] { try value("removedRecords") ?? [] }
+
+    /// Records which records the next commit is to delete.
+    package func setRemovedRecords(_ names: [String]) throws { try setValue("removedRecords", names.isEmpty ? nil : names.sorted()) }
+
     func value<T: Decodable>(_ key: String) throws -> T? {
         guard let text = try table.text(of: key) else { return nil }
         do {

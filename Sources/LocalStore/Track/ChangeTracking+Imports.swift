@@ -8,8 +8,9 @@ extension ChangeTracking {
     /// - Parameters:
     ///   - schemas: all datasets of the database.
     ///   - settle: changes tables that are not synced; runs last.
-    package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
-        try unrecorded {
+    package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+        func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
+        return try unrecorded {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
                 return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, settle) }, body)
@@ -23,7 +24,8 @@ extension ChangeTracking {
     /// Runs `body`, whose changes are this device's own: the rows that differ in the end are logged as changed now.
     ///
     /// Where the application has triggers they see the difference alone, as in an import.
-    package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ body: () throws -> T) throws -> T {
+    package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+        func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         let triggers = try ApplicationTriggers(db)
         guard triggers.isEmpty else {
             return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, settle) }, body) }
@@ -37,6 +39,14 @@ extension ChangeTracking {
     private func end(_ schemas: [DatasetSchema], _ settle: () throws -> Void) throws {
         try settle()
         try transaction.keyRanges.advance(schemas)
+    }
+
+    /// Runs `body`, which deletes and inserts rows; columns that the datasets do not describe keep their values.
+    private func keepingOwnColumns<T>(of schemas: [DatasetSchema], _ body: () throws -> T) throws -> T {
+        let own = try schemas.enumerated().compactMap { try OwnColumns(transaction, $1, number: $0) }
+        let result = try body()
+        for one in own { try one.restore() }
+        return result
     }
 
     private func unrecorded<T>(_ body: () throws -> T) throws -> T {

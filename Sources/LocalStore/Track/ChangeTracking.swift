@@ -56,6 +56,36 @@ package struct ChangeTracking: TransactionPart {
         return mended
     }
 
+    /// Puts the triggers of another description of a dataset in the place of those that are there, if they are as they should be: then they have seen
+    /// every change. Others are left to ``install(_:)``.
+    ///
+    /// - Parameter before: the dataset as it was described, with the names that its table and columns have now.
+    func replaceTriggers(of before: DatasetSchema, with after: DatasetSchema) throws {
+        guard let id = try trackingID(before), try ImportFlag.isInstalled(db) else { return }
+        let found = try installedTriggers(before)
+        let forms = [ChangeTriggers.Form.present] + ChangeTriggers.Form.earlier
+        let known = try transaction.settings.read().datasets.first { $0.name == before.name }
+        let stampName = known.flatMap { schema in schema.timestampIndex.map { schema.columns[$0].column } }
+        guard
+            try forms.contains(where: {
+                try ChangeTriggers(db, before, id: id, form: $0, stampName: stampName).map { $0.areThese(found) } ?? found.isEmpty
+            })
+        else { return }
+        for trigger in found { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
+        for trigger in try ChangeTriggers(db, after, id: id)?.statements ?? [] { try db.execute(sql: trigger.sql) }
+    }
+
+    /// Ends the tracking of one dataset.
+    func remove(_ schema: DatasetSchema) throws {
+        guard try hasTables(), let id = try trackingID(schema) else { return }
+        for trigger in try installedTriggers(schema) { try db.execute(sql: "DROP TRIGGER \(trigger.name.sqlIdentifier)") }
+        for table in [LocalTable.log, .changes, .tombstones, .instants, .published] where try db.hasTable(table.name) {
+            try db.execute(sql: "DELETE FROM \(table.name) WHERE dataset = ?", arguments: [id])
+        }
+        try db.execute(sql: "DELETE FROM snapsync_tracking WHERE id = ?", arguments: [id])
+        transaction.trackingIDs[schema.name] = nil
+    }
+
     /// Adds the columns that tables of an earlier version lack. The one of ``LocalMigration/limitedInstants`` waits for ``install(_:)``.
     func addColumns() throws {
         for migration in try LocalMigration.pending(db) where migration.column != LocalMigration.limitedInstants.column { try migration.run(db) }

@@ -66,7 +66,7 @@ struct ChangeTriggers {
         let kind =
             form == .unmarked
             ? "CASE WHEN NEW.\(key.list()) IS OLD.\(key.list()) THEN 0 ELSE 2 END"
-            : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(try Self.mark(db, schema, form)) ELSE 0 END"
+            : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(Self.mark(db, schema, form)) ELSE 0 END"
         func noteOld(_ kind: Int) -> String {
             guard let blank, stamp != nil else { return note("\(kind), \(key.logged(of: "OLD")), \(clock), NULL, \(old)") }
             return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "OLD")), \(clock), NULL, (SELECT \(old)) FROM \(blank) AS old;"
@@ -135,16 +135,17 @@ struct ChangeTriggers {
     }
 
     /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
-    private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) throws -> String {
+    private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) -> String {
         guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
         let own = kind.ownColumns(of: schema)
         let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }
         let mark = schema.columns[readAt].column.sqlIdentifier
         let changed = form == .changedMarks || rest.isEmpty ? ["NEW.\(mark) IS NOT OLD.\(mark)"] : []
-        let same = try rest.map { index in
+        let same = rest.map { index in
             let column = schema.columns[index].column, name = column.sqlIdentifier
             // By the column's own collation a text that differs in nothing but its case may be the same.
-            let isCollated = try form == .present && columnCollation(db, table: schema.table, column: column) != "BINARY"
+            // A column that the application has dropped has none.
+            let isCollated = form == .present && ((try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY") != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
         }
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"

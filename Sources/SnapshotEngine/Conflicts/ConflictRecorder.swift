@@ -1,3 +1,4 @@
+import Foundation
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
@@ -12,6 +13,8 @@ struct ConflictRecorder {
     let ledger: ImportLedger
     /// The columns that the version knows nothing of.
     var missing: [Int] = []
+    /// The columns that the rows have not got from any version yet. A value there is put back where the version has none.
+    var unseen: [Int] = []
 
     /// Records those whose sides really differ.
     ///
@@ -29,6 +32,7 @@ struct ConflictRecorder {
             if !change.isDeletion { _ = try lookup.give(change.key, to: here) }
             let row = here.copies[change.key], entity = version.copies[change.key]
             guard comparison.differ(row, entity, onlyMarked: change.isMark) else { continue }
+            if change.isCarried, !unseen.isEmpty, !giveWay(row?.json, to: entity?.json) { continue }
             let mine = ConflictSide(
                 entity: row?.json, instant: change.instant,
                 device: try transaction.inbox.sender(of: change.key, in: schema, at: change.instant) ?? ledger.device)
@@ -36,6 +40,21 @@ struct ConflictRecorder {
             let (loser, winner) = one.loser == .here ? (mine, theirs) : (theirs, mine)
             try ledger.recordConflict(
                 Conflict(dataset: schema.name, key: change.key, reason: one.reason, loser: loser, winner: winner), in: transaction)
+        }
+    }
+}
+
+extension ConflictRecorder {
+    /// Whether a row has a value in one of the unseen columns where the version has another one.
+    private func giveWay(_ row: String?, to entity: String?) -> Bool {
+        func members(_ text: String?) -> [String: Any] {
+            text.flatMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) } as? [String: Any] ?? [:]
+        }
+        let mine = members(row), theirs = members(entity)
+        return unseen.contains { index in
+            let name = schema.columns[index].name
+            guard let one = mine[name] as? NSObject, let other = theirs[name] as? NSObject else { return false }
+            return !one.isEqual(other)
         }
     }
 }

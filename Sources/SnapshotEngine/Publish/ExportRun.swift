@@ -59,7 +59,7 @@ package struct ExportRun: Sendable {
     ///
     /// - Parameter warnings: what was found to deserve attention before.
     package func run(_ warnings: [String] = []) async throws -> ExportReport {
-        let base = try await prepare(warnings)
+        let base = try await prepare(device.notices + warnings)
         let mail = try await MailboxProcessor(device: device).run(mayRest: base.isIdle)
         var report = try await publish(on: base, mail)
         report.conflicts += mail.conflicts.count
@@ -107,6 +107,8 @@ package struct ExportRun: Sendable {
         let last: [String: DatasetRecord]
         /// What the commit is to say of the datasets' tables.
         let descriptions: PendingDescriptions
+        /// The datasets that another device has taken out of the zone. They are not published again.
+        let takenOut: Set<String>
         /// Whether no change and no answer waited before the mailbox was looked at.
         var isIdle = false
         var warnings: [String]
@@ -137,11 +139,36 @@ package struct ExportRun: Sendable {
 
         warnings += try SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
+        try refuseUnseen()
         let last = try await lastFields(token)
         // An export that publishes anything lists the mailbox, whatever its mark says.
-        var base = Base(token: token, last: last, descriptions: try await PendingDescriptions.find(device, after: token), warnings: warnings)
+        let takenOut = try takenOutElsewhere(last, token)
+        warnings += takenOut.sorted().map {
+            "another device has taken the dataset \($0) out of the zone; its rows stay here and are not published (snapsync describe --update --remove \($0) takes it out here, too)"
+        }
+        var base = Base(
+            token: token, last: last, descriptions: try await PendingDescriptions.find(device, after: token), takenOut: takenOut, warnings: warnings)
         base.isIdle = try !isFull && hasNothing(toPublishOn: base)
         return base
+    }
+
+    /// The datasets that were in a version here and are not in the zone's any longer, where other devices publish, too.
+    private func takenOutElsewhere(_ last: [String: DatasetRecord], _ token: ChangeToken?) throws -> Set<String> {
+        guard isOneOfMany, token != nil else { return [] }
+        let missing = device.settings.datasets.map(\.name).filter { last[$0] == nil }
+        guard !missing.isEmpty else { return [] }
+        return try SyncError.at(.read) { try device.database.read { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) } }
+    }
+
+    /// Rows that lack what the applied version has would be published without it.
+    private func refuseUnseen() throws {
+        let unseen = try SyncError.at(.read) {
+            try device.database.read { transaction in try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty } }
+        }
+        guard let unseen else { return }
+        throw SyncError(
+            .refused, step: .read, at: "dataset \(unseen.name)", "its description was changed, and the rows have not been imported since",
+            hint: "run snapsync import first")
     }
 
     /// The version to build on; refused where the zone has another version than this database.
@@ -213,7 +240,7 @@ package struct ExportRun: Sendable {
                         (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
                     }
                 }
-                if untouched, !isFull { continue }
+                if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
                 try await MissingRows(device: device, allowed: allowed).refuse(schema, base.last[schema.name], session)
                 switch try await publisher.write(schema, after: base.last[schema.name]) {
@@ -256,7 +283,7 @@ package struct ExportRun: Sendable {
             var draft = CommitDraft(
                 device: device.settings.device,
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records,
-                clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
+                deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.messages = stored.answers
             let commit = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: base.token, in: device.zone) }
             let sequences = Dictionary(
@@ -299,6 +326,7 @@ package struct ExportRun: Sendable {
                 }
                 try transaction.state.setPendingPins([])
                 if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
+                try transaction.state.setRemovedRecords([])
                 for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
                 for one in stored.datasets {
                     if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
@@ -338,7 +366,7 @@ package struct ExportRun: Sendable {
         return try SyncError.at(.read) {
             try device.database.read { transaction in
                 try transaction.inbox.entries(onlyUnnamed: true).isEmpty
-                    && device.settings.datasets.allSatisfy { try isUntouched($0, base.last, in: transaction) }
+                    && device.settings.datasets.allSatisfy { try base.takenOut.contains($0.name) || isUntouched($0, base.last, in: transaction) }
             }
         }
     }
@@ -403,6 +431,8 @@ package struct ExportRun: Sendable {
 
     /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
     private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
-        try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema)
+        guard try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema) else { return false }
+        // The last version has other columns.
+        return try transaction.state.missingColumns(of: schema).isEmpty
     }
 }

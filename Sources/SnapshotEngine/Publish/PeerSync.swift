@@ -40,7 +40,9 @@ struct PeerSync: Sendable {
         while true {
             let hasPlace: Bool
             if let report = try await importUpstream() { imported = imported.map { $0.followed(by: report) } ?? report }
-            let export = ExportRun(device: device, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn)
+            var publisher = device
+            if imported != nil { publisher.notices = [] }
+            let export = ExportRun(device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn)
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
@@ -73,8 +75,13 @@ struct PeerSync: Sendable {
             }
             return nil
         }
-        if upstream.isBehind || upstream.fork != nil { return try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream) }
-        let warnings = try upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
+        let hasUnseen = try SyncError.at(.read) {
+            try device.database.read { transaction in try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty } }
+        }
+        if upstream.isBehind || upstream.fork != nil || hasUnseen {
+            return try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream)
+        }
+        let warnings = try device.notices + upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
         try await device.correctFutureInstants()
         try await TrackingRebuild(device: device).run(upstream)
         return warnings.isEmpty ? nil : ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings)

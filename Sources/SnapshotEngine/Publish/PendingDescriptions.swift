@@ -14,10 +14,23 @@ struct PendingDescriptions: Sendable {
     /// What was looked at; recorded once the commit is made.
     private(set) var note: DescriptionNote?
 
-    var isEmpty: Bool { records.isEmpty }
+    /// The names of the records that the commit has to delete: of datasets that were taken out here.
+    private(set) var removed: [String] = []
+
+    var isEmpty: Bool { records.isEmpty && removed.isEmpty }
 
     /// Looks at the tables, if the database's schema has changed since the last look.
     static func find(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
+        var pending = try await descriptions(device, after: token)
+        let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedRecords() } }
+        if token != nil, !removed.isEmpty {
+            let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
+            pending.removed = removed.filter { state.record($0) != nil }
+        }
+        return pending
+    }
+
+    private static func descriptions(_ device: SyncContext, after token: ChangeToken?) async throws -> PendingDescriptions {
         let datasets = device.settings.datasets
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
         guard !own.isEmpty else { return PendingDescriptions() }
@@ -41,7 +54,10 @@ struct PendingDescriptions: Sendable {
                 // What nobody can read is replaced.
                 let there = state?.record(DatasetDescription.recordName(of: one.schema.name)).flatMap { try? DatasetDescription($0, in: device.zone) }
                 if let there, there == one || known?.hashes[one.schema.name] == nil && !one.describesMore(than: there) { continue }
-                pending.records.append(try one.record())
+                // Another device may know columns that are not described here yet.
+                let removed = try SyncError.at(.read) { try device.database.read { try $0.state.removedColumns(of: one.schema) } }
+                let whole = try there.map { try one.adding($0, without: Set(removed)) } ?? one
+                if whole != there { pending.records.append(try whole.record()) }
             }
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
@@ -55,6 +71,23 @@ struct PendingDescriptions: Sendable {
 }
 
 extension DatasetDescription {
+    /// This description with the further columns of another one.
+    ///
+    /// - Parameter removed: the JSON names of columns that were taken out of the dataset.
+    fileprivate func adding(_ other: DatasetDescription, without removed: Set<String>) throws -> DatasetDescription {
+        guard structure.strict == other.structure.strict else { return self }
+        let further = other.schema.columns.filter { column in
+            !removed.contains(column.name) && !schema.columns.contains { $0.name == column.name || $0.column.asciiLowercased == column.column.asciiLowercased }
+        }
+        let columns = further.compactMap { other.structure.column($0.column) }
+        guard !further.isEmpty, columns.count == further.count else { return self }
+        return DatasetDescription(
+            schema: try schema.with(columns: schema.columns + further),
+            structure: TableStructure(
+                columns: structure.columns + columns, primaryKey: structure.primaryKey, autoincrement: structure.autoincrement,
+                withoutRowid: structure.withoutRowid, strict: structure.strict, unique: structure.unique, references: structure.references))
+    }
+
     /// Whether the dataset has all columns of another description, and further ones.
     fileprivate func describesMore(than other: DatasetDescription) -> Bool {
         Set(schema.columns.map(\.name)).isStrictSuperset(of: other.schema.columns.map(\.name))

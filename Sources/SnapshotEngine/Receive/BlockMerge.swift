@@ -21,10 +21,12 @@ package struct BlockMerge {
     var ledger: ImportLedger?
     /// The columns that the version knows nothing of: what a row has there is not lost with the row.
     var missing: [Int] = []
+    /// The columns that the rows have not got from any version yet: a value there gives way to the version's.
+    var unseen: [Int] = []
 
     package init(
         schema: DatasetSchema, transaction: LocalTransaction, rule: MergeRule = .ordinary, latest: Instant? = nil, isDifference: Bool = false,
-        ledger: ImportLedger? = nil, missing: [Int] = []
+        ledger: ImportLedger? = nil, missing: [Int] = [], unseen: [Int] = []
     ) {
         self.schema = schema
         self.transaction = transaction
@@ -33,6 +35,7 @@ package struct BlockMerge {
         self.isDifference = isDifference
         self.ledger = ledger
         self.missing = missing
+        self.unseen = unseen
     }
 
     private enum Verdict { case stays, goes, tooOld, overlaid }
@@ -115,7 +118,7 @@ package struct BlockMerge {
             // From here on the change is one that was made with the version's before it.
             if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
         }
-        try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing).record(contested, block)
+        try ConflictRecorder(schema: schema, transaction: transaction, ledger: ledger, missing: missing, unseen: unseen).record(contested, block)
     }
 
     /// Gives each edit that wins a tie an instant later than the version's, as if it had been made on top of it.
@@ -182,6 +185,7 @@ package struct BlockMerge {
     }
 
     private func verdict(_ change: TrackedChange, over entity: EntityState?) throws -> Verdict {
+        if entity != nil, change.isCarried, !unseen.isEmpty { return .goes }
         if let entity { return try !cloudWins(over: change) && isGreater(change, than: entity) ? .stays : .goes }
         if let deleted = try transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema) {
             return try !cloudWins(over: change) && change.instant > deleted ? .stays : .goes

@@ -61,7 +61,11 @@ struct DatasetImporter: Sendable {
             try limitTimestamps(in: transaction)
         case .blocks(let numbers):
             let merge = BlockMerge(
-                schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema))
+                schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema),
+                unseen: try SyncError.at(.apply) {
+                    let names = try transaction.state.unseenColumns(of: schema)
+                    return schema.columns.indices.filter { names.contains(schema.columns[$0].name) }
+                })
             let hasChanges = try SyncError.at(.apply) { try transaction.changeLog.hasChanges(of: schema) }
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }

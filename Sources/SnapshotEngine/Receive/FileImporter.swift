@@ -102,7 +102,7 @@ struct FileImporter: Sendable {
         var applier: EntityApplier?
         var unknown: Set<String> = []
         func begin(_ schema: DatasetSchema) throws -> EntityApplier {
-            try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: database.path)
+            try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
             keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
             return try opened.begin(schema)
         }

@@ -47,7 +47,7 @@ package struct ImportRun: Sendable {
     ///
     /// - Parameter known: what the zone has, if the caller has looked already.
     package func importNewest(_ known: UpstreamChanges? = nil) async throws -> ImportReport {
-        var run = self, warnings: [String] = [], attempt = 1
+        var run = self, warnings = device.notices, attempt = 1
         var upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
         while true {
             switch try await run.attempt(upstream, &warnings, isLast: attempt >= Self.attempts) {
@@ -86,6 +86,9 @@ package struct ImportRun: Sendable {
         device = identity.device
         warnings += identity.warnings
         try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.fork?.token ?? local.applied?.token)
+        let followed = try SchemaUpdate(device: device).follow(upstream.changes.commits)
+        device = followed.device
+        warnings += followed.notices
         let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && uncompared == nil && !isLast)
         let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
         if case .applied = outcome { await device.report(newest) }
@@ -152,7 +155,10 @@ package struct ImportRun: Sendable {
         try SyncError.at(.read) {
             try device.database.read { transaction in
                 // What a commit had that lost its number is in no version of the zone: all rows are compared.
-                let untracked = try device.settings.datasets.filter { try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) }
+                // Of a column that was taken over after the version came, the rows have nothing yet.
+                let untracked = try device.settings.datasets.filter {
+                    try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
+                }
                 return Local(
                     applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
                     deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
@@ -241,7 +247,8 @@ package struct ImportRun: Sendable {
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
             warnings.append(
-                "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out")
+                "\(dataset.report.name): this device does not know the fields \(dataset.unknownFields.sorted().joined(separator: ", ")); they were left out (snapsync describe --update --create takes them over)"
+            )
         }
         return .applied(
             ImportReport(
@@ -284,7 +291,7 @@ package struct ImportRun: Sendable {
                 throw device.anotherRun(.apply)
             }
             for schema in schemas {
-                try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
+                try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
             }
             if mail.mustBeCompared {
                 try transaction.changeLog.consolidate(of: device.settings.datasets)

@@ -68,7 +68,13 @@ struct IncomingDataset: Sendable {
         _ progress: ProgressHandler?
     ) throws -> Outcome {
         let missing = snapshot?.index.missingColumns(of: schema) ?? []
-        let carried = try SyncError.at(.read) { try missing.isEmpty ? nil : CarriedColumns(transaction, schema, missing) }
+        transaction.missingColumns[schema.name] = missing.isEmpty ? nil : missing
+        let (unseen, removed) = try SyncError.at(.read) {
+            (Set(try transaction.state.unseenColumns(of: schema)), Set(try transaction.state.removedColumns(of: schema)))
+        }
+        let unseenColumns = schema.columns.indices.filter { unseen.contains(schema.columns[$0].name) }
+        let own = Set(missing).union(unseenColumns).sorted()
+        let carried = try SyncError.at(.read) { try own.isEmpty ? nil : CarriedColumns(transaction, schema, own) }
         var unknown: Set<String> = []
         var count = countBefore
         var base: ImportedDataset?
@@ -99,11 +105,19 @@ struct IncomingDataset: Sendable {
                 "they do not lead from what is here to the version that the commit names", hint: SnapshotAsset.hint)
         }
         try SyncError.at(.apply) {
+            if !unseenColumns.isEmpty {
+                // Rows that stay because of an edit that was made without these columns.
+                let keys = try transaction.changeLog.changes(of: schema, in: KeyRange(number: 0, first: nil, next: nil)).filter { !$0.isDeletion }.map(\.key)
+                try lookup?.fillNulls(of: unseenColumns, in: keys, transaction)
+            }
             try carried?.restore(publishing: ledger.publishes)
+            if snapshot != nil { try transaction.state.setUnseenColumns([], of: schema) }
             // A change asset says nothing of types: what the version knows as another type is written whole, too.
             if let snapshot {
                 let unknown = missing + snapshot.index.widenedColumns(of: schema)
-                try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name }, of: schema)
+                // What was taken out here is still in the version.
+                let surplus = ledger.publishes ? snapshot.index.columns.map(\.name).filter(removed.contains) : []
+                try transaction.state.setMissingColumns(unknown.map { schema.columns[$0].name } + surplus, of: schema)
             }
         }
         return Outcome(
@@ -111,6 +125,6 @@ struct IncomingDataset: Sendable {
                 name: schema.name, recordCount: fields.recordCount, syncTimestamp: fields.syncTimestamp.description,
                 size: (base?.size ?? 0) + changes.reduce(0) { $0 + $1.file.byteCount }, blocks: base?.blocks, blocksFetched: base?.blocksFetched,
                 changeFiles: changes.count),
-            unknownFields: unknown.sorted())
+            unknownFields: unknown.subtracting(removed).sorted())
     }
 }

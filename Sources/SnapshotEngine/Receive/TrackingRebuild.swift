@@ -37,13 +37,14 @@ struct TrackingRebuild: Sendable {
     }
 
     private func track(_ schema: DatasetSchema, comparedWith version: DatasetVersion) throws {
-        guard version.snapshot.index.describes(schema) else {
+        // Of columns that either side does not describe nothing can be said.
+        guard let shared = try version.snapshot.index.sharedSchema(with: schema) else {
             throw SyncError(
                 .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
-                "its changes were not tracked, and the version that is here has other columns",
+                "its changes were not tracked, and the version that is here has another key",
                 hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
         }
-        let found = try version.untrackedChanges(in: device.database)
+        let found = try version.giving(shared).untrackedChanges(in: device.database)
         try SyncError.at(.read) {
             try device.database.write { transaction in
                 let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }

@@ -39,6 +39,18 @@ struct SharedKeys {
             hint: ways.joined(separator: "; "))
     }
 
+    /// Refuses tables that are to travel from now on, and that two devices would give one key to.
+    ///
+    /// - Parameter hasRange: whether this device has a range of keys, which tables with AUTOINCREMENT take.
+    func refuse(_ fresh: [DatasetSchema], hasRange: Bool, at path: String) throws {
+        let names = Set(fresh.map(\.name)), open = ((hasRange ? [] : autoincrement) + highest).filter { names.contains($0.name) }
+        guard !open.isEmpty else { return }
+        throw SyncError(
+            .refused, step: .open, at: path,
+            "SQLite gives new rows the next free integer as their key, so two peers that insert at the same time give one key to two rows: \(open.map(\.name).joined(separator: ", "))",
+            hint: "give the rows a text key that is unique everywhere; or snapsync detach, and snapsync init with --key-range or --shared-keys")
+    }
+
     /// What a device has to know that was told to share keys.
     func warnings(_ request: SetupRequest) -> [String] {
         ((request.takesKeyRange ? [] : autoincrement) + highest).map { schema in

@@ -4,13 +4,13 @@ import SnapshotVersions
 
 /// The rules that say no before anything is changed.
 package enum SyncGuards {
-    /// Delete-then-insert would clear columns that the dataset does not describe.
-    package static func refuseUndescribedColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
-        guard !shape.undescribedColumns.isEmpty else { return }
+    /// An import cannot insert rows without a value in a column that the dataset does not describe.
+    package static func refuseUnfillableColumns(_ shape: TableShape, _ schema: DatasetSchema, at database: String) throws {
+        guard let column = shape.unfillableColumns.first else { return }
         throw SyncError(
             .refused, step: .open, at: "\(database), table \(schema.table)",
-            "dataset \(schema.name) does not describe the column\(shape.undescribedColumns.count == 1 ? "" : "s") \(shape.undescribedColumns.joined(separator: ", ")), which an import would clear",
-            hint: "describe them in the dataset file, or keep them in a table of their own")
+            "dataset \(schema.name) does not describe the column \(column), which is NOT NULL and has no default, so an import cannot insert rows",
+            hint: "give the column a default, or let it be NULL; or describe it")
     }
 
     /// A dataset file that knows less than the zone's data would lose fields when it publishes.
@@ -19,7 +19,7 @@ package enum SyncGuards {
         throw SyncError(
             .refused, step: .read, at: "dataset \(state.name)",
             "the entities that were imported have fields that this device does not know (\(state.unknownFields.joined(separator: ", "))); publishing would lose them",
-            hint: "update the dataset file or snapsync on this device")
+            hint: "snapsync describe --update --create takes them over; or update snapsync on this device")
     }
 
     /// A view replaces rows, and changes that are in no version yet would be gone with them.

@@ -84,6 +84,8 @@ package enum SyncSetup {
                     }
                     _ = try $0.tracking.install(datasets)
                     taken = try $0.detachedChanges.restore(for: settings)
+                    try $0.settings.setDescriptionSource(choice.described != nil ? .database : choice.fromZone != nil ? .zone : .file)
+                    try $0.state.setTablesSeen()
                 }
                 return try database.journalMode()
             }
@@ -160,7 +162,7 @@ package enum SyncSetup {
                 let shape = try transaction.tables.check(of: schema)
                 if let description = choice.fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }
                 guard request.role == .reader else { continue }
-                try SyncGuards.refuseUndescribedColumns(shape, schema, at: request.database)
+                try SyncGuards.refuseUnfillableColumns(shape, schema, at: request.database)
                 // Its first import would refuse them; by then the settings stand.
                 guard schema.merge == .replace, !request.replacesOwnRows, !request.adoptsOwnRows else { continue }
                 if try transaction.rows.hasRows(schema) {

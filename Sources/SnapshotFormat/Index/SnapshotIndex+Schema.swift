@@ -10,6 +10,15 @@ extension SnapshotIndex {
             }
     }
 
+    /// The schema with those columns alone that the asset describes, too, and of the same type; nil if one of the key is not among them.
+    package func sharedSchema(with schema: DatasetSchema) throws -> DatasetSchema? {
+        if describes(schema) { return schema }
+        let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        let shared = schema.columns.filter { kinds[$0.name] == $0.kind }
+        guard dataset == schema.name, key == schema.keyColumns.map(\.name), schema.keyColumns.allSatisfy(shared.contains) else { return nil }
+        return try schema.with(columns: shared)
+    }
+
     /// The positions of a schema's columns that the asset does not describe: its entities have no values of them.
     package func missingColumns(of schema: DatasetSchema) -> [Int] {
         let described = Set(columns.map(\.name))

@@ -64,13 +64,19 @@ enum DatabaseChecks {
         case .success(let shape):
             guard !shape.undescribedColumns.isEmpty else { return [.ok("table", "the table \(one.schema.table) is as the dataset file describes it")] }
             let found = "the table \(one.schema.table) has columns that the dataset file does not describe: \(shape.undescribedColumns.joined(separator: ", "))"
-            let remedy =
-                "describe them in a dataset file (docs/datasets.md), then: snapsync detach, and snapsync init … --datasets FILE; or keep them in a table of their own"
             // A writer never imports into rows that it has; every other device does.
-            guard database.settings.role == .writer else {
-                return [.error("table", .refused, found, means: "an import would clear them, so none is made", do: remedy)]
+            if database.settings.role != .writer, let column = shape.unfillableColumns.first {
+                return [
+                    .error(
+                        "table", .refused, found, means: "\(column) is NOT NULL and has no default, so an import cannot insert rows, and none is made",
+                        do: "give the column a default, or let it be NULL")
+                ]
             }
-            return [.notice("table", found, means: "they do not travel", do: remedy)]
+            return [
+                .notice(
+                    "table", found, means: "they do not travel, and an import leaves them alone",
+                    do: "to let them travel: snapsync describe --update --db \(database.path)")
+            ]
         }
     }
 

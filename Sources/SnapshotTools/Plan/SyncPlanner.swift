@@ -86,7 +86,7 @@ struct SyncPlanner: Sendable {
         }
         for schema in schemas {
             let shape = try transaction.tables.check(of: schema)
-            try ask { try SyncGuards.refuseUndescribedColumns(shape, schema, at: device.database.path) }
+            try ask { try SyncGuards.refuseUnfillableColumns(shape, schema, at: device.database.path) }
         }
         var first: FirstImport?
         try ask { first = try FirstImport(transaction, schemas, settings: device.settings, isView: false, now: device.now(), at: device.database.path) }

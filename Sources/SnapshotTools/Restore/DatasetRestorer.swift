@@ -49,7 +49,7 @@ struct DatasetRestorer: Sendable {
     /// Makes the rows the version's, in the transaction that compared them.
     func apply(_ differences: Differences, in transaction: LocalTransaction) throws {
         guard !differences.isEmpty else { return }
-        try SyncGuards.refuseUndescribedColumns(transaction.tables.check(of: schema), schema, at: database.path)
+        try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
         try SyncError.at(.apply) {
             // All deletions first: a value of a UNIQUE column may move from one row to another.
             try transaction.rows.deleteRowsWithoutKey(of: schema)

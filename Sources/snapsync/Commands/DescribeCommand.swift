@@ -10,24 +10,60 @@ struct DescribeCommand: AsyncParsableCommand {
             It is what init --tables uses; save it to edit it, and pass it to init --datasets. The description goes to standard output; what
             cannot travel, what is left out and the timestamp columns that were chosen go to standard error. Nothing is changed.
 
+            With --update, it takes the present tables of a database that is set up over: columns that were added, renamed or dropped, a
+            table that was renamed, and what other devices changed in the zone's description. Rows stay as they are; the next sync publishes or
+            imports what follows.
+
             EXAMPLES
               snapsync describe --db app.db
               snapsync describe --db app.db --tables notes,tags > app.json
               snapsync describe --db app.db --skip cache --timestamp notes=edited_at
+              snapsync describe --update --db app.db
+              snapsync describe --update --db app.db --tables tags
+              snapsync describe --update --db app.db --remove drafts
+              snapsync describe --update --db copy.db --create
             """)
 
     @OptionGroup var database: DatabaseFile
+    @Flag(help: "Take the tables as they are now over into the settings of this database.")
+    var update = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --update: take a dataset out of the zone, at a reader out of this database; its rows stay. May be repeated.", valueName: "name"))
+    var remove: [String] = []
+    @Flag(help: "With --update: make the columns and tables that the zone has and this database lacks.")
+    var create = false
     @OptionGroup var tables: TableOptions
     @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create need --update.") }
+    }
 
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
+            if update {
+                let names = remove.flatMap { (list: String) in list.split(separator: ",").map(String.init) }
+                let report = try await SyncEngine(database: path).updateDescriptions(
+                    DescriptionUpdateRequest(tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create))
+                return try output.printer.print(report, report.lines)
+            }
             let report = try SyncEngine.describe(path, tables: tables.choice())
             if output.json { return try output.printer.print(report, []) }
             if let text = report.file.text { try StandardStream.output.write(Printer.escape(json: text)) }
             try StandardStream.error.write(report.remarks.map { Printer.clean($0) + "\n" }.joined())
         }
+    }
+}
+
+extension DescriptionUpdateReport {
+    /// What was taken over, and what comes next.
+    fileprivate var lines: [String] {
+        let others = otherTables.isEmpty ? [] : ["not synced: \(otherTables.joined(separator: ", ")) (--tables lets them travel)"]
+        guard !changes.isEmpty else { return ["\(database): the descriptions are up to date"] + others }
+        return changes.map(\.sentence) + others + (willPublish ? ["the next sync publishes it: snapsync sync --db \(database)"] : [])
     }
 }
 

@@ -1,0 +1,55 @@
+import GRDB
+import SnapshotModel
+
+/// The values of columns that a table has and its dataset does not describe: they are this database's own, and an import leaves them alone.
+///
+///     let own = try OwnColumns(transaction, schema, number: 0)   // before a row changes
+///     …                                                          // rows are deleted and inserted
+///     try own?.restore()
+///
+/// A temporary trigger keeps the values of each row that is deleted. It runs while the application's triggers are off. Costs a row of a temporary table
+/// for each deleted row that has such a value; nothing where the dataset describes all columns.
+struct OwnColumns {
+    private let db: Database
+    private let schema: DatasetSchema
+    private let columns: [String]
+    private let kept: String
+
+    /// Begins to keep values. Nil where the dataset describes all columns of its table.
+    ///
+    /// - Parameter number: tells the temporary tables of one import apart.
+    init?(_ transaction: LocalTransaction, _ schema: DatasetSchema, number: Int) throws {
+        db = transaction.db
+        self.schema = schema
+        kept = "snapsync_own_\(number)"
+        let described = Set(schema.columns.map { $0.column.asciiLowercased })
+        let info = try Row.fetchAll(
+            db.cachedStatement(sql: "SELECT name, dflt_value FROM pragma_table_xinfo(?) WHERE hidden = 0"), arguments: [schema.table]
+        ).filter { !described.contains(($0[0] as String).asciiLowercased) }
+        guard !info.isEmpty else { return nil }
+        columns = info.map { ($0[0] as String).sqlIdentifier }
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        // What a new row gets by itself need not be kept.
+        let isSet = info.map { row in "OLD.\((row[0] as String).sqlIdentifier) IS NOT (\((row[1] as String?) ?? "NULL"))" }.joined(separator: " OR ")
+        let isKept = "EXISTS (SELECT 1 FROM temp.\(kept) k WHERE \(key.isSame("k", "OLD")))"
+        try db.execute(
+            sql: """
+                CREATE TEMP TABLE \(kept) AS SELECT \(([key.list()] + columns).joined(separator: ", ")) FROM main.\(table) WHERE 0;
+                CREATE UNIQUE INDEX temp.\(kept)_key ON \(kept)(\(key.indexed));
+                CREATE TEMP TRIGGER \(kept)_delete BEFORE DELETE ON main.\(table) WHEN \(key.isNotNull("OLD")) AND (\(isSet)) AND NOT \(isKept) BEGIN
+                    INSERT INTO \(kept) VALUES(\(([key.list("OLD")] + columns.map { "OLD.\($0)" }).joined(separator: ", "))); END;
+                """)
+    }
+
+    /// Puts the values back into the rows that are there again. Nothing of it is left behind.
+    func restore() throws {
+        let table = schema.table.sqlIdentifier, key = schema.keySQL, list = columns.joined(separator: ", ")
+        try db.execute(
+            sql: """
+                DROP TRIGGER temp.\(kept)_delete;
+                UPDATE main.\(table) AS t SET (\(list)) = (SELECT \(list) FROM temp.\(kept) k WHERE \(key.isSame("k", "t")))
+                WHERE \(key.isIn("t", table: "temp.\(kept)"));
+                DROP TABLE temp.\(kept);
+                """)
+    }
+}

@@ -1,0 +1,57 @@
+import GRDB
+package import SnapshotModel
+
+/// Takes another description of a dataset over in the toolkit's tables, in one transaction, without losing a tracked change.
+package struct SchemaTransition: TransactionPart {
+    let transaction: LocalTransaction
+
+    /// Goes over from one description to another of the same dataset and the same key.
+    ///
+    /// Log entries are consolidated first. If the triggers were as they should be, the new ones take their place and the tracking stays complete. Rows that
+    /// have values in new columns count as changed here, as they do after an import that knows nothing of the columns.
+    ///
+    /// - Parameters:
+    ///   - before: how the dataset was described, with the names that the table and its columns have now.
+    ///   - after: how it is described from now on.
+    ///   - publishes: whether this device publishes.
+    package func take(_ before: DatasetSchema, as after: DatasetSchema, publishes: Bool) throws {
+        let names = Set(before.columns.map(\.name)), added = after.columns.filter { !names.contains($0.name) }
+        let remaining = Set(after.columns.map(\.name)), removed = before.columns.map(\.name).filter { !remaining.contains($0) }
+        let both = try after.with(columns: after.columns.filter { names.contains($0.name) })
+        if try transaction.tracking.hasTables(), try trackingID(before) != nil {
+            try transaction.changeLog.consolidate(of: [both])
+            try transaction.tracking.replaceTriggers(of: before, with: after)
+        }
+        let gone = Set(try transaction.state.removedColumns(of: after)).union(removed).subtracting(added.map(\.name))
+        try transaction.state.setRemovedColumns(Array(gone), of: after)
+        // A column that is still there was taken out elsewhere; one that the application drops and adds again is a new one.
+        let here = Set(try transaction.tables.differences(from: after).newColumns)
+        let left = Set(try transaction.state.leftColumns(of: after)).union(before.columns.filter { removed.contains($0.name) }.map(\.column))
+        try transaction.state.setLeftColumns(Array(left.intersection(here)), of: after)
+        guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
+        let unseen = Set(added.map(\.name)).intersection(state.unknownFields)
+        let known = Set(try transaction.state.missingColumns(of: after))
+        // A column that no version has had is not missed by anybody.
+        let missing = known.union(added.map(\.name)).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
+        try transaction.state.setMissingColumns(missing.sorted(), of: after)
+        try transaction.state.setUnseenColumns(
+            Array(Set(try transaction.state.unseenColumns(of: after)).union(unseen).subtracting(removed)), of: after)
+        try transaction.datasetStates.set(
+            DatasetState(
+                name: state.name, syncTimestamp: state.syncTimestamp, recordCount: state.recordCount,
+                unknownFields: state.unknownFields.filter { !unseen.contains($0) }))
+        try CarriedColumns.track(added.filter { unseen.contains($0.name) }, of: after, in: transaction, order: .before)
+        try CarriedColumns.track(added.filter { !unseen.contains($0.name) }, of: after, in: transaction, order: publishes ? .after : .same)
+    }
+
+    /// Ends the tracking of a dataset that no longer travels from here. Its rows stay.
+    package func end(_ schema: DatasetSchema) throws {
+        try transaction.tracking.remove(schema)
+        try transaction.state.setMissingColumns([], of: schema)
+        try transaction.state.setUnseenColumns([], of: schema)
+        try transaction.state.setRemovedColumns([], of: schema)
+        try transaction.state.setLeftColumns([], of: schema)
+        try transaction.state.setKnownRecord(nil, of: schema)
+        try db.execute(sql: "DELETE FROM snapsync_datasets WHERE name = ?", arguments: [schema.name])
+    }
+}

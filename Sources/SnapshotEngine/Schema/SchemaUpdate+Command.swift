@@ -1,0 +1,299 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// What ``SyncEngine/updateDescriptions(_:)`` is asked to take over.
+public struct DescriptionUpdateRequest: Sendable {
+    /// Tables that are to travel from now on, described from this database; nil for none. Publishers only.
+    public var tables: TableChoice?
+    /// Datasets that are to be taken out: of the zone at a publisher, of this database at a reader.
+    public var removed: [String]
+    /// Whether columns and tables that the zone has and this database lacks are made.
+    public var creates: Bool
+
+    public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false) {
+        self.tables = tables
+        self.removed = removed
+        self.creates = creates
+    }
+}
+
+/// What ``SyncEngine/updateDescriptions(_:)`` did.
+public struct DescriptionUpdateReport: Sendable, Encodable {
+    /// One change of the description.
+    public struct Change: Sendable, Encodable, Hashable {
+        public enum Kind: String, Sendable, Encodable {
+            case columnAdded, columnRemoved, columnRenamed, tableRenamed, columnMade, tableMade, datasetAdded, datasetRemoved
+            /// The zone has it and this database does not.
+            case columnLacking, datasetLacking
+        }
+        public let kind: Kind
+        public let dataset: String
+        /// The table's column; nil where it is the whole table.
+        public let column: String?
+        /// The change in words.
+        public let sentence: String
+    }
+
+    public let database: String
+    public let role: String
+    public internal(set) var changes: [Change] = []
+    /// Tables of the application that do not travel. Publishers only.
+    public internal(set) var otherTables: [String] = []
+    /// Whether the next sync publishes something of it.
+    public internal(set) var willPublish = false
+    /// The datasets that travel from now on.
+    public internal(set) var datasets: [String] = []
+}
+
+extension SyncEngine {
+    /// Takes over how this database's tables differ from the descriptions of their datasets, and what the zone describes otherwise.
+    ///
+    /// Nothing is published and no row is changed; the next sync does what follows.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if a table cannot travel, or a column of a key is gone; nothing is changed then.
+    public func updateDescriptions(_ request: DescriptionUpdateRequest = DescriptionUpdateRequest()) async throws -> DescriptionUpdateReport {
+        try await locked { try await SchemaUpdate(device: device()).take(request) }
+    }
+}
+
+extension SchemaUpdate {
+    /// Takes over what was asked for.
+    func take(_ request: DescriptionUpdateRequest) async throws -> DescriptionUpdateReport {
+        let settings = device.settings
+        let unknown = request.removed.filter { name in !settings.datasets.contains { $0.name == name } }
+        guard unknown.isEmpty else {
+            throw SyncError(
+                .refused, step: .open, at: device.database.path, "no dataset is named \(unknown.joined(separator: ", "))",
+                hint: "the datasets are \(settings.datasets.map(\.name).joined(separator: ", "))"
+            ).asSlip
+        }
+        guard request.removed.count < settings.datasets.count || request.tables != nil else {
+            throw SyncError(
+                .refused, step: .open, at: device.database.path, "no dataset would be left", hint: "snapsync detach takes the whole database out"
+            ).asSlip
+        }
+        guard request.tables == nil || settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .open, at: device.database.path, "this device is a reader, and the zone says which tables travel",
+                hint: "add the table on a device that publishes; --create makes it here"
+            ).asSlip
+        }
+        let fresh = try request.tables.map { try describe($0) } ?? []
+        // A writer alone in its zone is the one that says what there is.
+        let isShared = try await device.isOneOfMany()
+        let isAlone = settings.role == .writer && !isShared
+        let zone = try await isAlone ? nil : zoneState()
+        return try SyncError.at(.open) {
+            try device.database.write { transaction in
+                var draft = Draft(device: device, request: request, zone: zone, transaction: transaction)
+                try draft.run(fresh)
+                return draft.report
+            }
+        }
+    }
+
+    private func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
+        let state = try await device.records(at: nil, notBefore: SyncError.at(.read) { try device.database.read { try $0.state.applied() } })
+        return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
+    }
+
+    /// Describes tables that are to travel from now on.
+    private func describe(_ tables: TableChoice) throws -> [DatasetSchema] {
+        let own = Set(device.settings.datasets.map { $0.table.asciiLowercased })
+        var choice = tables
+        // Of tables that travel already, all columns are to travel.
+        if let names = choice.tables, names.allSatisfy({ own.contains($0.asciiLowercased) }) { return [] }
+        if choice.tables == nil {
+            choice.tables = try SyncError.at(.read) { try device.database.read { try $0.describer.applicationTables() } }
+        }
+        choice.tables?.removeAll { own.contains($0.asciiLowercased) }
+        guard choice.tables?.isEmpty == false else {
+            throw SyncError(.refused, step: .open, at: device.database.path, "all these tables travel already", hint: "name other tables").asSlip
+        }
+        let fresh = try DatabaseDescriber.datasets(of: device.database, choice, role: device.settings.role).datasets
+        let names = Set(device.settings.datasets.map { $0.name.asciiLowercased })
+        if let clash = fresh.first(where: { names.contains($0.name.asciiLowercased) }) {
+            throw SyncError(
+                .refused, step: .open, at: "\(device.database.path), table \(clash.table)", "another table travels under the name \(clash.name)",
+                hint: "rename the table, or give a dataset file at init")
+        }
+        return fresh
+    }
+
+    /// The descriptions while they are changed, in one transaction.
+    private struct Draft {
+        let device: SyncContext
+        let request: DescriptionUpdateRequest
+        let zone: (state: ZoneState, descriptions: [DatasetDescription])?
+        let transaction: LocalTransaction
+        var datasets: [DatasetSchema] = []
+        var report: DescriptionUpdateReport
+
+        init(
+            device: SyncContext, request: DescriptionUpdateRequest, zone: (state: ZoneState, descriptions: [DatasetDescription])?, transaction: LocalTransaction
+        ) {
+            self.device = device
+            self.request = request
+            self.zone = zone
+            self.transaction = transaction
+            report = DescriptionUpdateReport(database: device.database.path, role: device.settings.role.rawValue)
+        }
+
+        private var publishes: Bool { device.settings.role.publishes }
+
+        mutating func note(_ kind: DescriptionUpdateReport.Change.Kind, _ dataset: String, column: String? = nil, _ sentence: String) {
+            report.changes.append(.init(kind: kind, dataset: dataset, column: column, sentence: sentence))
+        }
+
+        mutating func run(_ fresh: [DatasetSchema]) throws {
+            for schema in device.settings.datasets {
+                if request.removed.contains(schema.name) { try remove(schema) } else { datasets.append(try update(schema)) }
+            }
+            try addFromZone()
+            for schema in fresh {
+                datasets.append(schema)
+                note(.datasetAdded, schema.name, "the table \(schema.table) travels from now on as the dataset \(schema.name)")
+                report.willPublish = true
+            }
+            datasets = try transaction.describer.sorted(datasets)
+            if device.settings.role == .peer {
+                let hasRange = try transaction.keyRanges.current()?.device == device.settings.device
+                try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: device.database.path)
+            }
+            try transaction.settings.setDatasets(datasets)
+            _ = try transaction.tracking.install(datasets)
+            try transaction.state.setTablesSeen()
+            report.datasets = datasets.map(\.name)
+            let travelling = Set(datasets.map { $0.table.asciiLowercased })
+            if publishes { report.otherTables = try transaction.describer.applicationTables().filter { !travelling.contains($0.asciiLowercased) } }
+        }
+
+        private mutating func remove(_ schema: DatasetSchema) throws {
+            let found = try transaction.tables.differences(from: schema)
+            let now = try found.table == nil ? schema : found.renamed()
+            try transaction.transition.end(now)
+            if publishes {
+                let records = Set(try transaction.state.removedRecords()).union([schema.recordName, DatasetDescription.recordName(of: schema.name)])
+                try transaction.state.setRemovedRecords(Array(records))
+                report.willPublish = true
+            }
+            note(
+                .datasetRemoved, schema.name,
+                publishes
+                    ? "the dataset \(schema.name) leaves the zone with the next sync; its rows stay here and on every other device, and older versions keep it"
+                    : "the dataset \(schema.name) is no longer imported here; its rows stay")
+        }
+
+        private mutating func update(_ schema: DatasetSchema) throws -> DatasetSchema {
+            let found = try transaction.tables.differences(from: schema)
+            guard let table = found.table else {
+                throw SyncError(
+                    .refused, step: .open, at: "\(device.database.path), table \(schema.table)", "dataset \(schema.name): there is no such table",
+                    hint: "run the same command with --remove \(schema.name), or make the table again")
+            }
+            let before = try found.renamed()
+            if found.isRenamed { note(.tableRenamed, schema.name, "the table \(schema.table) is named \(table) now; it travels as \(schema.name), as before") }
+            for (column, name) in found.renamedColumns {
+                note(
+                    .columnRenamed, schema.name, column: name,
+                    "\(schema.name): the column \(column.column) is named \(name) now; it travels as \(column.name), as before")
+            }
+            if let key = before.keyColumns.first(where: { key in found.lostColumns.contains { $0.name == key.name } }) {
+                throw SyncError(
+                    .refused, step: .open, at: "\(device.database.path), table \(table)", "dataset \(schema.name): the column \(key.column) of the key is gone",
+                    hint: "a dataset keeps its key: take it out (--remove \(schema.name)), sync, and let the table travel anew (--tables \(table))")
+            }
+            let zone = zone?.descriptions.first { $0.schema.name == schema.name }
+            let zoneNames = zone.map { Set($0.schema.columns.map(\.name)) }
+            let missing = Set(try transaction.state.missingColumns(of: schema))
+            // What another device has taken out of the zone, and what is gone here.
+            let takenOut = zoneNames.map { names in before.columns.filter { !names.contains($0.name) && !missing.contains($0.name) } } ?? []
+            let lost = found.lostColumns.filter { column in !takenOut.contains { $0.name == column.name } }
+            var columns = before.columns.filter { column in !found.lostColumns.contains { $0.name == column.name } && !takenOut.contains(column) }
+            for column in takenOut {
+                note(
+                    .columnRemoved, schema.name, column: column.column,
+                    "\(schema.name): \(column.name) was taken out of the zone; a column \(column.column) and its values stay here")
+            }
+            for column in lost {
+                note(
+                    .columnRemoved, schema.name, column: column.column,
+                    publishes
+                        ? "\(schema.name): the column \(column.column) is gone; the next version is without \(column.name), and older versions keep its values"
+                        : "\(schema.name): the column \(column.column) is gone; \(column.name) is no longer imported here")
+            }
+            try addLacking(of: zone, besides: &columns, lost, to: table, before)
+            var kinds: [String: ColumnKind] = [:]
+            for column in zone?.schema.columns ?? [] { kinds[column.column.asciiLowercased] = column.kind }
+            let isNamed = request.tables?.tables?.contains { $0.asciiLowercased == table.asciiLowercased } == true
+            let left = Set(isNamed ? [] : try transaction.state.leftColumns(of: schema))
+            let own = try transaction.tables.differences(from: before.with(columns: columns)).newColumns.filter { name in
+                if left.contains(name) { return false }
+                if takenOut.contains(where: { $0.column.asciiLowercased == name.asciiLowercased }) { return false }
+                return publishes || kinds[name.asciiLowercased] != nil
+            }
+            for column in try transaction.describer.columns(own, of: before, kinds: kinds) {
+                columns.append(column)
+                note(
+                    .columnAdded, schema.name, column: column.column,
+                    "\(schema.name): the column \(column.column) (\(column.kind.rawValue)) travels from now on")
+            }
+            let after = try before.with(columns: columns)
+            guard after != schema else { return schema }
+            _ = try transaction.tables.check(of: after)
+            try transaction.transition.take(before, as: after, publishes: publishes)
+            if publishes { report.willPublish = true }
+            return after
+        }
+
+        /// Makes, or names, the columns that the zone has and the table lacks.
+        private mutating func addLacking(
+            of zone: DatasetDescription?, besides columns: inout [DatasetColumn], _ lost: [DatasetColumn], to table: String, _ schema: DatasetSchema
+        ) throws {
+            guard let zone else { return }
+            let lacking = zone.schema.columns.filter { column in
+                !schema.columns.contains { $0.name == column.name } && !lost.contains { $0.name == column.name }
+            }
+            let here = Set(try transaction.tables.differences(from: schema.with(columns: columns)).newColumns.map(\.asciiLowercased))
+            for column in lacking where !here.contains(column.column.asciiLowercased) {
+                guard request.creates else {
+                    note(
+                        .columnLacking, schema.name, column: column.column,
+                        "\(schema.name): the zone has the column \(column.column) (\(column.kind.rawValue)), which the table \(table) lacks; --create adds it")
+                    continue
+                }
+                try transaction.tables.addColumns([column.column], of: zone, to: table)
+                note(.columnMade, schema.name, column: column.column, "\(schema.name): added the column \(column.column) to the table \(table)")
+            }
+        }
+
+        /// Takes in datasets that the zone has and this device does not.
+        private mutating func addFromZone() throws {
+            guard let zone else { return }
+            let known = Set(datasets.map(\.name)).union(request.removed)
+            for one in zone.descriptions where !known.contains(one.schema.name) && zone.state.record(one.schema.recordName) != nil {
+                let name = one.schema.name
+                if request.creates {
+                    for table in try transaction.tables.create([one], besides: datasets) { note(.tableMade, name, "made the table \(table)") }
+                }
+                guard try transaction.tables.exists(one.schema.table) else {
+                    note(.datasetLacking, name, "the zone has the dataset \(name), and this database has no table \(one.schema.table); --create makes it")
+                    continue
+                }
+                _ = try transaction.tables.check(of: one.schema)
+                try transaction.tables.check(one)
+                guard try publishes || device.settings.adoptsOwnRows || device.settings.replacesOwnRows || !transaction.rows.hasRows(one.schema) else {
+                    throw SyncError(
+                        .refused, step: .open, at: "\(device.database.path), table \(one.schema.table)",
+                        "the zone has the dataset \(name), and the table has rows that did not come from there; nothing was changed",
+                        hint: "move the rows to another table first, or rename the table")
+                }
+                datasets.append(one.schema)
+                try transaction.state.setUnseenColumns(["*"], of: one.schema)
+                note(.datasetAdded, name, "the dataset \(name) is imported from now on into the table \(one.schema.table)")
+            }
+        }
+    }
+}

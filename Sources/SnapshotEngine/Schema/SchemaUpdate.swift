@@ -1,0 +1,188 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+/// Brings the descriptions of the datasets up to date with the tables of this database, and with the zone.
+///
+/// ``automatic()`` begins every run: it takes over what adds something and loses nothing, and refuses where a described table or column is gone.
+/// ``take(_:)`` is what `snapsync describe --update` asks for.
+struct SchemaUpdate {
+    var device: SyncContext
+
+    /// The same device with the descriptions that it has from now on, and what was taken over, in words.
+    struct Outcome {
+        var device: SyncContext
+        var notices: [String] = []
+    }
+
+    // MARK: what happens by itself
+
+    /// Takes new columns over, where the description was made from the database or taken from the zone. A database whose schema is as it was
+    /// costs one query.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if a table or column that travels was dropped or renamed.
+    func automatic() async throws -> Outcome {
+        let (isSeen, source, states) = try SyncError.at(.read) {
+            try device.database.read { transaction in
+                (
+                    try transaction.state.tablesSeen() == transaction.tables.schemaVersion(), try transaction.settings.descriptionSource(),
+                    try transaction.datasetStates.all()
+                )
+            }
+        }
+        if isSeen, states.allSatisfy(\.unknownFields.isEmpty) { return Outcome(device: device) }
+        let found = try SyncError.at(.read) { try device.database.read { transaction in try device.settings.datasets.map(transaction.tables.differences) } }
+        try refuseBreaking(found)
+        var wanted: [(TableDifferences, [String])] = []
+        if source != .file {
+            let unknown = Dictionary(states.map { ($0.name, Set($0.unknownFields)) }, uniquingKeysWith: { first, _ in first })
+            for one in found where !one.newColumns.isEmpty && !DatasetSchema.builtIn.contains(one.schema) {
+                let left = try SyncError.at(.read) { try device.database.read { Set(try $0.state.leftColumns(of: one.schema)) } }
+                let names = one.newColumns.filter { name in
+                    if unknown[one.schema.name]?.contains(name) == true { return true }
+                    return device.settings.role.publishes && !left.contains(name) && !one.unfillableColumns.contains(name)
+                }
+                if !names.isEmpty { wanted.append((one, names)) }
+            }
+        }
+        guard !wanted.isEmpty else {
+            if !isSeen { try SyncError.at(.open) { try device.database.write { try $0.state.setTablesSeen() } } }
+            return Outcome(device: device)
+        }
+        let kinds = try await zoneKinds(
+            of: wanted.filter { one in states.contains { $0.name == one.0.schema.name && !$0.unknownFields.isEmpty } }.map(\.0.schema))
+        return try SyncError.at(.open) {
+            try device.database.write { transaction in
+                var outcome = Outcome(device: device)
+                for (one, names) in wanted {
+                    let columns = try transaction.describer.columns(names, of: one.schema, kinds: kinds[one.schema.name] ?? [:])
+                    let after = try one.schema.with(columns: one.schema.columns + columns)
+                    _ = try transaction.tables.check(of: after)
+                    try transaction.transition.take(one.schema, as: after, publishes: device.settings.role.publishes)
+                    outcome.device.settings.replace(after)
+                    outcome.notices += columns.map { "\(after.name): the new column \($0.column) (\($0.kind.rawValue)) travels from now on" }
+                }
+                try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                try transaction.state.setTablesSeen()
+                return outcome
+            }
+        }
+    }
+
+    /// What the zone calls the types of its columns, by the datasets' names and the columns' names in lower case.
+    private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [String: ColumnKind]] {
+        guard !schemas.isEmpty else { return [:] }
+        let descriptions = try await zoneDescriptions()
+        return Dictionary(
+            uniqueKeysWithValues: schemas.map { schema in
+                let columns = descriptions.first { $0.schema.name == schema.name }?.schema.columns ?? []
+                return (schema.name, Dictionary(columns.map { ($0.column.asciiLowercased, $0.kind) }, uniquingKeysWith: { first, _ in first }))
+            })
+    }
+
+    private func zoneDescriptions() async throws -> [DatasetDescription] {
+        let state = try await device.records(at: nil, notBefore: SyncError.at(.read) { try device.database.read { try $0.state.applied() } })
+        return try state.descriptions(in: device.zone)
+    }
+
+    /// Refuses a database in which something that travels is not there any longer: publishing would tell everybody that its values are gone.
+    private func refuseBreaking(_ found: [TableDifferences]) throws {
+        guard let one = found.first(where: \.isBreaking) else { return }
+        let update = "snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
+        let reason: String, hint: String
+        if let table = one.table, one.isRenamed {
+            (reason, hint) = ("the table is named \(table) now", "to take the new name over: \(update)")
+        } else if one.table == nil {
+            (reason, hint) = (
+                "there is no such table",
+                "to take the dataset out\(device.settings.role.publishes ? " of the zone" : " of this database"): \(update) --remove \(one.schema.name); else make the table again"
+            )
+        } else if let renamed = one.renamedColumns.first {
+            (reason, hint) = ("the column \(renamed.column.column) is named \(renamed.name) now", "to take the new name over: \(update)")
+        } else {
+            let names = one.lostColumns.map(\.column).joined(separator: ", ")
+            (reason, hint) = (
+                "it has no column \(names)",
+                "if \(one.lostColumns.count == 1 ? "it was" : "they were") dropped on purpose: \(update); else add the column again"
+            )
+        }
+        throw SyncError(
+            .refused, step: .open, at: "\(device.database.path), table \(one.schema.table)",
+            "dataset \(one.schema.name): \(reason); nothing was \(device.settings.role.publishes ? "published" : "imported")", hint: hint)
+    }
+
+    /// Whether nothing was imported yet: then a device has said at `init` which datasets it takes.
+    private func isFirst() throws -> Bool { try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } } }
+
+    /// Takes out of this reader's descriptions what the zone's publisher has taken out of a dataset. The columns and their values stay.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` at a device that publishes: its next version would bring the columns back.
+    func follow(_ commits: [Commit]) throws -> Outcome {
+        var outcome = Outcome(device: device)
+        // Before its first import a device has what the zone says now.
+        guard try !isFirst() else { return outcome }
+        // Of several commits the last one says what there is.
+        var latest: [String: (commit: Commit, record: CloudRecord)] = [:]
+        for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
+        for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
+            guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
+            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+                outcome.notices.append(
+                    "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync describe --update --create takes it in)")
+                continue
+            }
+            let names = Set(zone.schema.columns.map(\.name))
+            let (missing, removed, source) = try SyncError.at(.read) {
+                try device.database.read {
+                    (try $0.state.missingColumns(of: schema), try $0.state.removedColumns(of: schema), try $0.settings.descriptionSource())
+                }
+            }
+            let back = removed.filter(names.contains)
+            if !back.isEmpty {
+                try SyncError.at(.open) { try device.database.write { try $0.state.setRemovedColumns(removed.filter { !names.contains($0) }, of: schema) } }
+            }
+            let gone = schema.columns.filter { !names.contains($0.name) && !missing.contains($0.name) }
+            guard !gone.isEmpty, source != .file else { continue }
+            let list = gone.map(\.name).joined(separator: ", ")
+            guard !device.settings.role.publishes else {
+                throw SyncError(
+                    .refused, step: .fetch, at: "version \(commit.token.number) of zone \(device.zone)",
+                    "the device \(commit.device) has taken \(list) out of the dataset \(schema.name), and this device still publishes it",
+                    hint:
+                        "to take it out here, too (the table keeps its column and values): snapsync describe --update --db \(DatabaseDescriber.shellWord(device.database.path))"
+                )
+            }
+            guard let after = try? schema.with(columns: schema.columns.filter { names.contains($0.name) || missing.contains($0.name) }) else { continue }
+            try SyncError.at(.open) {
+                try device.database.write { transaction in
+                    try transaction.transition.take(schema, as: after, publishes: false)
+                    outcome.device.settings.replace(after)
+                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                }
+            }
+            outcome.notices.append(
+                "\(schema.name): the device \(commit.device) has taken \(list) out of the dataset; this table keeps the column and its values, and no import changes them"
+            )
+        }
+        return outcome
+    }
+}
+
+/// Imports, and imports once more if the version has columns that this database's tables have and its descriptions did not.
+func adoptingUnknownColumns(_ device: SyncContext, _ run: (SyncContext) async throws -> ImportReport) async throws -> ImportReport {
+    let report = try await run(device)
+    var current = device
+    current.settings = try SyncError.at(.read) { try device.database.read { try $0.settings.read() } }
+    current.notices = []
+    let outcome = try await SchemaUpdate(device: current).automatic()
+    guard !outcome.notices.isEmpty else { return report }
+    current = outcome.device
+    current.notices = outcome.notices
+    return try await report.followed(by: run(current))
+}
+
+extension SyncSettings {
+    /// Puts another description in the place of the one of the same dataset.
+    mutating func replace(_ schema: DatasetSchema) { datasets = datasets.map { $0.name == schema.name ? schema : $0 } }
+}

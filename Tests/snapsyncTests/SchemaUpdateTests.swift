@@ -1,0 +1,306 @@
+import Foundation
+import SnapshotModel
+import TestSupport
+import Testing
+
+/// The application changes its tables, and the descriptions follow without `detach`.
+@Suite(.timeLimit(.minutes(5))) struct SchemaUpdateTests {
+    private static let table = "CREATE TABLE task(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT)"
+
+    /// A publisher `a.db` and a device `b.db` that has version 1 and took its description from the zone.
+    private func scene(_ role: String, _ other: String) throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(
+            "\(Self.table); INSERT INTO task VALUES('t1', 'one', '2026-01-01T00:00:00Z'), ('t2', 'two', NULL), ('t3', 'three', NULL)")
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private func rows(_ scene: Scene, _ name: String, _ columns: String = "*", table: String = "task") throws -> [String] {
+        try scene.database("\(name).db").run("SELECT \(columns) FROM \(table) ORDER BY id").split(separator: "\n").map(String.init)
+    }
+
+    /// Runs a command that must end with 78. Returns what it says.
+    private func refused(_ scene: Scene, _ line: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        let run = try scene.run(line)
+        #expect(run.status == 78, "\(run.text)\(run.errorText)", sourceLocation: location)
+        return run.errorText
+    }
+
+    @Test func aNewColumnTravelsByItselfAndAReaderIsToldHowToGetIt() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("b.db").run("ALTER TABLE task ADD COLUMN mine TEXT DEFAULT 'none'; UPDATE task SET mine = 'my own' WHERE id <> 't3'")
+        try scene.database("a.db").run(
+            "ALTER TABLE task ADD COLUMN due TEXT; ALTER TABLE task ADD COLUMN rank INTEGER NOT NULL DEFAULT 7; UPDATE task SET due = 'friday' WHERE id = 't1';"
+                + "UPDATE task SET title = 'edited' WHERE id = 't2'; INSERT INTO task VALUES('t4', 'four', NULL, 'sunday', 9)")
+        #expect(try scene.succeed("sync --db a.db").contains("the new column due (text) travels from now on"))
+        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        // The reader goes on with what it knows, and its own column is left alone.
+        #expect(try scene.succeed("sync --db b.db").contains("does not know the fields due, rank; they were left out (snapsync describe --update --create"))
+        #expect(try rows(scene, "b", "id, title, mine") == ["t1|one|my own", "t2|edited|my own", "t3|three|none", "t4|four|none"])
+        // A column that somebody adds at the reader is taken over; the other one is made from the description.
+        try scene.database("b.db").run("ALTER TABLE task ADD COLUMN due TEXT")
+        #expect(try scene.succeed("sync --db b.db").contains("the new column due (text) travels from now on"))
+        #expect(
+            try scene.succeed("describe --update --db b.db").contains("the zone has the column rank (integer), which the table task lacks; --create adds it"))
+        #expect(try scene.json("describe --update --create --db b.db")["willPublish"] as? Bool == false)
+        try scene.succeed("sync --db b.db")
+        let expected = ["t1|one|friday|7", "t2|edited||7", "t3|three||7", "t4|four|sunday|9"]
+        #expect(try rows(scene, "b", "id, title, due, rank") == expected)
+        #expect(try rows(scene, "a", "id, title, due, rank") == expected)
+        #expect(try rows(scene, "b", "mine") == ["my own", "my own", "none", "none"])
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        // A device that comes later gets all of it at once.
+        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("sync --db c.db")
+        #expect(try rows(scene, "c", "id, title, due, rank") == expected)
+    }
+
+    @Test func theReadersOwnColumnsSurviveEveryKindOfImport() throws {
+        let scene = try scene("writer", "reader")
+        try scene.database("b.db").run(
+            "ALTER TABLE task ADD COLUMN mine BLOB; ALTER TABLE task ADD COLUMN stars INTEGER NOT NULL DEFAULT 3; UPDATE task SET mine = x'00ff', stars = 5 WHERE id = 't2'"
+        )
+        for (number, sql) in [
+            "UPDATE task SET title = 'x' || title", "DELETE FROM task WHERE id = 't1'", "DELETE FROM task; INSERT INTO task VALUES('t2', 'again', NULL)",
+        ]
+        .enumerated() {
+            try scene.database("a.db").run(sql)
+            try scene.succeed(number == 1 ? "export --full --db a.db" : "sync --db a.db --allow-shrink task")
+            try scene.succeed("sync --db b.db --allow-shrink task")
+            #expect(try scene.database("b.db").run("SELECT title, hex(mine), stars FROM task WHERE id = 't2'").hasSuffix("|00FF|5\n"))
+        }
+        try scene.succeed("import --version 1 --db b.db")
+        try scene.succeed("import --db b.db")
+        #expect(try rows(scene, "b", "id, title, hex(mine), stars") == ["t2|again|00FF|5"])
+        #expect(try scene.database("b.db").run("PRAGMA integrity_check") == "ok\n")
+        // A column that no row can be inserted without stops the import before anything changes.
+        try scene.database("b.db").run("CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT, must TEXT NOT NULL)")
+        try scene.database("b.db").run("INSERT INTO new SELECT id, title, changed, 'x' FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task")
+        try scene.database("a.db").run("INSERT INTO task VALUES('t9', 'nine', NULL)")
+        try scene.succeed("sync --db a.db")
+        #expect(try refused(scene, "sync --db b.db").contains("does not describe the column must, which is NOT NULL and has no default"))
+    }
+
+    @Test func aLossIsNeverPublishedWithoutAWord() throws {
+        let scene = try scene("writer", "reader")
+        let before = try scene.cloudListing()
+        try scene.database("a.db").run("ALTER TABLE task RENAME COLUMN title TO heading; ALTER TABLE task RENAME TO todo")
+        #expect(try refused(scene, "sync --db a.db").contains("the table is named todo now; nothing was published"))
+        #expect(try scene.cloudListing() == before)
+        let renamed = try scene.succeed("describe --update --db a.db")
+        #expect(renamed.contains("the table task is named todo now; it travels as task, as before"))
+        #expect(renamed.contains("the column title is named heading now; it travels as title, as before"))
+        try scene.database("a.db").run("UPDATE todo SET heading = 'renamed' WHERE id = 't1'")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        #expect(try rows(scene, "b") == ["t1|renamed|2026-01-01T00:00:00Z", "t2|two|", "t3|three|"])
+
+        // The timestamp, which the triggers use, can be dropped, too.
+        let listing = try scene.cloudListing()
+        try scene.database("a.db").run(
+            "ALTER TABLE todo DROP COLUMN changed; UPDATE todo SET heading = 'later' WHERE id = 't2'; DELETE FROM todo WHERE id = 't3'")
+        for line in ["sync --db a.db", "export --db a.db"] { #expect(try refused(scene, line).contains("it has no column changed; nothing was published")) }
+        #expect(try scene.cloudListing() == listing)
+        #expect(try scene.succeed("describe --update --db a.db").contains("the next version is without changed, and older versions keep its values"))
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.succeed("sync --db b.db").contains("the device a has taken changed out of the dataset; this table keeps the column and its values"))
+        #expect(try rows(scene, "b") == ["t1|renamed|2026-01-01T00:00:00Z", "t2|later|"])
+        #expect(try scene.succeed("cat task --version 1 --db b.db").contains("2026-01-01T00:00:00Z"))
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+
+        try scene.database("a.db").run("DROP TABLE todo")
+        #expect(try refused(scene, "sync --db a.db").contains("--remove task"))
+        #expect(try refused(scene, "describe --update --db a.db").contains("--remove task"))
+        #expect(try rows(scene, "b", "count(*)") == ["2"])
+    }
+
+    @Test func theApplicationsOwnStatementsNeverFail() throws {
+        let scene = try Scene()
+        let shell = scene.database("a.db")
+        try shell.run(
+            "CREATE TABLE note(id TEXT PRIMARY KEY NOT NULL, slot INTEGER, updatedAt TEXT, body TEXT); CREATE UNIQUE INDEX slots ON note(slot);"
+                + "CREATE TABLE line(note TEXT, number REAL, updated_at TEXT, PRIMARY KEY(note, number)); INSERT INTO note VALUES('n', 1, '2026-01-01T00:00:00Z', 'b')"
+        )
+        try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try shell.run(
+            "ALTER TABLE note ADD COLUMN extra TEXT; ALTER TABLE note RENAME COLUMN body TO text; ALTER TABLE note RENAME COLUMN updatedAt TO touched;"
+                + "INSERT OR REPLACE INTO note VALUES('m', 1, '2026-02-01T00:00:00Z', 'takes the slot', NULL); UPDATE note SET id = 'k';"
+                + "ALTER TABLE line DROP COLUMN updated_at; ALTER TABLE line RENAME TO lines; ALTER TABLE lines RENAME COLUMN number TO place; INSERT INTO lines VALUES('k', 1.5)"
+        )
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        #expect(try scene.succeed("cat note --db a.db").contains(#""id":"k","slot":1,"updatedAt":"2026-02-01T00:00:00Z","body":"takes the slot"}"#))
+        #expect(try scene.succeed("cat line --db a.db").contains(#"{"note":"k","number":1.5}"#))
+        try shell.run("ALTER TABLE note DROP COLUMN touched; ALTER TABLE note DROP COLUMN text; DROP TABLE lines")
+        #expect(try scene.database("a.db").run("SELECT count(*) FROM snapsync_log WHERE dataset > 0") == "0\n")
+        try scene.succeed("describe --update --remove line --db a.db")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("verify --local --db a.db")
+        try scene.succeed("detach --db a.db")
+    }
+
+    @Test func aTableThatAMigrationRebuildsKeepsItsEdits() throws {
+        for role in ["writer", "peer"] {
+            let scene = try scene(role, role == "writer" ? "reader" : "peer")
+            try scene.database("a.db").run(
+                """
+                UPDATE task SET title = 'before' WHERE id = 't1';
+                BEGIN; CREATE TABLE new(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL, changed TEXT, due TEXT);
+                INSERT INTO new SELECT id, title, changed, 'due ' || id FROM task; DROP TABLE task; ALTER TABLE new RENAME TO task; COMMIT;
+                UPDATE task SET title = 'after' WHERE id = 't2';
+                """)
+            try scene.succeed("sync --db a.db")
+            try scene.succeed("describe --update --create --db b.db")
+            try scene.succeed("sync --db b.db")
+            #expect(try rows(scene, "b", "id, title, due") == ["t1|before|due t1", "t2|after|due t2", "t3|three|due t3"])
+            for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        }
+    }
+
+    @Test func editsMadeWithoutAColumnDoNotClearIt() throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("b.db").run("UPDATE task SET title = 'by b' WHERE id IN ('t1', 't3')")
+        try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'by a' WHERE id IN ('t1', 't2')")
+        try scene.succeed("sync --db a.db")
+        // b loses nothing while it knows too little, and publishes nothing.
+        #expect(try refused(scene, "sync --db b.db").contains("describe --update --create"))
+        try scene.database("b.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'by b' WHERE id IN ('t2', 't3')")
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "a", "id, title, due") == ["t1|by b|by a", "t2|two|by a", "t3|by b|by b"])
+        #expect(try rows(scene, "b") == rows(scene, "a"))
+        // The value of b that gave way is told.
+        let entries = try #require(try scene.json("conflicts --db b.db")["conflicts"] as? [[String: Any]])
+        #expect(
+            entries.contains { ($0["lost"] as? [String: Any])?["entity"].map { "\($0)".contains(#""due":"by b""#) } == true && $0["key"] as? String == "t2" })
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+    }
+
+    @Test func aColumnThatOnePeerTakesOutStaysInTheOthersTable() throws {
+        let scene = try scene("peer", "peer")
+        try scene.database("a.db").run("ALTER TABLE task ADD COLUMN due TEXT; UPDATE task SET due = 'due ' || id")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("describe --update --create --db b.db")
+        try scene.succeed("sync --db b.db")
+        try scene.database("a.db").run("ALTER TABLE task DROP COLUMN due")
+        try scene.database("b.db").run("UPDATE task SET due = 'not yet synced' WHERE id = 't1'; UPDATE task SET title = 'by b' WHERE id = 't2'")
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        #expect(try refused(scene, "sync --db b.db").contains("the device a has taken due out of the dataset task"))
+        #expect(try scene.succeed("describe --update --db b.db").contains("due was taken out of the zone"))
+        for name in ["b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "a") == ["t1|one|2026-01-01T00:00:00Z", "t2|by b|", "t3|three|"])
+        #expect(try rows(scene, "b", "id, title, due") == ["t1|one|not yet synced", "t2|by b|due t2", "t3|three|due t3"])
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+        // It stays out until somebody says otherwise.
+        #expect(try scene.succeed("describe --update --db b.db").contains("up to date"))
+        #expect(try scene.succeed("describe --update --tables task --db b.db").contains("the column due (text) travels from now on"))
+        try scene.succeed("sync --db b.db")
+        try scene.succeed("describe --update --create --db a.db")
+        for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try rows(scene, "a", "id, due") == ["t1|not yet synced", "t2|due t2", "t3|due t3"])
+    }
+
+    @Test func aTableJoinsAndLeavesAZone() throws {
+        for (role, other) in [("writer", "reader"), ("peer", "peer")] {
+            let scene = try scene(role, other)
+            try scene.database("a.db").run("CREATE TABLE tag(id TEXT PRIMARY KEY NOT NULL, task TEXT REFERENCES task(id)); INSERT INTO tag VALUES('red', 't1')")
+            try scene.succeed("sync --db a.db")
+            #expect(try scene.succeed("describe --update --db a.db").contains("not synced: tag"))
+            #expect(try scene.succeed("describe --update --tables tag --db a.db").contains("the table tag travels from now on"))
+            try scene.succeed("sync --db a.db")
+            #expect(try scene.succeed("sync --db b.db").contains("the zone has the dataset tag, which this device does not know"))
+            try scene.succeed("describe --update --create --db b.db")
+            try scene.succeed("sync --db b.db")
+            #expect(try rows(scene, "b", table: "tag") == ["red|t1"])
+            #expect(try scene.database("b.db").run("SELECT \"table\", \"from\", \"to\" FROM pragma_foreign_key_list('tag')") == "task|task|id\n")
+            // Taken out: rows stay everywhere, and the versions that had it keep it.
+            try scene.database("a.db").run("INSERT INTO tag VALUES('blue', 't2')")
+            try scene.succeed("describe --update --remove tag --db a.db")
+            try scene.succeed("sync --db a.db")
+            #expect(try scene.succeed("sync --db b.db").contains("tag"))
+            for name in ["a", "b", "a"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try rows(scene, "a", table: "tag") == ["blue|t2", "red|t1"])
+            #expect(try rows(scene, "b", table: "tag") == ["red|t1"])
+            #expect(try scene.succeed("cat tag --version 2 --db b.db").contains(#""id":"red""#))
+            #expect(try scene.run("cat tag --db b.db").status == 66)
+            try scene.succeed("describe --update --remove tag --db b.db")
+            try scene.database("b.db").run("DROP TABLE tag")
+            for name in ["b", "a"] { try scene.succeed("sync --db \(name).db") }
+            try scene.succeed("verify --all --db a.db")
+        }
+    }
+
+    @Test func misuseIsRefusedAndChangesNothing() throws {
+        let scene = try scene("writer", "reader")
+        for (line, words) in [
+            ("describe --update --remove nothing --db a.db", "no dataset is named nothing"),
+            ("describe --update --remove task --db a.db", "no dataset would be left"),
+            ("describe --update --tables task2 --db a.db", "there is no table task2"), ("describe --update --tables tag --db b.db", "this device is a reader"),
+        ] {
+            #expect(try refused(scene, line).contains(words))
+        }
+        #expect(try scene.run("describe --create --db a.db").status == 64)
+        try scene.database("a.db").run("CREATE TABLE new(nr TEXT PRIMARY KEY NOT NULL, title TEXT); DROP TABLE task; ALTER TABLE new RENAME TO task")
+        #expect(try refused(scene, "describe --update --db a.db").contains("the column id of the key is gone"))
+    }
+
+    /// Devices get the same columns in any order, with edits of rows of their own in between. Whoever is first, no value is lost.
+    @Test(arguments: 1...6) func inAnyOrderNoValueIsLost(seed: Int) throws {
+        var random = SeededGenerator(seed: UInt64(seed))
+        let isShared = seed.isMultiple(of: 2)
+        let scene = try scene(isShared ? "peer" : "writer", isShared ? "peer" : "reader")
+        let names = isShared ? ["a", "b"] : ["a"]
+        let columns = ["due", "rank", "note"]
+        var pending: [String: [String]] = ["a": columns.shuffled(using: &random), "b": columns.shuffled(using: &random)]
+        var expected: [String: [String: String]] = [:]
+        var clock = 0
+        for _ in 0..<14 {
+            let name = ["a", "b"].randomElement(using: &random)!
+            switch Int.random(in: 0..<3, using: &random) {
+            case 0:
+                if let column = pending[name]?.popLast() { try scene.database("\(name).db").run("ALTER TABLE task ADD COLUMN \(column) TEXT") }
+            case 1 where names.contains(name):
+                let row = "\(name)\(Int.random(in: 1...3, using: &random))", has = ["title"] + columns.filter { pending[name]?.contains($0) == false }
+                let column = has.randomElement(using: &random)!
+                clock += 1
+                try scene.database("\(name).db").run(
+                    "INSERT INTO task(id, title, \(column == "title" ? "changed" : column)) VALUES('\(row)', 'new', '\(column == "title" ? "" : "v\(clock)")') ON CONFLICT(id) DO UPDATE SET \(column) = 'v\(clock)'"
+                )
+                var values = expected[row] ?? ["title": "new"]
+                if expected[row] != nil || column != "title" { values[column] = "v\(clock)" }
+                expected[row] = values
+            default: _ = try scene.run("sync --db \(name).db")
+            }
+        }
+        for _ in 0..<4 {
+            for name in ["a", "b"] {
+                let run = try scene.run("sync --db \(name).db")
+                #expect(run.status == 0 || run.errorText.contains("describe --update"), "seed \(seed): \(run.errorText)")
+                if try scene.run("describe --update --create --db \(name).db").status != 0 { Issue.record("seed \(seed)") }
+            }
+        }
+        // A writer knows only its own columns; what is left is added there, too.
+        for column in pending["a"] ?? [] where try !scene.database("a.db").run("SELECT name FROM pragma_table_info('task')").contains(column) {
+            try scene.database("a.db").run("ALTER TABLE task ADD COLUMN \(column) TEXT")
+        }
+        for _ in 0..<2 {
+            for name in ["a", "b"] {
+                _ = try scene.run("sync --db \(name).db")
+                try scene.succeed("describe --update --create --db \(name).db")
+            }
+        }
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        let list = "id, title, due, rank, note"
+        #expect(try rows(scene, "a", list) == rows(scene, "b", list), "seed \(seed)")
+        let own = try rows(scene, "a", list).filter { !$0.hasPrefix("t") }
+        #expect(
+            own == expected.keys.sorted().map { row in ([row] + (["title"] + columns).map { expected[row]?[$0] ?? "" }).joined(separator: "|") },
+            "seed \(seed)")
+        for name in ["a", "b"] { try scene.succeed("verify --local --db \(name).db") }
+    }
+}
