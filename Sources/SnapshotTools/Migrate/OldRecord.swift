@@ -64,14 +64,35 @@ struct OldRecord: Sendable {
         }
     }
 
-    /// The built-in datasets' nested JSON must be what their Swift types say: records used to hold it as text.
+    /// The built-in datasets' nested JSON must be whole: records used to hold it as text. ``Notification`` itself takes any JSON there.
     private static func checkNested(_ data: Data, _ schema: DatasetSchema) throws {
         do {
             if schema == .buckets { _ = try JSONDecoder().decode(Bucket.self, from: data) }
-            if schema == .notifications { _ = try JSONDecoder().decode(SnapshotModel.Notification.self, from: data) }
+            if schema == .notifications { _ = try JSONDecoder().decode(Nested.self, from: data) }
         } catch {
             throw BadRecord(reason: DatasetFile.explain(error))
         }
+    }
+
+    /// The nested values of a notification, as an application writes them.
+    private struct Nested: Decodable {
+        struct Attachment: Decodable {
+            let mediaType: String
+            let url: String?
+            let name: String?
+        }
+
+        struct Action: Decodable {
+            let type: String
+            let value: String?
+            let title: String?
+            let icon: String?
+            let destructive: Bool
+        }
+
+        let attachments: [Attachment]
+        let actions: [Action]
+        let tapAction: Action?
     }
 
     /// Takes an entity's key and timestamp.
