@@ -74,9 +74,8 @@ import Testing
         try scene.database("b.db").run("ALTER TABLE rooms ADD COLUMN mine TEXT; UPDATE rooms SET mine = 'kept'")
         try scene.database("a.db").run("UPDATE rooms SET squareMetres = 9")
         try scene.succeed("export --db a.db")
-        try scene.refuse(
-            "import --db b.db", exit: 78, saying: ["b.db, table rooms", "does not describe the column mine", "describe them in the dataset file"],
-            watching: ["b.db"])
+        try scene.succeed("import --db b.db")
+        #expect(try scene.database("b.db").run("SELECT DISTINCT squareMetres, mine FROM rooms") == "9|kept\n")
     }
 
     @Test func rowsThatTheReadersTableRefusesChangeNothing() throws {

@@ -120,5 +120,26 @@ import Testing
             try run("sync --quiet --db a.db", 32)
             for name in ["a", "b"] { #expect(try rows(name, "SELECT id, code, typeof(extra), extra FROM notes") == "k|v|text|null\n") }
         }
+
+        /// What the toolkit logs says the replaced instant as text, also where the table's own timestamps are numbers.
+        @Test func replacementIsLaterThanNumericTimestampsAlsoByASlowClock() throws {
+            try scene.scratch.write(
+                """
+                {"formatVersion":1,"datasets":[{"name":"notes","key":"id","timestamp":"at","timestampUnit":"microseconds",
+                  "columns":[{"name":"id","type":"text"},{"name":"at","type":"integer"}]}]}
+                """, to: "datasets.json")
+            for (name, seconds) in [("a", 0), ("c", -20_000)] as [(String, Int64)] {
+                try edit(name, "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, at INTEGER NOT NULL)", seconds)
+                if name == "a" { try edit("a", "INSERT INTO notes VALUES('k', \(clock.now))", 0) }
+                try run("init --db \(name).db --cloud cloud --role peer --device \(name) --datasets datasets.json", seconds)
+                if name == "a" { try run("sync --quiet --db a.db", 1) }
+            }
+            try run("replace cloud --yes --db c.db", -19_990)
+            let asset = try Python.run("import gzip, sys; print(gzip.open(sys.argv[1]).read().decode())", [scene.asset("notes")], in: scene.scratch.path)
+            let deleted = try #require(asset.firstMatch(of: /"deletedAt":"([^"]+)"/)).1
+            #expect(String(deleted) > text(-1), "the deletion is earlier than the row: \(deleted)")
+            try run("sync --db a.db", 20)
+            #expect(try rows("a", "SELECT count(*) FROM notes") == "0\n")
+        }
     }
 #endif

@@ -315,19 +315,24 @@ import Testing
         try expectSettled(scene)
     }
 
-    /// Until version 0.1.0 a statement that changed nothing counted as a change of the whole row. Those triggers are replaced, and nothing is compared.
-    @Test func triggersOfTheEarlierVersionAreReplacedWithoutAWarning() throws {
+    /// Triggers of version 0.1.0, and of the one before, for which a statement that changed nothing was a change of the whole row, are replaced, and nothing
+    /// is compared.
+    @Test(arguments: [false, true]) func triggersOfEarlierVersionsAreReplacedWithoutAWarning(isFirst: Bool) throws {
         let scene = try Scene.phoneAndWatch()
         let watch = scene.database("watch.db")
-        let trigger = try watch.run("SELECT sql FROM sqlite_schema WHERE name = 'snapsync_notifications_update'")
-        let earlier = trigger.replacingOccurrences(
-            of: #"WHEN NEW."title" IS OLD."title""#, with: #"WHEN NEW."readAt" IS NOT OLD."readAt" AND NEW."title" IS OLD."title""#)
-        #expect(earlier != trigger)
-        try watch.run("DROP TRIGGER snapsync_notifications_update; \(earlier)")
+        let text = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger' ORDER BY name)"
+        let present = try watch.run(text)
+        let names = try watch.run("SELECT name FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger'").split(separator: "\n")
+        let fixture = CommandPage.root.appendingPathComponent("Fixtures/triggers/0.1.0.sql")
+        let earlier = try String(contentsOf: fixture, encoding: .utf8).replacingOccurrences(
+            of: #"WHEN NEW."title" IS OLD."title""#,
+            with: isFirst ? #"WHEN NEW."readAt" IS NOT OLD."readAt" AND NEW."title" IS OLD."title""# : #"WHEN NEW."title" IS OLD."title""#)
+        try watch.run(names.map { "DROP TRIGGER \($0);" }.joined() + earlier)
+        #expect(try watch.run(text) != present)
         try watch.run("UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE rowid = 1")
         let report = try scene.succeed("sync --db watch.db")
         #expect(report.contains("sent 1 message") && !report.contains("warning"), "\(report)")
-        #expect(try watch.run("SELECT sql FROM sqlite_schema WHERE name = 'snapsync_notifications_update'") == trigger)
+        #expect(try watch.run(text) == present)
         try round(scene)
         try expectSettled(scene)
     }

@@ -42,10 +42,14 @@ extension TableInspector {
         var found = TableDifferences(schema: schema)
         let trigger = try Row.fetchOne(
             db, sql: "SELECT tbl_name, sql FROM main.sqlite_schema WHERE type = 'trigger' AND name = ?", arguments: ["snapsync_\(schema.name)_update"])
-        let isThere =
-            try KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE)")
-            .bind(.text(schema.table)).integer() == 1
-        let name: String? = isThere ? schema.table : trigger?[0]
+        let type = try String.fetchOne(
+            db, sql: "SELECT type FROM main.sqlite_schema WHERE type IN ('table', 'view') AND name = ? COLLATE NOCASE", arguments: [schema.table])
+        // A view in the table's place is refused by name when the table is checked.
+        if type == "view" {
+            found.table = schema.table
+            return found
+        }
+        let name: String? = type == nil ? trigger?[0] : schema.table
         guard let name, let table = try TableColumns(db, name) else { return found }
         found.table = name
         let isHidden = try hiddenKey(of: schema.inTable(name)) != nil

@@ -102,7 +102,7 @@ extension ChangeLog {
             let repeats = kind == 2 && under != nil && LoggedStamp(notes.timestamp(3)) == under
             let stamp = repeats ? clock : RowInstant.instant(of: notes.timestamp(3), unit)?.microseconds ?? clock
             // A key that was put in replaces what was found under it, not the row that had another key before.
-            let old = [kind == 2 ? nil : RowInstant.instant(of: notes.timestamp(4), unit), under?.instant(unit)].compactMap { $0?.microseconds }.max()
+            let old = [kind == 2 ? nil : Self.seen(notes.timestamp(4), unit), under?.instant(unit)].compactMap { $0?.microseconds }.max()
             let known = try before.look(notes, replacing: old, clock: clock)
             let at = max(min(stamp, clock), known.seen.map(Self.next) ?? .min, known.own.map(Self.next) ?? .min)
             // The base comes from the first entry: the instant of the row that was there.
@@ -112,6 +112,11 @@ extension ChangeLog {
                 base.map { .integer($0) } ?? .null
             ).run()
         }
+    }
+
+    /// The published instant that an entry says its change replaced: a trigger writes the row's own timestamp, the toolkit RFC 3339 text.
+    static func seen(_ value: ColumnValue, _ unit: TimestampUnit?) -> Instant? {
+        RowInstant.instant(of: value, unit) ?? RowInstant.instant(of: value, nil)
     }
 
     static func next(_ microseconds: Int64) -> Int64 { Instant(microseconds: microseconds).advanced(byMicroseconds: 1).microseconds }

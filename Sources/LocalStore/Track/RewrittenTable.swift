@@ -173,7 +173,7 @@ private struct LogReplay {
     private func seen(isInsert: Bool, under: LoggedStamp?, clock: Int64) throws -> Int64? {
         if let published, let known = try published.bind(.integer(id), .column(1, of: entries)).integer() { return known }
         guard let version else { return nil }
-        let old = isInsert ? nil : RowInstant.instant(of: entries.timestamp(4), unit)
+        let old = isInsert ? nil : ChangeLog.seen(entries.timestamp(4), unit)
         return [old, under?.instant(unit)].compactMap { $0?.microseconds }.max().map { min($0, max(version, clock)) }
     }
 

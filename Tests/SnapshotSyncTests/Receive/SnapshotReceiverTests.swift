@@ -98,13 +98,17 @@ import Testing
         #expect(try scene.reader.run("SELECT count(*) FROM things") == "0\n")
     }
 
-    @Test func columnsThatNobodyDescribesWouldBeCleared() async throws {
+    @Test func columnsThatNobodyDescribesStay() async throws {
         let scene = try await scene()
         try await scene.export()
-        try scene.reader.run("ALTER TABLE things ADD COLUMN mine TEXT")
-        let error = try await refused(scene)
-        #expect(error.code == .refused)
-        #expect(error.reason.contains("mine"))
+        try scene.reader.run("ALTER TABLE things ADD COLUMN mine TEXT DEFAULT 'own'")
+        try await scene.importNewest()
+        #expect(try scene.reader.run("SELECT DISTINCT mine FROM things") == "own\n")
+        try scene.reader.run("UPDATE things SET mine = 'changed'")
+        try scene.writer.run("UPDATE things SET done = NOT done WHERE rowid % 2 = 0")
+        try await scene.export()
+        try await scene.importNewest()
+        #expect(try scene.reader.run("SELECT DISTINCT mine FROM things") == "changed\n")
     }
 
     @Test func rowsOfOnesOwnAreReplacedOnlyWhereThatWasAskedFor() async throws {
