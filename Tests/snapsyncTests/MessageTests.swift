@@ -320,7 +320,8 @@ import Testing
     @Test(arguments: [false, true]) func triggersOfEarlierVersionsAreReplacedWithoutAWarning(isFirst: Bool) throws {
         let scene = try Scene.phoneAndWatch()
         let watch = scene.database("watch.db")
-        let text = "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger' ORDER BY name)"
+        let text =
+            "SELECT group_concat(sql, ';') FROM (SELECT sql FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger' ORDER BY name)"
         let present = try watch.run(text)
         let names = try watch.run("SELECT name FROM sqlite_schema WHERE tbl_name IN ('buckets', 'notifications') AND type = 'trigger'").split(separator: "\n")
         let fixture = CommandPage.root.appendingPathComponent("Fixtures/triggers/0.1.0.sql")
