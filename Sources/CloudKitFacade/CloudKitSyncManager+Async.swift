@@ -64,7 +64,7 @@ extension CloudKitSyncManager {
 
     private static func publish(_ engine: SyncEngine) async throws {
         // Before anything is imported: who may only read must hear so, and not believe that something was sent.
-        let settings = try SyncError.at(.open) { try engine.database.read { try $0.settings.read() } }
+        let settings = try engine.database.read(at: .open) { try $0.settings.read() }
         guard settings.role.publishes else {
             throw SyncError(
                 .refused, step: .announce, at: engine.database.path, "this device is a reader: read-only",

@@ -40,7 +40,7 @@ extension CloudKitSyncManager {
         let report: ImportReport?
         do {
             report = try await call { engine -> ImportReport? in
-                let role = try SyncError.at(.open) { try engine.database.read { try $0.settings.read().role } }
+                let role = try engine.database.read(at: .open) { try $0.settings.read().role }
                 // A writer has what it published; a peer merges.
                 return role == .writer ? nil : try await engine.importNewest()
             }

@@ -14,11 +14,9 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             if device.settings.role == .reader {
-                try SyncError.at(.apply) {
-                    try database.write { transaction in
-                        // Rows that are not known to be the applied version's are compared by the next import.
-                        for schema in device.settings.datasets { try transaction.tracking.setIncomplete(of: schema) }
-                    }
+                try database.write(at: .apply) { transaction in
+                    // Rows that are not known to be the applied version's are compared by the next import.
+                    for schema in device.settings.datasets { try transaction.tracking.setIncomplete(of: schema) }
                 }
             }
             return try await ImportRun(device: device, progress: progress).importNewest()

@@ -22,12 +22,12 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.nothingThere` for an id that is not there, `.refused` for tables and columns that are not there,
     ///   `.dataRefused` for a value that cannot travel.
     public func project(_ id: String, from tables: ProjectTables = ProjectTables()) throws -> ProjectDraft {
-        try SyncError.at(.read) { try database.read { try $0.rows.project(id, from: tables) } }
+        try database.read(at: .read) { try $0.rows.project(id, from: tables) }
     }
 
     /// Whether ``setUp(_:)`` has been here, so that the database names a cloud.
     public func isSetUp() throws -> Bool {
-        try SyncError.at(.open) { try database.read { try $0.settings.exists() } }
+        try database.read(at: .open) { try $0.settings.exists() }
     }
 }
 

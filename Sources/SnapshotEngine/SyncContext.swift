@@ -22,6 +22,8 @@ package struct SyncContext: Sendable {
     var assetLimit = OperatorSettings.standardAssetLimit
     /// Where the ids of messages and reports come from.
     var nonces = NonceSource.system
+    /// What is known of the zone, which no run changes: it is read once.
+    private let zoneOnce = OnceValue<ZoneInfo>()
     /// How long the run has taken so far.
     var elapsed = SyncContext.stopwatch()
 
@@ -35,7 +37,7 @@ package struct SyncContext: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.refused` if another device is the one that does.
     func checkPublisher() async throws {
-        let info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        let info = try await zoneInfo()
         guard info.publishers == .many || info.creator == settings.device else {
             throw SyncError(
                 .refused, step: .announce, at: "zone \(zone)", "its one publisher is the device \(info.creator), not \(settings.device)",
@@ -48,20 +50,25 @@ package struct SyncContext: Sendable {
     /// Whether this device publishes in a zone in which others do, too.
     package func isOneOfMany() async throws -> Bool {
         guard settings.role.publishes else { return false }
-        return try await SyncError.at(.open) { try await cloud.zone(zone) }.publishers == .many
+        return try await zoneInfo().publishers == .many
+    }
+
+    /// Who made the zone and who may publish there; read at the first call.
+    func zoneInfo(at step: SyncStep = .open) async throws -> ZoneInfo {
+        try await zoneOnce.value { try await cloud.at(step).zone(zone) }
     }
 
     /// Sees that changes of the datasets are noted, and mends that where an application's migration has undone it.
     ///
     /// - Returns: a sentence for each dataset whose tracking was not as it should be.
     package func keepTracking() throws -> [String] {
-        let isTracking = try database.read { transaction in
+        let isTracking = try database.read(at: .read) { transaction in
             // A table that is missing or does not fit is the user's to mend, before anything is changed.
             for schema in settings.datasets { _ = try transaction.tables.check(of: schema) }
             return try transaction.tracking.isInstalled(settings.datasets)
         }
         if isTracking { return [] }
-        return try database.write { try $0.tracking.install(settings.datasets) }.map {
+        return try database.write(at: .read) { try $0.tracking.install(settings.datasets) }.map {
             "the tracking of \($0) was not as it should be (a migration may have rebuilt the table) and was put in again; all rows were compared"
         }
     }

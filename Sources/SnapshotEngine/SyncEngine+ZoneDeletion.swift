@@ -6,21 +6,17 @@ import SnapshotVersions
 extension SyncEngine {
     /// What this device does about its own data when the zone was deleted.
     public func zoneDeletionPolicy() throws -> ZoneDeletionPolicy {
-        try SyncError.at(.open) {
-            try database.read { transaction in
-                _ = try transaction.settings.read()
-                return try transaction.settings.zoneDeletionPolicy()
-            }
+        try database.read(at: .open) { transaction in
+            _ = try transaction.settings.read()
+            return try transaction.settings.zoneDeletionPolicy()
         }
     }
 
     /// Changes it, for every later run.
     public func setZoneDeletionPolicy(_ policy: ZoneDeletionPolicy) throws {
-        try SyncError.at(.open) {
-            try database.write { transaction in
-                _ = try transaction.settings.read()
-                try transaction.settings.setZoneDeletionPolicy(policy)
-            }
+        try database.write(at: .open) { transaction in
+            _ = try transaction.settings.read()
+            try transaction.settings.setZoneDeletionPolicy(policy)
         }
     }
 

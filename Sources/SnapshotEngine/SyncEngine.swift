@@ -100,14 +100,14 @@ public final class SyncEngine: Sendable {
 
     /// Sets a database up for syncing: settings in the database, the zone in the cloud.
     public static func setUp(_ request: SetupRequest) async throws -> SetupReport {
-        try await SyncSetup.run(request)
+        try await WorkerThreads.host { try await SyncSetup.run(request) }
     }
 
     /// Sets a database up for syncing with a backend of the application's own. ``SetupRequest/cloud`` is a text that names it in reports.
     ///
     /// - Throws: ``SyncError``; with `.refused` for a request that only a directory can fulfil (``SetupRequest/sharing``).
     public static func setUp(_ request: SetupRequest, in cloud: any CloudDatabase) async throws -> SetupReport {
-        try await SyncSetup.run(request, in: cloud)
+        try await WorkerThreads.host { try await SyncSetup.run(request, in: cloud) }
     }
 
     /// Takes everything that ``setUp(_:)`` and later runs put into the database out again.
@@ -162,7 +162,7 @@ public final class SyncEngine: Sendable {
     /// A database that was not set up takes the datasets of `datasets`, a dataset file, or the built-in ones.
     public func importFile(_ path: String, datasets: String? = nil, acceptsOlder: Bool = false, progress: ProgressHandler? = nil) async throws -> ImportReport {
         try await locked {
-            let settings = try SyncError.at(.open) { try database.read { try $0.settings.exists() ? $0.settings.read() : nil } }
+            let settings = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read() : nil }
             let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
             return try await WorkerThreads.run { try SyncError.at(.apply) { try importer.run(path) } }
@@ -171,8 +171,12 @@ public final class SyncEngine: Sendable {
 
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
     public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
+        try await WorkerThreads.host { try await syncOnce(level, allowed, progress) }
+    }
+
+    private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
         try await gate.enter()
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+        let settings = try database.read(at: .open) { try $0.settings.read() }
         switch settings.role {
         case .writer, .peer:
             return try await run {
@@ -186,7 +190,7 @@ public final class SyncEngine: Sendable {
                 return SyncReport(role: settings.role.rawValue, exported: try await retaining(exported), imported: nil)
             }
         case .reader:
-            if let view = try SyncError.at(.read, { try database.read { try $0.state.view() } }) {
+            if let view = try database.read(at: .read, { try $0.state.view() }) {
                 return SyncReport(
                     role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
@@ -225,11 +229,13 @@ public final class SyncEngine: Sendable {
 
     /// Runs `body` while no other run works on this database.
     package func locked<T>(_ body: () async throws -> T) async throws -> T {
-        await gate.askForEntitlement()
-        let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
-        defer { withExtendedLifetime(lock) {} }
-        try await verifyBackend()
-        return try await body()
+        try await WorkerThreads.host {
+            await gate.askForEntitlement()
+            let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
+            defer { withExtendedLifetime(lock) {} }
+            try await verifyBackend()
+            return try await body()
+        }
     }
 
     /// Checks that the caller's backend is the cloud that the database was set up with.
@@ -237,7 +243,7 @@ public final class SyncEngine: Sendable {
     /// A backend that cannot be reached is left to the run, which says so where it matters.
     private func verifyBackend() async throws {
         guard let backend, try gate.standing() == .open else { return }
-        let expected = try SyncError.at(.open) { try database.read { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil } }
+        let expected = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read().cloudUUID : nil }
         guard let expected, let found = try? await backend.identity(), found.uuid != expected else { return }
         throw SyncError(
             .refused, step: .open, at: "cloud \(found.uuid)", "\(database.path) was set up with another cloud, \(expected)",

@@ -15,6 +15,15 @@ package enum WorkerThreads {
         }
     }
 
+    /// Runs an asynchronous `body` whose own code may block: all of it that is bound to no actor runs on threads that Swift's tasks do not share.
+    ///
+    ///     public func status() async throws -> StatusReport { try await WorkerThreads.host { … } }
+    ///
+    /// SQLite waits for another program's lock up to 10 s. Child tasks run there, too; unstructured ones do not.
+    package static func host<T>(_ body: () async throws -> T) async rethrows -> T {
+        try await withTaskExecutorPreference(BlockingExecutor.shared, operation: body)
+    }
+
     /// Runs `body` once for each number from 0 up to `count`, side by side, while `meanwhile` runs on this thread.
     ///
     /// Returns when all have ended and let go of what `body` holds. The bodies must end by themselves when `meanwhile` fails.
@@ -53,5 +62,17 @@ package enum WorkerThreads {
         thread.stackSize = 1 << 20
         thread.name = "snapsync"
         thread.start()
+    }
+}
+
+/// Runs tasks on threads that may block.
+private final class BlockingExecutor: TaskExecutor {
+    static let shared = BlockingExecutor()
+
+    private let queue = DispatchQueue(label: "snapsync.engine", attributes: .concurrent)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

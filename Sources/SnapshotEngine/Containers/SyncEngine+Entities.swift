@@ -108,7 +108,7 @@ extension SyncEngine {
             let device = try device()
             let export = ExportRun(
                 device: device, level: level, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            try export.checkRole()
+            try await RunGuard.Facts(device: device).ask([.role])
             let taken = try await WorkerThreads.run { [self] in
                 try SyncError.at(.apply) {
                     let schema = try schema(of: Container.dataset)

@@ -28,9 +28,9 @@ public struct GateReport: Sendable, Encodable {
 extension SyncGate {
     /// What the decision rests on, for people to look at.
     public func report() async throws -> GateReport {
-        let decision = try await decision()
-        return try SyncError.at(.read) {
-            try database.read { transaction in
+        try await WorkerThreads.host {
+            let decision = try await decision()
+            return try database.read(at: .read) { transaction in
                 let file = try transaction.settings.preferenceFile()
                 let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
                 return GateReport(

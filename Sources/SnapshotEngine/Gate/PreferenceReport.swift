@@ -17,14 +17,15 @@ public struct PreferenceReport: Sendable, Encodable {
 extension SyncGate {
     /// Turns sync on or off and says what is so now. See ``SettingsTable/setPreference(_:)``.
     public func turn(on isOn: Bool) async throws -> PreferenceReport {
-        let before = try SyncError.at(.open) {
-            try database.read { transaction in
+        try await WorkerThreads.host {
+            let before = try database.read(at: .open) { transaction in
                 try checkIsSetUp(transaction)
                 return try transaction.settings.preference().isOn
             }
+            let warning = try setPreference(isOn)
+            let report = try await report()
+            return PreferenceReport(
+                database: database.path, isEnabled: report.isEnabled, wasEnabled: before, gate: report, warnings: warning.map { [$0] } ?? [])
         }
-        let warning = try setPreference(isOn)
-        let report = try await report()
-        return PreferenceReport(database: database.path, isEnabled: report.isEnabled, wasEnabled: before, gate: report, warnings: warning.map { [$0] } ?? [])
     }
 }

@@ -5,7 +5,7 @@ import SnapshotVersions
 extension SyncEngine {
     /// The database and its settings, for looking: with a cloud that answers why it is not there, where it is gone or not to be touched.
     package func deviceToLookAt(_ gate: GateReport) throws -> SyncContext {
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+        let settings = try database.read(at: .open) { try $0.settings.read() }
         guard gate.isOpen else {
             return try device(
                 settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
@@ -19,7 +19,7 @@ extension SyncEngine {
 
     /// The database and its settings alone, for work that has nothing to do with the cloud.
     package func localDevice() throws -> SyncContext {
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+        let settings = try database.read(at: .open) { try $0.settings.read() }
         return try device(settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, "this work does without the cloud")))
     }
 

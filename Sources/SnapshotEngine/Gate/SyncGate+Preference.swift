@@ -41,21 +41,17 @@ extension SyncGate {
 
     /// Binds the preference to a key of a JSON file, or to none.
     public func bind(to file: FilePreference?) throws {
-        try SyncError.at(.apply) {
-            try database.write { transaction in
-                try checkIsSetUp(transaction)
-                try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
-            }
+        try database.write(at: .apply) { transaction in
+            try checkIsSetUp(transaction)
+            try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
         }
     }
 
     /// Names the file that states the entitlement, or none.
     public func setEntitlementFile(_ path: String?) throws {
-        try SyncError.at(.apply) {
-            try database.write { transaction in
-                try checkIsSetUp(transaction)
-                try transaction.settings.setEntitlementFile(path.map(absolutePath))
-            }
+        try database.write(at: .apply) { transaction in
+            try checkIsSetUp(transaction)
+            try transaction.settings.setEntitlementFile(path.map(absolutePath))
         }
     }
 

@@ -21,15 +21,17 @@ public struct SyncGate: Sendable {
 
     /// The decision for now. Looks at the bound store, and asks for the entitlement where that is due.
     public func decision() async throws -> GateDecision {
-        await askForEntitlement()
-        return try standing()
+        try await WorkerThreads.host {
+            await askForEntitlement()
+            return try standing()
+        }
     }
 
     /// The decision by what is known here, without asking anybody but the bound store.
     ///
     /// - Parameter asIfWanted: what it would be if the user turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
-        var facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
+        var facts = try database.read(at: .open) { try lookUp($0) }
         if facts.isInMemory {
             return .closed(
                 GateReason(
@@ -39,7 +41,7 @@ public struct SyncGate: Sendable {
         var fault: GateReason?
         if facts.isBound {
             fault = reconcileOrExplain()
-            facts = try SyncError.at(.open) { try database.read { try lookUp($0) } }
+            facts = try database.read(at: .open) { try lookUp($0) }
         }
         guard facts.isOn || asIfWanted else {
             return .closed(GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)"))

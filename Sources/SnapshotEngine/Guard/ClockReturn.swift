@@ -11,11 +11,11 @@ extension SyncContext {
     /// set, or is a day off the cloud's, changes nothing. Costs two looks at small tables where no instant is in the future.
     func correctFutureInstants() async throws {
         let now = now()
-        guard ClockGuard.isPlausible(now), try SyncError.at(.read, { try database.read { try $0.futureInstants.exist(of: settings.datasets, now: now) } })
+        guard ClockGuard.isPlausible(now), try database.read(at: .read, { try $0.futureInstants.exist(of: settings.datasets, now: now) })
         else { return }
         // Not every cloud has a clock; where it has none the device's counts.
         if let there = try? await cloud.storeClock(in: zone), (try? CommitClock.verify(now, against: there)) == nil { return }
-        try SyncError.at(.apply) { try database.write { try $0.futureInstants.correct(of: settings.datasets, now: now) } }
+        try database.write(at: .apply) { try $0.futureInstants.correct(of: settings.datasets, now: now) }
         logger.info("changes had instants in the future of this device's clock; they count as changed now")
     }
 

@@ -19,13 +19,11 @@ struct DeviceIdentity {
     ///
     /// - Parameter commits: what the zone has that the device has not read.
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
-        let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
-        let facts = try SyncError.at(.read) {
-            try device.database.read {
-                Facts(
-                    name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
-                    known: try $0.state.ownCommitsKnown())
-            }
+        let report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
+        let facts = try device.database.read(at: .read) {
+            Facts(
+                name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
+                known: try $0.state.ownCommitsKnown())
         }
         guard let reason = facts.reason(report, commits) else {
             var same = device
@@ -35,11 +33,9 @@ struct DeviceIdentity {
         // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
         _ = try await device.fetchUpstreamChanges()
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
-        try SyncError.at(.open) {
-            try device.database.write { transaction in
-                try transaction.settings.setDevice(name)
-                try transaction.state.setReportNonces(nil)
-            }
+        try device.database.write(at: .open) { transaction in
+            try transaction.settings.setDevice(name)
+            try transaction.state.setReportNonces(nil)
         }
         var renamed = device
         renamed.settings.device = name
@@ -84,7 +80,7 @@ extension SyncContext {
     /// - Throws: ``SyncError`` with `.refused` where only one device publishes and it may be another database by now.
     func checkIdentity(applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
         let identity = try await DeviceIdentity.check(self, applied: applied, commits: commits)
-        guard let reason = identity.reason, try await SyncError.at(.open, { try await cloud.zone(zone) }).publishers == .one else { return identity }
+        guard let reason = identity.reason, try await zoneInfo().publishers == .one else { return identity }
         throw SyncError(
             .refused, step: .announce, at: "zone \(zone)",
             "\(reason): this database is a copy of another one, or a backup that was put back; it is the device \(identity.device.settings.device) from now on, and nothing was published",

@@ -11,7 +11,7 @@ enum FirstPublishGuard {
     ///
     /// - Throws: ``SyncError`` with `.refused`.
     static func verify(_ device: SyncContext, token: ChangeToken?) throws {
-        guard token == nil, let note = try SyncError.at(.read, { try device.database.read { try $0.state.bootstrapNote() } }), !note.madeZone else { return }
+        guard token == nil, let note = try device.database.read(at: .read, { try $0.state.bootstrapNote() }), !note.madeZone else { return }
         throw SyncError(
             .refused, step: .announce, at: "zone \(device.zone)",
             "it has no version yet, and this database did not make it: what others published may still be on its way",

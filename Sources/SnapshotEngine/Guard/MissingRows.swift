@@ -17,12 +17,10 @@ struct MissingRows: Sendable {
     /// - Throws: ``SyncError`` with `.refused`.
     func refuse(_ schema: DatasetSchema, _ last: DatasetRecord?, _ session: ReadSession) async throws {
         guard let last, !allowed.covers(schema.name) else { return }
-        let isKnown = try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                // After VACUUM the rows of a table without a key are missing under their old rowids alone.
-                let isComplete = try reader.transaction.changeLog.isComplete(of: schema)
-                return try isComplete || reader.transaction.rowids.mayBeRenumbered(schema)
-            }
+        let isKnown = try session.withReader(0, at: .read) { reader in
+            // After VACUUM the rows of a table without a key are missing under their old rowids alone.
+            let isComplete = try reader.transaction.changeLog.isComplete(of: schema)
+            return try isComplete || reader.transaction.rowids.mayBeRenumbered(schema)
         }
         guard !isKnown else { return }
         // An asset that cannot be read is another step's matter; it is written anew then.

@@ -72,7 +72,7 @@ struct ShrinkCheck: Sendable {
 
     /// How many entities the applied version has, by the record's name.
     private func countsHere() throws -> [String: Int] {
-        let states = try SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } }
+        let states = try device.database.read(at: .read) { try $0.datasetStates.all() }
         return Dictionary(
             uniqueKeysWithValues: device.settings.datasets.compactMap { schema in
                 states.first { $0.name == schema.name }.map { (schema.recordName, $0.recordCount) }
@@ -81,7 +81,7 @@ struct ShrinkCheck: Sendable {
 
     private func guardian(upTo token: ChangeToken) async throws -> ShrinkGuard {
         var known = ShrinkGuard()
-        for commit in try await SyncError.at(.fetch, { try await device.cloud.commits(upTo: token, count: ShrinkGuard.window, in: device.zone) }) {
+        for commit in try await device.cloud.at(.fetch).commits(upTo: token, count: ShrinkGuard.window, in: device.zone) {
             known.take(commit)
         }
         return known

@@ -17,7 +17,7 @@ extension SyncEngine {
     public func takeOver(as name: String? = nil, relocatingTo path: String? = nil) async throws -> SetupReport {
         try await locked {
             var device = try device()
-            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            let info = try await device.zoneInfo()
             let mustBe = device.settings.role.publishes && info.publishers == .one ? info.creator : nil
             let name = name ?? mustBe ?? device.settings.device
             guard mustBe == nil || name == mustBe else {
@@ -25,26 +25,24 @@ extension SyncEngine {
                     .refused, step: .open, at: "zone \(device.zone)", "its one publisher is the device \(info.creator), and this database is to be \(name)",
                     hint: "leave out --device, or give --device \(info.creator)")
             }
-            let report = try await SyncError.at(.open) { try await device.cloud.deviceReport(of: name, in: device.zone) }
-            let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token }
+            let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone)
+            let newest = try await device.cloud.at(.open).records(in: device.zone).token
             if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database) }
             let cloud = device.settings.cloud
-            try SyncError.at(.open) {
-                try device.database.write { transaction in
-                    try transaction.settings.setDevice(name)
-                    if path != nil { try transaction.settings.setCloud(cloud) }
-                    try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
-                }
+            try device.database.write(at: .open) { transaction in
+                try transaction.settings.setDevice(name)
+                if path != nil { try transaction.settings.setCloud(cloud) }
+                try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
             }
             device.settings.device = name
             device.reportSeen = report?.nonce
-            await device.report(try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } })
+            await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
             let settings = device.settings
             return SetupReport(
                 database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
                 device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
                 cloudMade: false,
-                isEnabled: try SyncError.at(.read) { try database.read { try $0.settings.preference().isOn } },
+                isEnabled: try database.read(at: .read) { try $0.settings.preference().isOn },
                 triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map {
                     TriggerReport($0, datasets: settings.datasets)
                 })

@@ -33,7 +33,7 @@ struct MailboxProcessor: Sendable {
     ///
     /// - Parameter mayRest: whether the mailbox need not be listed where its mark says that nothing has come.
     func run(mayRest: Bool = false) async throws -> Outcome {
-        let look = try SyncError.at(.read) { try device.database.read { try $0.state.mailboxListing() } }
+        let look = try device.database.read(at: .read) { try $0.state.mailboxListing() }
         if mayRest, let look, try await isAsBefore(look) { return Outcome(isUnchanged: true) }
         return try await listAndApply(look)
     }
@@ -45,20 +45,18 @@ struct MailboxProcessor: Sendable {
     /// nothing after all, the next listing is never more than an hour away, and a message is seen later, not lost.
     private func isAsBefore(_ look: MailboxListingCache) async throws -> Bool {
         let now = device.now()
-        let last = try SyncError.at(.read) {
-            try device.database.read { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) }
-        }
+        let last = try device.database.read(at: .read) { (idle: try $0.state.lastIdleRun(of: device.settings.role), noted: try $0.state.lastRun(.export)) }
         guard let run = last.idle ?? last.noted.map({ ($0.at, $0.microseconds) }), let took = run.microseconds,
             run.at.advanced(byMicroseconds: -took) >= look.since.advanced(byMicroseconds: Self.settling),
             run.at <= now, run.at.microseconds / Self.rest == now.microseconds / Self.rest,
             let mark = try? StrictJSON.decode(MailboxMark.self, from: look.mark)
         else { return false }
-        return try await SyncError.at(.fetch) { try await device.cloud.isMailboxUnchanged(since: mark, in: device.zone) }
+        return try await device.cloud.at(.fetch).isMailboxUnchanged(since: mark, in: device.zone)
     }
 
     private func listAndApply(_ look: MailboxListingCache?) async throws -> Outcome {
-        let heard = try SyncError.at(.read) { try device.database.read { Set(try $0.inbox.entries().map(\.id)) } }
-        let mailbox = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard), in: device.zone) }
+        let heard = try device.database.read(at: .read) { Set(try $0.inbox.entries().map(\.id)) }
+        let mailbox = try await device.cloud.at(.fetch).mailbox(MailboxRequest(known: heard), in: device.zone)
         let now = device.now()
         var setAside = mailbox.setAside.count
         let incoming = mailbox.messages.compactMap { found -> IncomingMessage? in
@@ -69,10 +67,8 @@ struct MailboxProcessor: Sendable {
             return message
         }
         let applied = try incoming.isEmpty ? (notices: [], conflicts: LostEdits()) : apply(incoming.sorted(by: Self.comesBefore), at: now)
-        var outcome = try SyncError.at(.read) {
-            try device.database.read {
-                Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue })
-            }
+        var outcome = try device.database.read(at: .read) {
+            Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue })
         }
         outcome.warnings += applied.notices
         outcome.conflicts = applied.conflicts
@@ -89,7 +85,7 @@ struct MailboxProcessor: Sendable {
     private func remember(_ mark: MailboxMark?, _ look: MailboxListingCache?, _ now: Instant) throws {
         let text = try mark.map { try StrictJSON.text($0) }
         guard text != look?.mark else { return }
-        try SyncError.at(.apply) { try device.database.write { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: now) }) } }
+        try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: now) }) }
     }
 
     /// By instant; but a bucket goes last, for what pointed at it may be about to go, too.
@@ -116,12 +112,10 @@ struct MailboxProcessor: Sendable {
                     notices += applied.notices
                     count += applied.conflicts
                 } catch let error as SyncError where error.code == .dataRefused {
-                    count += try SyncError.at(.apply) {
-                        try device.database.write { transaction in
-                            let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
-                            try note(message, .refused(error.reason), conflicts, at: now, in: transaction)
-                            return conflicts.count
-                        }
+                    count += try device.database.write(at: .apply) { transaction in
+                        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
+                        try note(message, .refused(error.reason), conflicts, at: now, in: transaction)
+                        return conflicts.count
                     }
                 }
             }
@@ -167,9 +161,9 @@ struct MailboxProcessor: Sendable {
 
     private func forget(_ mailbox: CloudMailbox, _ now: Instant) throws {
         let horizon = now.advanced(byMicroseconds: -Self.memory)
-        let hasOld = try SyncError.at(.read) { try device.database.read { try $0.inbox.hasReceived(before: horizon) } }
+        let hasOld = try device.database.read(at: .read) { try $0.inbox.hasReceived(before: horizon) }
         guard hasOld, mailbox.unreadCount == 0 else { return }
         let waiting = Set(mailbox.known.map(\.id) + mailbox.messages.map(\.id))
-        try SyncError.at(.apply) { try device.database.write { try $0.inbox.forgetReceived(before: horizon, exceptThose: waiting) } }
+        try device.database.write(at: .apply) { try $0.inbox.forgetReceived(before: horizon, exceptThose: waiting) }
     }
 }

@@ -74,19 +74,17 @@ struct MessageComposer: Sendable {
     func run() async throws {
         guard device.settings.role == .reader else { return }
         let schemas = device.settings.datasets.filter { MessageKind($0) != nil }
-        let (version, hasWork) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                // What a view shows is no version with changes on top.
-                guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
-                let hasWork =
-                    try transaction.changeLog.hasEntries(device.settings.datasets)
-                    || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
-                    || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
-                return (version, hasWork)
-            }
+        let (version, hasWork) = try device.database.read(at: .read) { transaction in
+            // What a view shows is no version with changes on top.
+            guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
+            let hasWork =
+                try transaction.changeLog.hasEntries(device.settings.datasets)
+                || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
+            return (version, hasWork)
         }
         guard let version, hasWork else { return }
-        try SyncError.at(.read) { try device.database.write { try $0.changeLog.consolidate(of: device.settings.datasets) } }
+        try device.database.write(at: .read) { try $0.changeLog.consolidate(of: device.settings.datasets) }
         var failure: (any Error)?
         for schema in device.settings.datasets {
             do {
@@ -121,21 +119,19 @@ struct MessageComposer: Sendable {
     /// Forgets, in a dataset that no message is about, entities that were added and deleted since the version: nothing is left of them.
     private func forgetPassing(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
         while true {
-            let changes = try SyncError.at(.read) { try device.database.read { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) } }
+            let changes = try device.database.read(at: .read) { try $0.outbox.deletionsInDoubt(of: schema, limit: Self.batch) }
             guard !changes.isEmpty else { return }
             let base = try await copies(of: changes.map(\.key), schema, in: version, masking: [])
-            let isCurrent = try SyncError.at(.read) {
-                try device.database.write { transaction in
-                    guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
-                    for change in changes where try transaction.outbox.isTracked(change, of: schema) {
-                        if base[change.key] == nil {
-                            try transaction.outbox.forget(change, of: schema)
-                        } else {
-                            try transaction.merge.outlive(of: change.key, in: schema, isNew: false)
-                        }
+            let isCurrent = try device.database.write(at: .read) { transaction in
+                guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return false }
+                for change in changes where try transaction.outbox.isTracked(change, of: schema) {
+                    if base[change.key] == nil {
+                        try transaction.outbox.forget(change, of: schema)
+                    } else {
+                        try transaction.merge.outlive(of: change.key, in: schema, isNew: false)
                     }
-                    return true
                 }
+                return true
             }
             guard isCurrent else { return }
         }
@@ -145,7 +141,7 @@ struct MessageComposer: Sendable {
     private func copies(of keys: [EntityKey], _ schema: DatasetSchema, in applied: AppliedVersion, masking masked: [Int]) async throws -> [EntityKey:
         EntityCopy]
     {
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token) }
+        let state = try await device.cloud.at(.fetch).records(in: device.zone, at: applied.number, notBefore: applied.token)
         guard let record = state.record(schema.recordName) else { return [:] }
         let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
         return try await WorkerThreads.run { try version.copies(of: Set(keys), masking: masked) }

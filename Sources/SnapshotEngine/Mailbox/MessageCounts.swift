@@ -21,20 +21,18 @@ public struct MessageCounts: Sendable, Encodable {
     package init() {}
 
     package init(_ device: SyncContext) async throws {
-        let (heard, sent) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                let entries = try transaction.outbox.entries(onlyMessages: true)
-                unsent = entries.count { $0.state == .stored }
-                unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
-                refused = entries.count { $0.state == .refused }
-                overlays = try transaction.outbox.overlayCount()
-                return (Set(try transaction.inbox.entries().map(\.id)), try UnansweredMessages(entries, of: device))
-            }
+        let (heard, sent) = try device.database.read(at: .read) { transaction in
+            let entries = try transaction.outbox.entries(onlyMessages: true)
+            unsent = entries.count { $0.state == .stored }
+            unanswered = entries.count { $0.state == .sent || $0.state == .doubtful }
+            refused = entries.count { $0.state == .refused }
+            overlays = try transaction.outbox.overlayCount()
+            return (Set(try transaction.inbox.entries().map(\.id)), try UnansweredMessages(entries, of: device))
         }
         guard device.settings.role.publishes else {
             if !sent.sent.isEmpty { missing = try await sent.look().missing.count }
             return
         }
-        waiting = try await SyncError.at(.fetch) { try await device.cloud.mailbox(MailboxRequest(known: heard, limit: 0), in: device.zone).unreadCount }
+        waiting = try await device.cloud.at(.fetch).mailbox(MailboxRequest(known: heard, limit: 0), in: device.zone).unreadCount
     }
 }

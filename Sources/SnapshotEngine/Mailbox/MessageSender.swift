@@ -17,8 +17,8 @@ struct MessageSender: Sendable {
         try await removeAnswered()
         try await renewDoubtful()
         try renewThoseOfAnotherName()
-        let (outbox, limit) = try SyncError.at(.read) {
-            try device.database.read { (try $0.outbox.entries(onlyMessages: true), try $0.state.messageLimit() ?? CloudMessage.waitingLimit) }
+        let (outbox, limit) = try device.database.read(at: .read) {
+            (try $0.outbox.entries(onlyMessages: true), try $0.state.messageLimit() ?? CloudMessage.waitingLimit)
         }
         let stored = outbox.filter { $0.state == .stored }
         let unanswered = try SyncError.at(.read) { try UnansweredMessages(outbox, of: device) }
@@ -39,43 +39,41 @@ struct MessageSender: Sendable {
             room -= 1
             return room >= 0
         }
-        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordSending(sending.map(\.number)) } }
+        try device.database.write(at: .announce) { try $0.outbox.recordSending(sending.map(\.number)) }
         for (position, entry) in sending.enumerated() {
             guard let id = entry.id, let body = entry.body else { continue }
             do {
                 try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
             } catch let error as SyncError where error.code == .refused {
                 // A refusal comes before the file is written. The mailbox has neither this message nor the next ones.
-                try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordUnsent(sending[position...].map(\.number)) } }
+                try device.database.write(at: .announce) { try $0.outbox.recordUnsent(sending[position...].map(\.number)) }
                 throw error
             }
         }
-        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordSent(sending.map(\.number)) } }
+        try device.database.write(at: .announce) { try $0.outbox.recordSent(sending.map(\.number)) }
         return sending.count
     }
 
     private func removeAnswered() async throws {
-        let answered = try SyncError.at(.read) { try device.database.read { try $0.outbox.removable() } }
+        let answered = try device.database.read(at: .read) { try $0.outbox.removable() }
         for message in answered { try await remove(message.id) }
-        guard try !answered.isEmpty || SyncError.at(.read, { try device.database.read { try $0.outbox.hasForgettable() } }) else { return }
-        try SyncError.at(.announce) { try device.database.write { try $0.outbox.recordRemoved(answered.map(\.number)) } }
+        guard try !answered.isEmpty || device.database.read(at: .read, { try $0.outbox.hasForgettable() }) else { return }
+        try device.database.write(at: .announce) { try $0.outbox.recordRemoved(answered.map(\.number)) }
     }
 
     /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a mark
     /// that a later one builds on.
     private func renewDoubtful() async throws {
-        let entries = try SyncError.at(.read) { try device.database.read { try $0.outbox.entries(onlyMessages: true).filter { $0.state == .doubtful } } }
+        let entries = try device.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true).filter { $0.state == .doubtful } }
         for entry in entries {
             guard let old = entry.id else { continue }
             try await remove(old)
-            try SyncError.at(.announce) {
-                try device.database.write { transaction in
-                    guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }),
-                        try transaction.outbox.isCurrent(entry) || message.type == .notificationRead && transaction.outbox.isBuiltOn(entry)
-                    else { return try transaction.outbox.renew(entry.number, nil) }
-                    let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
-                    try transaction.outbox.renew(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
-                }
+            try device.database.write(at: .announce) { transaction in
+                guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }),
+                    try transaction.outbox.isCurrent(entry) || message.type == .notificationRead && transaction.outbox.isBuiltOn(entry)
+                else { return try transaction.outbox.renew(entry.number, nil) }
+                let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
+                try transaction.outbox.renew(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
             }
         }
     }
@@ -92,25 +90,19 @@ struct MessageSender: Sendable {
             }
         }
         if renewed.isEmpty { return }
-        try SyncError.at(.announce) {
-            try device.database.write { transaction in for one in renewed { try transaction.outbox.renew(one.number, (one.id, one.body)) } }
-        }
+        try device.database.write(at: .announce) { transaction in for one in renewed { try transaction.outbox.renew(one.number, (one.id, one.body)) } }
     }
 
     private func remove(_ id: String) async throws {
-        try await SyncError.at(.announce) {
-            try await device.cloud.removeMessage(CloudMessageName(sender: device.settings.device, id: id), in: device.zone)
-        }
+        try await device.cloud.at(.announce).removeMessage(CloudMessageName(sender: device.settings.device, id: id), in: device.zone)
     }
 
     private func report(sent: Int, putBack: Int = 0) throws -> SendReport {
-        try SyncError.at(.read) {
-            try device.database.read { transaction in
-                let entries = try transaction.outbox.entries(onlyMessages: true)
-                return SendReport(
-                    sent: sent, putBack: putBack, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
-                    overlays: try transaction.outbox.overlayCount())
-            }
+        try device.database.read(at: .read) { transaction in
+            let entries = try transaction.outbox.entries(onlyMessages: true)
+            return SendReport(
+                sent: sent, putBack: putBack, waiting: entries.count { $0.state == .sent }, held: entries.count { $0.state == .stored },
+                overlays: try transaction.outbox.overlayCount())
         }
     }
 }

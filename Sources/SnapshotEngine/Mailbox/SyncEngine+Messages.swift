@@ -17,8 +17,8 @@ extension SyncEngine {
                 guard device.settings.role == .reader else { return nil }
                 do {
                     let report = try await send(from: device)
-                    if try SyncError.at(.read, { try database.read { try $0.state.unsentSince() } }) != nil {
-                        try SyncError.at(.announce) { try database.write { try $0.state.setUnsentSince(nil) } }
+                    if try database.read(at: .read, { try $0.state.unsentSince() }) != nil {
+                        try database.write(at: .announce) { try $0.state.setUnsentSince(nil) }
                     }
                     return report
                 } catch {
@@ -32,7 +32,7 @@ extension SyncEngine {
 
     private func send(from device: SyncContext) async throws -> SendReport? {
         try await MessageComposer(device: device).run()
-        guard try SyncError.at(.read, { try device.database.read { try $0.mailbox.exist() } }) else { return nil }
+        guard try device.database.read(at: .read, { try $0.mailbox.exist() }) else { return nil }
         return try await MessageSender(device: device).run()
     }
 
@@ -45,16 +45,14 @@ extension SyncEngine {
                     .refused, step: .announce, at: device.database.path, "this device is a \(device.settings.role.rawValue), which publishes itself",
                     hint: "run: snapsync export --full")
             }
-            try SyncError.at(.announce) {
-                try device.database.write { transaction in
-                    try transaction.mailbox.prepare()
-                    let isAsked = try transaction.outbox.entries(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
-                    // Once is enough until it is answered.
-                    guard !isAsked else { return }
-                    let now = device.now(), id = CloudMessage.newID(at: now, nonces: device.nonces)
-                    let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
-                    try transaction.outbox.add(id: id, body: StrictJSON.encode(message))
-                }
+            try device.database.write(at: .announce) { transaction in
+                try transaction.mailbox.prepare()
+                let isAsked = try transaction.outbox.entries(onlyMessages: true).contains { $0.dataset == nil && [.stored, .sent].contains($0.state) }
+                // Once is enough until it is answered.
+                guard !isAsked else { return }
+                let now = device.now(), id = CloudMessage.newID(at: now, nonces: device.nonces)
+                let message = SyncUpdateMessage(type: .fullSync, timestamp: now.description, id: id, sender: device.settings.device)
+                try transaction.outbox.add(id: id, body: StrictJSON.encode(message))
             }
             return try await MessageSender(device: device).run()
         }
@@ -63,11 +61,9 @@ extension SyncEngine {
     /// Sets how many messages of this device may wait in the mailbox; what is more is kept here until there is room.
     public func setMessageLimit(_ limit: Int) throws {
         try locked {
-            try SyncError.at(.open) {
-                try database.write { transaction in
-                    _ = try transaction.settings.read()
-                    try transaction.state.setMessageLimit(limit)
-                }
+            try database.write(at: .open) { transaction in
+                _ = try transaction.settings.read()
+                try transaction.state.setMessageLimit(limit)
             }
         }
     }

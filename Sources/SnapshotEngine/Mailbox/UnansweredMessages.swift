@@ -38,9 +38,7 @@ package struct UnansweredMessages: Sendable {
         var look = Look()
         var whole: Set<CloudMessage> = []
         for sender in Set(sent.map(\.sender)).union([device.settings.device]) {
-            let mailbox = try await SyncError.at(.announce) {
-                try await device.cloud.mailbox(MailboxRequest(sender: sender, known: known, limit: .max), in: device.zone)
-            }
+            let mailbox = try await device.cloud.at(.announce).mailbox(MailboxRequest(sender: sender, known: known, limit: .max), in: device.zone)
             whole.formUnion(mailbox.messages)
             guard sender == device.settings.device else { continue }
             look.waitingCount = mailbox.waitingCount
@@ -74,7 +72,7 @@ package struct UnansweredMessages: Sendable {
     }
 
     private func hasReadAllCommits() async throws -> Bool {
-        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else { return false }
+        guard let applied = try device.database.read(at: .read, { try $0.state.applied() }) else { return false }
         do {
             return try await device.cloud.changes(since: applied.token, in: device.zone).commits.isEmpty
         } catch let error as CloudError where [.changeTokenExpired, .rolledBack, .damaged, .pending].contains(error.code) {

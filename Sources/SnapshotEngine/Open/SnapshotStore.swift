@@ -1,6 +1,7 @@
 public import CloudStore
 import LocalStore
 public import Logging
+import SnapshotVersions
 public import StrictText
 
 /// A database that opens whatever happens: with its cloud, else alone, else as a stand-in in memory.
@@ -50,7 +51,7 @@ public final class SnapshotStore: Sendable {
         let walk = OpeningWalk(
             database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
-        return try await walk.run()
+        return try await WorkerThreads.host { try await walk.run() }
     }
 
     /// Opens a store whose cloud is a backend of the application's own.
@@ -70,6 +71,6 @@ public final class SnapshotStore: Sendable {
         let walk = OpeningWalk(
             database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
-        return try await walk.run()
+        return try await WorkerThreads.host { try await walk.run() }
     }
 }

@@ -23,11 +23,9 @@ enum AssetLimits {
 extension SyncEngine {
     /// Sets how large an asset may be, in bytes, from now on.
     public func setAssetLimit(_ byteCount: Int) throws {
-        try SyncError.at(.open) {
-            try database.write { transaction in
-                _ = try transaction.settings.read()
-                try transaction.settings.setAssetLimit(byteCount)
-            }
+        try database.write(at: .open) { transaction in
+            _ = try transaction.settings.read()
+            try transaction.settings.setAssetLimit(byteCount)
         }
     }
 }

@@ -29,19 +29,17 @@ extension SyncContext {
             guard let schema = settings.datasets.first(where: { $0.recordName == record.name }), let fields = DatasetRecord(record) else { return nil }
             return (schema, fields)
         }
-        try SyncError.at(.apply) {
-            try database.write { transaction in
-                guard try transaction.state.applied() == applied, try transaction.state.intended() == intended else { throw anotherRun(.apply) }
-                try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
-                try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
-                for schema in settings.datasets {
-                    if let sequence = intended.sequences[schema.name] {
-                        // A table that was written whole is published from the log (``RewrittenTable``).
-                        try transaction.changeLog.consolidate(of: schema, upTo: sequence)
-                        try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
-                    }
-                    try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
+        try database.write(at: .apply) { transaction in
+            guard try transaction.state.applied() == applied, try transaction.state.intended() == intended else { throw anotherRun(.apply) }
+            try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
+            try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
+            for schema in settings.datasets {
+                if let sequence = intended.sequences[schema.name] {
+                    // A table that was written whole is published from the log (``RewrittenTable``).
+                    try transaction.changeLog.consolidate(of: schema, upTo: sequence)
+                    try transaction.acknowledgePublished(schema, upTo: sequence, version: intended.version.number, at: now())
                 }
+                try TombstoneHorizon.take(from: commit, of: schema, in: transaction)
             }
         }
     }

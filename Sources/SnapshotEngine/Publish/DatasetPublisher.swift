@@ -45,10 +45,10 @@ struct DatasetPublisher: Sendable {
 
     /// Writes a dataset's assets, unless nothing is new.
     func write(_ schema: DatasetSchema, after last: DatasetRecord?) async throws -> Outcome {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
+        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         var changes: StoredChanges?
         // Change assets say nothing of columns; where the last version knows too few, the next one is written whole.
-        let isDescribed = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.state.missingColumns(of: schema).isEmpty } }
+        let isDescribed = try session.withReader(0, at: .read) { try $0.transaction.state.missingColumns(of: schema).isEmpty }
         let rewritten = session.rewritten[schema.name]
         if let last, isDescribed, rewritten == nil, device.assetRule.wantsChanges(after: last) {
             changes = try await writeChanges(schema, after: last)
@@ -77,21 +77,19 @@ struct DatasetPublisher: Sendable {
 
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
-        guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.changeLog.isComplete(of: schema) } }) else { return nil }
+        guard try session.withReader(0, at: .read, { try $0.transaction.changeLog.isComplete(of: schema) }) else { return nil }
         let lent = UnsafeTransfer(
-            try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone) })
+            try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone))
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {
             return try await WorkerThreads.run {
-                try SyncError.at(.read) {
-                    try session.withReader(0) { reader in
-                        guard let encoded = try exporter.encode(reader) else { return nil }
-                        let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
-                        let asset = try exporter.store(encoded, into: lent.value)
-                        return StoredChanges(
-                            asset: asset, recordCount: recordCount,
-                            report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
-                    }
+                try session.withReader(0, at: .read) { reader in
+                    guard let encoded = try exporter.encode(reader) else { return nil }
+                    let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
+                    let asset = try exporter.store(encoded, into: lent.value)
+                    return StoredChanges(
+                        asset: asset, recordCount: recordCount,
+                        report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
                 }
             }
         } catch {
@@ -130,13 +128,11 @@ struct DatasetPublisher: Sendable {
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws
         -> Written?
     {
-        let dropping = try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
-            }
+        let dropping = try session.withReader(0, at: .read) { reader in
+            try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let lent = UnsafeTransfer(
-            try await SyncError.at(.store) { try await device.cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+            try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone))
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)

@@ -114,30 +114,21 @@ package struct ExportRun: Sendable {
         var warnings: [String]
     }
 
-    /// Whether the device publishes at all.
-    ///
-    /// - Throws: ``SyncError`` with `.refused` at a reader.
-    func checkRole() throws {
-        guard device.settings.role.publishes else {
-            throw SyncError(
-                .refused, step: .read, at: device.database.path, "this device is a \(device.settings.role.rawValue): read-only",
-                hint: "publish from the writer; a reader imports"
-            ).asSlip
-        }
-    }
+    /// The guards that are asked before the run looks at the zone, in this order.
+    static let guardsBeforeLooking: [RunGuard] = [.role, .clock, .publisher]
+    /// The guards that are asked when it has looked. The last one, of datasets that shrink, needs the new version's counts (``announce(_:on:)``).
+    static let guardsOnUpstream: [RunGuard] = [.newestVersion, .firstPublish, .knownFields]
 
     /// Asks the guards, brings the tracking up to date and finds the version to build on.
     private func prepare(_ noted: [String]) async throws -> Base {
-        try checkRole()
-        try ClockGuard.verify(device.now())
-        try await device.checkPublisher()
+        var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
+        try await facts.ask(Self.guardsBeforeLooking)
         let upstream = try await device.recoverAndFetchUpstreamChanges()
-        let token = try await refuseToReplace(upstream)
-        try FirstPublishGuard.verify(device, token: token)
-        var warnings = try noted + upstream.warnings + SyncError.at(.apply) { try device.returnSetAside() }
-        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try device.database.read { try $0.datasetStates.all() } })
-
-        warnings += try SyncError.at(.read) { try device.keepTracking() }
+        facts.upstream = upstream
+        try await facts.ask(Self.guardsOnUpstream)
+        let token = upstream.applied?.token
+        let returned = try SyncError.at(.apply) { try device.returnSetAside() }
+        var warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
         let last = try await lastFields(token)
@@ -157,33 +148,17 @@ package struct ExportRun: Sendable {
         guard isOneOfMany, token != nil else { return [] }
         let missing = device.settings.datasets.map(\.name).filter { last[$0] == nil }
         guard !missing.isEmpty else { return [] }
-        return try SyncError.at(.read) { try device.database.read { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) } }
+        return try device.database.read(at: .read) { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) }
     }
 
     /// Rows that lack what the applied version has would be published without it.
     private func refuseUnseen() throws {
-        let unseen = try SyncError.at(.read) {
-            try device.database.read { transaction in try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty } }
+        let unseen = try device.database.read(at: .read) { transaction in
+            try device.settings.datasets.first { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         guard let unseen else { return }
         throw SyncError(
             .refused, step: .read, at: "dataset \(unseen.name)", "its description was changed, and the rows have not been imported since",
-            hint: "run snapsync import first")
-    }
-
-    /// The version to build on; refused where the zone has another version than this database.
-    private func refuseToReplace(_ upstream: UpstreamChanges) async throws -> ChangeToken? {
-        guard upstream.isBehind || upstream.fork != nil, let newest = upstream.changes.token else { return upstream.applied?.token }
-        if upstream.fork == nil { _ = try await device.checkIdentity(applied: upstream.applied, commits: upstream.changes.commits) }
-        if isOneOfMany, upstream.applied != nil {
-            throw SyncError(
-                .tryAgainLater, step: .fetch, at: "zone \(device.zone)", "it has version \(newest.number), which this database has not imported yet",
-                hint: "run snapsync sync, which imports, merges and publishes")
-        }
-        throw SyncError(
-            .refused, step: .fetch, at: "zone \(device.zone)",
-            upstream.applied == nil
-                ? "it has data that this database has not imported; publishing would replace them" : "version \(newest.number) did not come from this database",
             hint: "run snapsync import first")
     }
 
@@ -224,21 +199,19 @@ package struct ExportRun: Sendable {
         var stored = StoredVersion()
         do {
             // What is published follows from the version that the rows on this state are of.
-            guard try SyncError.at(.read, { try session.withReader(0) { try $0.transaction.state.applied() } })?.token == base.token else {
+            guard try session.withReader(0, at: .read, { try $0.transaction.state.applied() })?.token == base.token else {
                 throw device.anotherRun(.read)
             }
-            let latest = try SyncError.at(.read) {
-                try session.withReader(0) { try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max() }
+            let latest = try session.withReader(0, at: .read) {
+                try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
             }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: syncTimestamp(after: base.last, latest), number: (base.token?.number ?? 0) + 1, level: level,
                 isFull: isFull, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: base.last))
             for schema in settings.datasets {
                 // Rows and log are read on one state: what the log entries up to here say is in the rows.
-                let (untouched, sequence) = try SyncError.at(.read) {
-                    try session.withReader(0) {
-                        (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
-                    }
+                let (untouched, sequence) = try session.withReader(0, at: .read) {
+                    (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
@@ -252,7 +225,7 @@ package struct ExportRun: Sendable {
                 }
             }
             session.end()
-            stored.answers = try SyncError.at(.read) { try device.database.read { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) } }
+            stored.answers = try device.database.read(at: .read) { MessageAnswers(try $0.inbox.entries(onlyUnnamed: true)) }
             return stored.datasets.isEmpty && stored.answers.isEmpty && base.descriptions.isEmpty ? .nothingNew(stored.read) : .stored(stored)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
@@ -285,17 +258,15 @@ package struct ExportRun: Sendable {
                 saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records,
                 deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.messages = stored.answers
-            let commit = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: base.token, in: device.zone) }
+            let commit = try await device.cloud.at(.announce).prepare(draft, after: base.token, in: device.zone)
             let sequences = Dictionary(
                 uniqueKeysWithValues: stored.read.filter { stored.isWritten($0.schema) }.map { ($0.schema.name, $0.sequence) })
             // If this run ends between publishing and recording the commit, the next one recovers from this record.
-            try SyncError.at(.announce) {
-                try device.database.write { transaction in
-                    guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
-                    try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
-                }
+            try device.database.write(at: .announce) { transaction in
+                guard try transaction.state.applied()?.token == base.token else { throw device.anotherRun(.announce) }
+                try transaction.state.setIntended(IntendedVersion(version: AppliedVersion(commit.token), sequences: sequences))
             }
-            let token = try await SyncError.at(.announce) { try await device.cloud.publish(commit) }
+            let token = try await device.cloud.at(.announce).publish(commit)
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
@@ -308,33 +279,30 @@ package struct ExportRun: Sendable {
     /// Records the published version as the one that is here, in one transaction, and tells the zone.
     private func record(_ announced: AnnouncedVersion, on base: Base) async throws -> ExportReport {
         let stored = announced.stored, answers = stored.answers
-        try SyncError.at(.announce) {
-            try device.database.write { transaction in
-                // A run that came in between has imported this very commit, and acknowledged what is in it.
-                guard try transaction.state.applied()?.token == base.token else { return }
-                try transaction.recordPublished(
-                    AppliedVersion(announced.token), stored.datasets.map { ($0.schema, $0.fields) }, after: base.token.map { AppliedVersion($0) },
-                    of: device.settings.datasets)
-                for one in stored.read {
-                    if stored.isWritten(one.schema) {
-                        try transaction.acknowledgePublished(
-                            one.schema, upTo: one.sequence, one.rewritten, version: announced.token.number, at: device.now())
-                    } else {
-                        // A dataset whose entities are the last version's was touched without being changed.
-                        try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
-                    }
+        try device.database.write(at: .announce) { transaction in
+            // A run that came in between has imported this very commit, and acknowledged what is in it.
+            guard try transaction.state.applied()?.token == base.token else { return }
+            try transaction.recordPublished(
+                AppliedVersion(announced.token), stored.datasets.map { ($0.schema, $0.fields) }, after: base.token.map { AppliedVersion($0) },
+                of: device.settings.datasets)
+            for one in stored.read {
+                if stored.isWritten(one.schema) {
+                    try transaction.acknowledgePublished(one.schema, upTo: one.sequence, one.rewritten, version: announced.token.number, at: device.now())
+                } else {
+                    // A dataset whose entities are the last version's was touched without being changed.
+                    try transaction.changeLog.drop(of: one.schema, upTo: one.sequence)
                 }
-                try transaction.state.setPendingPins([])
-                if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
-                try transaction.state.setRemovedRecords([])
-                for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
-                for one in stored.datasets {
-                    if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
-                }
-                try device.noteSuccess(.export, in: transaction)
-                try device.nextNonce(in: transaction)
-                try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: announced.token.number, at: device.now())
             }
+            try transaction.state.setPendingPins([])
+            if let note = base.descriptions.note { try transaction.state.setDescriptionNote(note) }
+            try transaction.state.setRemovedRecords([])
+            for lost in announced.pending.lost { try transaction.state.dropUndoPoint(of: lost.version) }
+            for one in stored.datasets {
+                if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
+            }
+            try device.noteSuccess(.export, in: transaction)
+            try device.nextNonce(in: transaction)
+            try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: announced.token.number, at: device.now())
         }
         await device.report(announced.token)
         return ExportReport(
@@ -363,11 +331,9 @@ package struct ExportRun: Sendable {
     /// Whether there is neither a change nor an answer nor a description to publish.
     private func hasNothing(toPublishOn base: Base) throws -> Bool {
         guard base.descriptions.isEmpty else { return false }
-        return try SyncError.at(.read) {
-            try device.database.read { transaction in
-                try transaction.inbox.entries(onlyUnnamed: true).isEmpty
-                    && device.settings.datasets.allSatisfy { try base.takenOut.contains($0.name) || isUntouched($0, base.last, in: transaction) }
-            }
+        return try device.database.read(at: .read) { transaction in
+            try transaction.inbox.entries(onlyUnnamed: true).isEmpty
+                && device.settings.datasets.allSatisfy { try base.takenOut.contains($0.name) || isUntouched($0, base.last, in: transaction) }
         }
     }
 
@@ -414,7 +380,7 @@ package struct ExportRun: Sendable {
     /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
     private func lastFields(_ token: ChangeToken?) async throws -> [String: DatasetRecord] {
         let schemas = device.settings.datasets
-        let known = try SyncError.at(.read) { try device.database.read { transaction in try schemas.map { try transaction.knownFields(of: $0) } } }
+        let known = try device.database.read(at: .read) { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
         if token != nil, known.allSatisfy({ $0 != nil }) {
             return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
         }

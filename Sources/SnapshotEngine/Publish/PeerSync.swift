@@ -66,7 +66,7 @@ struct PeerSync: Sendable {
     private func importUpstream() async throws -> ImportReport? {
         let upstream = try await device.recoverAndFetchUpstreamChanges()
         if upstream.changes.token == nil {
-            let creator = try await SyncError.at(.fetch) { try await device.cloud.zone(device.zone) }.creator
+            let creator = try await device.zoneInfo(at: .fetch).creator
             guard creator == device.settings.device else {
                 throw SyncError(
                     .nothingThere, step: .fetch, at: "zone \(device.zone)",
@@ -75,13 +75,13 @@ struct PeerSync: Sendable {
             }
             return nil
         }
-        let hasUnseen = try SyncError.at(.read) {
-            try device.database.read { transaction in try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty } }
+        let hasUnseen = try device.database.read(at: .read) { transaction in
+            try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || upstream.fork != nil || hasUnseen {
             return try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream)
         }
-        let warnings = try device.notices + upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
+        let warnings = try device.notices + upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
         try await TrackingRebuild(device: device).run(upstream)
         return warnings.isEmpty ? nil : ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings)

@@ -34,16 +34,12 @@ struct PendingDescriptions: Sendable {
         let datasets = device.settings.datasets
         let own = datasets.filter { !DatasetSchema.builtIn.contains($0) }
         guard !own.isEmpty else { return PendingDescriptions() }
-        let (known, version) = try SyncError.at(.read) {
-            try device.database.read { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
-        }
+        let (known, version) = try device.database.read(at: .read) { (try $0.state.descriptionNote(), try $0.tables.schemaVersion()) }
         if let known, known.schemaVersion == version, own.allSatisfy({ known.hashes[$0.name] != nil }) { return PendingDescriptions() }
 
         var pending = PendingDescriptions()
-        let descriptions = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) }
-            }
+        let descriptions = try device.database.read(at: .read) { transaction in
+            try own.map { DatasetDescription(schema: $0, structure: try transaction.tables.structure(of: $0, among: datasets)) }
         }
         var hashes: [String: String] = [:]
         for one in descriptions { hashes[one.schema.name] = ContentHash.of(try one.text().utf8) }
@@ -62,7 +58,7 @@ struct PendingDescriptions: Sendable {
         }
         let note = DescriptionNote(schemaVersion: version, hashes: hashes)
         if pending.isEmpty {
-            try SyncError.at(.read) { try device.database.write { try $0.state.setDescriptionNote(note) } }
+            try device.database.write(at: .read) { try $0.state.setDescriptionNote(note) }
         } else {
             pending.note = note
         }

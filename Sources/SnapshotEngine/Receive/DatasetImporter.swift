@@ -6,7 +6,8 @@ import StrictText
 
 /// Makes one table equal to one version: delete-then-insert, of the blocks that differ where that is less.
 ///
-/// The result is the same as if all rows were deleted and the version's inserted.
+/// The result is the same as if all rows were deleted and the version's inserted. An error of the database is one of the step `apply`, which the
+/// caller names.
 struct DatasetImporter: Sendable {
     let schema: DatasetSchema
     let asset: SnapshotAsset
@@ -51,37 +52,33 @@ struct DatasetImporter: Sendable {
         let outcome: Outcome
         switch plan {
         case .whole:
-            outcome = try SyncError.at(.apply) {
-                try transaction.tracking.suspendingTriggers(of: schema) {
-                    let applier = try transaction.rows.replaceAll(of: schema)
-                    return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
-                }
+            outcome = try transaction.tracking.suspendingTriggers(of: schema) {
+                let applier = try transaction.rows.replaceAll(of: schema)
+                return try insert(Array(index.blocks.indices), applier) { block, _ in try block.give(to: applier) }
             }
-            try SyncError.at(.apply) { try transaction.rows.checkCount(of: schema, is: index.recordCount) }
+            try transaction.rows.checkCount(of: schema, is: index.recordCount)
             try limitTimestamps(in: transaction)
         case .blocks(let numbers):
+            let unseen = try transaction.state.unseenColumns(of: schema)
             let merge = BlockMerge(
                 schema: schema, transaction: transaction, rule: rule, latest: asset.syncTimestamp, ledger: ledger, missing: index.missingColumns(of: schema),
-                unseen: try SyncError.at(.apply) {
-                    let names = try transaction.state.unseenColumns(of: schema)
-                    return schema.columns.indices.filter { names.contains(schema.columns[$0].name) }
-                })
-            let hasChanges = try SyncError.at(.apply) { try transaction.changeLog.hasChanges(of: schema) }
+                unseen: schema.columns.indices.filter { unseen.contains(schema.columns[$0].name) })
+            let hasChanges = try transaction.changeLog.hasChanges(of: schema)
             if hasChanges { try decide(numbers, merge, transaction) }
             if hasChanges { try keepLaterInstants(outside: numbers, merge, transaction) }
-            let kept = try SyncError.at(.apply) { try hasChanges ? UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) : nil }
-            try SyncError.at(.apply) { try kept?.stash() }
+            let kept = try hasChanges ? UniqueConflictResolver(transaction, schema, versionStays: rule.versionStays) : nil
+            try kept?.stash()
             try clear(numbers, sparingKept: hasChanges, transaction)
-            let applier = try SyncError.at(.apply) { try transaction.rows.inserting(into: schema) }
+            let applier = try transaction.rows.inserting(into: schema)
             outcome = try insert(numbers, applier) { block, range in
                 if hasChanges { try merge.insert(block, of: range, through: applier) } else { try block.give(to: applier) }
             }
             try limitTimestamps(in: transaction)
             if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
-            if !hasChanges { try SyncError.at(.apply) { try transaction.rows.checkCount(of: schema, is: index.recordCount) } }
-            if hasChanges { try SyncError.at(.apply) { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) } }
+            if !hasChanges { try transaction.rows.checkCount(of: schema, is: index.recordCount) }
+            if hasChanges { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) }
         }
-        try SyncError.at(.apply) { try transaction.merge.end(of: schema) }
+        try transaction.merge.end(of: schema)
         return outcome
     }
 
@@ -91,12 +88,10 @@ struct DatasetImporter: Sendable {
     }
 
     private func decide(_ blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
-        if asset.index.blocks.isEmpty { return try SyncError.at(.apply) { for range in ranges(of: []) { try merge.decide(nil, in: range) } } }
-        let touched = try SyncError.at(.apply) {
-            try blocks.filter { try !transaction.changeLog.changes(of: schema, in: asset.range(ofBlock: $0)).isEmpty }
-        }
+        if asset.index.blocks.isEmpty { return try ranges(of: []).forEach { try merge.decide(nil, in: $0) } }
+        let touched = try blocks.filter { try !transaction.changeLog.changes(of: schema, in: asset.range(ofBlock: $0)).isEmpty }
         try BlockPipeline(asset: asset, blocks: touched, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
-            try SyncError.at(.apply) { try merge.decide(block, in: asset.range(ofBlock: number)) }
+            try merge.decide(block, in: asset.range(ofBlock: number))
         }
     }
 
@@ -107,26 +102,22 @@ struct DatasetImporter: Sendable {
     private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
         guard keepsInstants else {
-            return try SyncError.at(.apply) {
-                let ranges = blocks.map { asset.range(ofBlock: $0) }
-                for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) })
-                {
-                    try transaction.merge.keep(of: key, in: schema)
-                }
+            let ranges = blocks.map { asset.range(ofBlock: $0) }
+            for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
+                try transaction.merge.keep(of: key, in: schema)
             }
+            return
         }
         for number in asset.index.blocks.indices where !differing.contains(number) {
-            try SyncError.at(.apply) { try merge.keepLater(in: asset.range(ofBlock: number)) }
+            try merge.keepLater(in: asset.range(ofBlock: number))
         }
     }
 
     private func clear(_ blocks: [Int], sparingKept: Bool, _ transaction: LocalTransaction) throws {
-        try SyncError.at(.apply) {
-            // No version has an entity without a key, and no range of keys holds one.
-            try transaction.rows.deleteRowsWithoutKey(of: schema)
-            // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
-            for range in ranges(of: blocks) { try transaction.rows.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
-        }
+        // No version has an entity without a key, and no range of keys holds one.
+        try transaction.rows.deleteRowsWithoutKey(of: schema)
+        // All of them before the first insertion: a value of a UNIQUE column may move from a late block to an early one.
+        for range in ranges(of: blocks) { try transaction.rows.deleteEntities(of: schema, in: range, sparingKept: sparingKept) }
     }
 
     private func insert(_ blocks: [Int], _ applier: EntityApplier, _ give: (EntityBlock, KeyRange) throws -> Void) throws -> Outcome {
@@ -135,7 +126,7 @@ struct DatasetImporter: Sendable {
         var unknown: Set<String> = []
         try BlockPipeline(asset: asset, blocks: blocks, workerCount: WorkerThreads.count - 1).run(.entities(schema)) { number, block in
             unknown.formUnion(block.unknownFieldNames)
-            try SyncError.at(.apply) { try give(block, asset.range(ofBlock: number)) }
+            try give(block, asset.range(ofBlock: number))
             progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: expected))
         }
         return Outcome(
@@ -148,17 +139,15 @@ struct DatasetImporter: Sendable {
 
     /// Notes the asset's time as the instant of each of its entities whose own timestamp is later.
     private func limitTimestamps(in transaction: LocalTransaction) throws {
-        try SyncError.at(.apply) { try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true) }
+        try transaction.futureInstants.limitTimestamps(of: schema, to: asset.syncTimestamp, isMerging: true)
     }
 
     private func takeTail(in transaction: LocalTransaction) throws {
-        try SyncError.at(.apply) {
-            try transaction.tombstonesAndInstants.clear(of: schema)
-            try asset.readTail { key, instant in
-                try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
-            } instant: { key, instant in
-                try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
-            }
+        try transaction.tombstonesAndInstants.clear(of: schema)
+        try asset.readTail { key, instant in
+            try transaction.tombstonesAndInstants.addTombstone(of: key, at: min(instant, asset.syncTimestamp), in: schema)
+        } instant: { key, instant in
+            try transaction.tombstonesAndInstants.addInstant(min(instant, asset.syncTimestamp), of: key, in: schema)
         }
     }
 }

@@ -31,6 +31,9 @@ package struct ImportRun: Sendable {
         self.allowed = allowed
     }
 
+    /// The guards that are asked once the zone and the device's identity are known, in this order. Those of rows are in the transaction (``replace``).
+    static let guards: [RunGuard] = [.shrink]
+
     /// How often an import begins again where changes are made meanwhile that have to be looked at first.
     private static let attempts = 3
 
@@ -64,7 +67,7 @@ package struct ImportRun: Sendable {
     ///   - warnings: what deserves attention, of earlier attempts and of this one.
     ///   - isLast: whether to import although another program keeps changing rows.
     private mutating func attempt(_ upstream: UpstreamChanges, _ warnings: inout [String], isLast: Bool) async throws -> Outcome {
-        warnings += try upstream.warnings + SyncError.at(.read) { try device.keepTracking() }
+        warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
         let uncompared = discardsChanges ? nil : try await MessageComposer(device: device).runIfPossible()
@@ -85,7 +88,7 @@ package struct ImportRun: Sendable {
         // Another attempt goes on under the name that the device has now.
         device = identity.device
         warnings += identity.warnings
-        try await ShrinkCheck(device: device, allowed: allowed).verify(upstream.changes, after: upstream.fork?.token ?? local.applied?.token)
+        try await RunGuard.Facts(device: device, allowed: allowed, upstream: upstream).ask(Self.guards)
         let followed = try SchemaUpdate(device: device).follow(upstream.changes.commits)
         device = followed.device
         warnings += followed.notices
@@ -104,7 +107,7 @@ package struct ImportRun: Sendable {
                 hint: "look at it with snapsync cat, or import it at a reader"
             ).asSlip
         }
-        let warnings = try SyncError.at(.read) { try device.keepTracking() }
+        let warnings = try device.keepTracking()
         let local = try localState(nil)
         let state: ZoneState
         do {
@@ -117,7 +120,7 @@ package struct ImportRun: Sendable {
 
     /// Imports the zone's newest version, although it comes before what is here or is of another history: all rows are compared with it.
     package func importPutBack(_ state: ZoneState) async throws -> ImportReport {
-        let warnings = try SyncError.at(.read) { try device.keepTracking() }
+        let warnings = try device.keepTracking()
         var local = try localState(nil)
         local.untracked = Set(device.settings.datasets.map(\.name))
         // What the versions that are gone have answered is not known any longer.
@@ -152,18 +155,16 @@ package struct ImportRun: Sendable {
     }
 
     private func localState(_ upstream: UpstreamChanges?) throws -> Local {
-        try SyncError.at(.read) {
-            try device.database.read { transaction in
-                // What a commit had that lost its number is in no version of the zone: all rows are compared.
-                // Of a column that was taken over after the version came, the rows have nothing yet.
-                let untracked = try device.settings.datasets.filter {
-                    try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
-                }
-                return Local(
-                    applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
-                    deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
-                    hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
+        try device.database.read(at: .read) { transaction in
+            // What a commit had that lost its number is in no version of the zone: all rows are compared.
+            // Of a column that was taken over after the version came, the rows have nothing yet.
+            let untracked = try device.settings.datasets.filter {
+                try upstream?.fork != nil || !transaction.changeLog.isComplete(of: $0) || !transaction.state.unseenColumns(of: $0).isEmpty
             }
+            return Local(
+                applied: try transaction.state.applied(), view: try transaction.state.view(), untracked: Set(untracked.map(\.name)), upstream: upstream,
+                deletedParents: try transaction.references.deletedParents(among: device.settings.datasets),
+                hasMissingColumns: try device.settings.datasets.contains { try !transaction.state.missingColumns(of: $0).isEmpty })
         }
     }
 
@@ -200,7 +201,7 @@ package struct ImportRun: Sendable {
             try refuseOtherType(record, schema)
             return try await IncomingDataset(whole: record, of: schema, in: device.cloud, zone: device.zone)
         case .changes(let fields, let files):
-            let count = try SyncError.at(.read) { try device.database.read { try $0.knownFields(of: schema)?.recordCount } }
+            let count = try device.database.read(at: .read) { try $0.knownFields(of: schema)?.recordCount }
             return try await IncomingDataset(fields, steps: files, of: schema, countBefore: count, in: device.cloud, zone: device.zone)
         }
     }

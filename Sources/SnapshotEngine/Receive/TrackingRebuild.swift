@@ -17,8 +17,8 @@ struct TrackingRebuild: Sendable {
     /// Rebuilds what is known of the datasets whose changes are not known, where there is a version to compare with.
     func run(_ news: UpstreamChanges) async throws {
         guard device.settings.role.publishes, news.fork == nil, let applied = news.applied else { return }
-        let untracked = try SyncError.at(.read) {
-            try device.database.read { transaction in try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) } }
+        let untracked = try device.database.read(at: .read) { transaction in
+            try device.settings.datasets.filter { try !transaction.changeLog.isComplete(of: $0) }
         }
         guard !untracked.isEmpty else { return }
         let state = try await SyncError.at(.fetch) {
@@ -45,18 +45,16 @@ struct TrackingRebuild: Sendable {
                 hint: "correct the dataset file, or start anew with snapsync detach and snapsync init")
         }
         let found = try version.giving(shared).untrackedChanges(in: device.database)
-        try SyncError.at(.read) {
-            try device.database.write { transaction in
-                let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
-                // A row that is missing without a tracked deletion counts as damage: the import brings it back.
-                let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
-                let missing = isRenumbered ? [] : Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
-                for change in found where !missing.contains(change.key) {
-                    try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
-                }
-                if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema) }
-                if isRenumbered { try transaction.rowids.setCompared(schema) }
+        try device.database.write(at: .read) { transaction in
+            let rows = try transaction.rows.lookup(of: schema), nowhere = EntityStates(schema: schema) { _ in false }
+            // A row that is missing without a tracked deletion counts as damage: the import brings it back.
+            let isRenumbered = try transaction.rowids.mayBeRenumbered(schema)
+            let missing = isRenumbered ? [] : Set(try found.filter { try !rows.give($0.key, to: nowhere) }.map(\.key))
+            for change in found where !missing.contains(change.key) {
+                try transaction.changeLog.record(change.key, of: schema, as: .compared, replacing: change.seen, at: device.now())
             }
+            if missing.isEmpty { try transaction.tracking.regainCompleteness(of: schema) }
+            if isRenumbered { try transaction.rowids.setCompared(schema) }
         }
     }
 }

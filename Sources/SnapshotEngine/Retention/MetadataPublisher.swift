@@ -39,8 +39,8 @@ package struct MetadataPublisher: Sendable {
         try await device.checkPublisher(.announce, else: "it makes no commits", hint: "run it on a device that publishes")
         for attempt in 1... {
             _ = try await ImportRun(device: device, progress: nil).importNewest()
-            let token = try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } }
-            let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: token?.number, notBefore: token) }
+            let token = try device.database.read(at: .read) { try $0.state.applied()?.token }
+            let state = try await device.cloud.at(.fetch).records(in: device.zone, at: token?.number, notBefore: token)
             // Before anything is put into the zone: a copy of the database that publishes makes no pins in its name.
             let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
             let wanted = try await changes(state)
@@ -57,18 +57,14 @@ package struct MetadataPublisher: Sendable {
     private func commit(_ changes: Changes, after token: ChangeToken) async throws -> ChangeToken {
         var draft = CommitDraft(device: device.settings.device, saving: changes.saving, deleting: changes.deleting, clock: device.now())
         draft.checkpoint = changes.checkpoint
-        let prepared = try await SyncError.at(.announce) { [draft] in try await device.cloud.prepare(draft, after: token, in: device.zone) }
+        let prepared = try await device.cloud.at(.announce).prepare(draft, after: token, in: device.zone)
         // Should this run end between the commit and the note of it, the next one knows the commit as its own.
-        try SyncError.at(.announce) {
-            try device.database.write { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
-        }
-        let published = try await SyncError.at(.announce) { try await device.cloud.publish(prepared) }
-        try SyncError.at(.announce) {
-            try device.database.write { transaction in
-                try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
-                try transaction.state.setApplied(AppliedVersion(published))
-                try transaction.state.setIntended(nil)
-            }
+        try device.database.write(at: .announce) { try $0.state.setIntended(IntendedVersion(version: AppliedVersion(prepared.token), sequences: [:])) }
+        let published = try await device.cloud.at(.announce).publish(prepared)
+        try device.database.write(at: .announce) { transaction in
+            try transaction.keepFields([:], of: device.settings.datasets, before: AppliedVersion(token), now: AppliedVersion(published))
+            try transaction.state.setApplied(AppliedVersion(published))
+            try transaction.state.setIntended(nil)
         }
         await device.report(published)
         return published

@@ -26,7 +26,7 @@ struct PendingPins: Sendable {
 
     func check() async throws -> Outcome {
         var outcome = Outcome()
-        for pending in try SyncError.at(.read, { try device.database.read { try $0.state.pendingPins() } }) {
+        for pending in try device.database.read(at: .read, { try $0.state.pendingPins() }) {
             if let pin = try await pin(pending) { outcome.pins.append(pin) } else { outcome.lost.append(pending) }
         }
         return outcome
@@ -38,7 +38,7 @@ struct PendingPins: Sendable {
         switch try await pin.look(in: device.cloud, device.zone) {
         case .checkpoint(let state): return try await hasAssets(state) ? pin : nil
         case .commit:
-            let checkpoint = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: pin.version, in: device.zone) }
+            let checkpoint = try await device.cloud.at(.store).placeCheckpoint(at: pin.version, in: device.zone)
             return VersionPin(
                 version: pin.version, name: pin.name, commit: pin.commit, checkpoint: checkpoint, timestamp: pin.timestamp, pinnedAt: pin.pinnedAt)
         case .nothing: return nil

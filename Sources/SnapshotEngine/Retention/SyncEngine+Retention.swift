@@ -37,7 +37,7 @@ extension SyncEngine {
         try await locked {
             let device = try device()
             try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "say so on a device that publishes")
-            try SyncError.at(.open) { try database.write { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) } }
+            try database.write(at: .open) { try $0.settings.setRetention(policy.flatMap { RetentionSetting($0) }) }
         }
     }
 
@@ -47,18 +47,16 @@ extension SyncEngine {
     func retaining(_ report: ExportReport) async throws -> ExportReport {
         guard report.published else { return report }
         let now = now()
-        let setting = try SyncError.at(.read) {
-            try database.read { transaction -> RetentionSetting? in
-                guard let setting = try transaction.settings.operatorSettings().retention else { return nil }
-                // A clock that was set back since does not stop it for good.
-                if let last = try transaction.state.lastRetention(), last <= now, now.microseconds - last.microseconds < Self.retentionInterval { return nil }
-                return setting
-            }
+        let setting = try database.read(at: .read) { transaction -> RetentionSetting? in
+            guard let setting = try transaction.settings.operatorSettings().retention else { return nil }
+            // A clock that was set back since does not stop it for good.
+            if let last = try transaction.state.lastRetention(), last <= now, now.microseconds - last.microseconds < Self.retentionInterval { return nil }
+            return setting
         }
         guard let setting else { return report }
         var report = report
         do {
-            try SyncError.at(.store) { try database.write { try $0.state.setLastRetention(now) } }
+            try database.write(at: .store) { try $0.state.setLastRetention(now) }
             let outcome = try await prune(setting.policy, by: device(), dryRun: false)
             report.warnings += outcome.problems
             if !outcome.removedVersions.isEmpty || !outcome.removedFiles.isEmpty { report.pruned = RetentionOutcome(outcome) }

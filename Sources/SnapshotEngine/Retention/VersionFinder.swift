@@ -5,12 +5,12 @@ package import StrictText
 
 /// Finds what a zone was like at a version: by its commit, or, where that was pruned, by the checkpoint that its pin names.
 package struct VersionFinder: Sendable {
-    let cloud: any RecordDatabase & RetentionDatabase
+    let cloud: any CloudDatabase
     let zone: ZoneID
     /// What the zone must not be behind; nil for who looks without a database.
     let token: ChangeToken?
 
-    package init(cloud: any RecordDatabase & RetentionDatabase, zone: ZoneID, token: ChangeToken?) {
+    package init(cloud: any CloudDatabase, zone: ZoneID, token: ChangeToken?) {
         self.cloud = cloud
         self.zone = zone
         self.token = token
@@ -21,9 +21,9 @@ package struct VersionFinder: Sendable {
     /// - Throws: ``SyncError`` with `.nothingThere` if it is neither kept nor pinned.
     package func state(of version: Int?) async throws -> ZoneState {
         do {
-            return try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: version, notBefore: token) }
+            return try await cloud.at(.fetch).records(in: zone, at: version, notBefore: token)
         } catch let error as SyncError where error.code == .nothingThere && version != nil {
-            let newest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }
+            let newest = try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: token)
             guard let pin = newest.pins.first(where: { $0.version == version }) else { throw error }
             switch try await pin.look(in: cloud, zone) {
             case .checkpoint(let state), .commit(let state): return state
@@ -36,7 +36,7 @@ package struct VersionFinder: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is none.
     package func newest(before instant: Instant) async throws -> Int {
-        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let commits = try await cloud.at(.fetch).history(in: zone)
         if let commit = commits.last(where: { $0.timestamp < instant }) { return commit.token.number }
         let pins = try await state(of: nil).pins
         if let pin = pins.last(where: { $0.timestamp < instant }) { return pin.version }

@@ -75,7 +75,7 @@ package struct ZonePruner: Sendable {
     }
 
     package func run(dryRun: Bool) async throws -> PruneReport {
-        let clocks = dryRun ? [now] : [now, try await SyncError.at(.store) { try await cloud.storeClock(in: zone) }]
+        let clocks = dryRun ? [now] : [now, try await cloud.at(.store).storeClock(in: zone)]
         var facts = try await facts(clocks, mending: !dryRun)
         var plan = RetentionPlan(facts, policy)
         var published: Int?
@@ -86,7 +86,7 @@ package struct ZonePruner: Sendable {
         }
         var oldest: [CloudRecord] = []
         if let number = plan.keptVersions.first {
-            oldest = try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: number, notBefore: nil).records }
+            oldest = try await cloud.at(.fetch).records(in: zone, at: number, notBefore: nil).records
         }
         let removal = plan.removal(oldest: oldest)
         let pins = facts.pins
@@ -96,10 +96,10 @@ package struct ZonePruner: Sendable {
                     .tryAgainLater, step: .store, at: "zone \(zone)", "another device pinned or unpinned a version meanwhile; nothing was removed",
                     hint: "run it again")
             }
-            try await SyncError.at(.store) { try await cloud.remove(removal.files, by: device, in: zone) }
+            try await cloud.at(.store).remove(removal.files, by: device, in: zone)
         }
         let messages = try await leftMessages()
-        if !dryRun { for message in messages { try await SyncError.at(.store) { try await cloud.removeMessage(message, in: zone) } } }
+        if !dryRun { for message in messages { try await cloud.at(.store).removeMessage(message, in: zone) } }
         let kept = plan.keptVersions
         return PruneReport(
             dryRun: dryRun, oldestKept: kept.first, keptVersions: Set(kept + pins.readable).count, pinnedVersions: pins.readable,
@@ -113,8 +113,8 @@ package struct ZonePruner: Sendable {
     ///   to go.
     private func facts(_ clocks: [Instant], mending: Bool) async throws -> RetentionPlan.Facts {
         // The listing first: what is published while this looks is in no listing and goes nowhere.
-        let files = try await SyncError.at(.fetch) { try await cloud.storedFiles(in: zone) }
-        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let files = try await cloud.at(.fetch).storedFiles(in: zone)
+        let commits = try await cloud.at(.fetch).history(in: zone)
         var pins = try await PinnedVersions(pins(), in: cloud, zone)
         if mending, !pins.withoutCheckpoint.isEmpty {
             for pin in pins.withoutCheckpoint { try? await SyncError.at(.store) { _ = try await cloud.placeCheckpoint(at: pin.version, in: zone) } }
@@ -133,11 +133,11 @@ package struct ZonePruner: Sendable {
     /// Answered messages that lie in the mailbox still: their author is gone for good, or a sync tool has brought them back.
     private func leftMessages() async throws -> [CloudMessageName] {
         guard !answered.isEmpty else { return [] }
-        return try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(known: answered, limit: 0), in: zone).known }
+        return try await cloud.at(.fetch).mailbox(MailboxRequest(known: answered, limit: 0), in: zone).known
     }
 
     private func pins() async throws -> [VersionPin] {
-        try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: token) }.pins
+        try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: token).pins
     }
 }
 
@@ -153,15 +153,15 @@ extension SyncEngine {
     func prune(_ policy: RetentionPolicy, by device: SyncContext, dryRun: Bool) async throws -> PruneReport {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
-        let (token, intended, answered) = try SyncError.at(.read) {
-            try device.database.read { (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.inbox.answered(before: horizon)) }
+        let (token, intended, answered) = try device.database.read(at: .read) {
+            (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.inbox.answered(before: horizon))
         }
         let pruner = ZonePruner(
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,
             answered: answered
         ) { checkpoint, record in
             try await MetadataPublisher(device: device).publish { _ in
-                let reference = try await SyncError.at(.store) { try await device.cloud.placeCheckpoint(at: checkpoint, in: device.zone) }
+                let reference = try await device.cloud.at(.store).placeCheckpoint(at: checkpoint, in: device.zone)
                 return MetadataPublisher.Changes(saving: [record.record], checkpoint: reference)
             }.number
         }

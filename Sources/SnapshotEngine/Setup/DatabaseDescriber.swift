@@ -83,9 +83,9 @@ enum DatabaseDescriber {
     ///
     /// - Parameter role: the role that the database is to get; nil if none is known. A reader's tables must be writable without the application, too.
     static func describe(_ database: LocalDatabase, _ choice: TableChoice, role: SyncRole? = nil) throws -> DatabaseDescription {
-        var found = try SyncError.at(.read) { try database.read { try $0.describer.describe(choice.request) } }
+        var found = try database.read(at: .read) { try $0.describer.describe(choice.request) }
         if role == .peer {
-            let hidden = try SyncError.at(.read) { try database.read { transaction in try found.datasets.filter { try transaction.tables.hasHiddenKey($0) } } }
+            let hidden = try database.read(at: .read) { transaction in try found.datasets.filter { try transaction.tables.hasHiddenKey($0) } }
             for schema in hidden { found.refuse(schema, "it has no key besides the rowid, and two peers would give one rowid to different rows") }
         }
         let survey = try SyncError.at(.read) { try TriggerSurvey(path: database.path, found.datasets) }

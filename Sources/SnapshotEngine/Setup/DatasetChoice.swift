@@ -45,13 +45,11 @@ struct DatasetChoice {
             throw SyncError(error, step: .open)
         }
         if let found = try await ZoneDescriptions(zone, in: cloud) { return found }
-        let hasBuiltIn = try SyncError.at(.open) {
-            try database.read { transaction in
-                Set(try transaction.describer.applicationTables().map(\.asciiLowercased)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.asciiLowercased })
-            }
+        let hasBuiltIn = try database.read(at: .open) { transaction in
+            Set(try transaction.describer.applicationTables().map(\.asciiLowercased)).isSuperset(of: DatasetSchema.builtIn.map { $0.table.asciiLowercased })
         }
         guard !request.role.publishes, !hasBuiltIn else { return nil }
-        let creator = try await SyncError.at(.open) { try await cloud.zone(zone) }.creator
+        let creator = try await cloud.at(.open).zone(zone).creator
         throw SyncError(
             .nothingThere, step: .open, at: "zone \(zone)", "nothing has been published yet, so it does not say which tables there are",
             hint: "run snapsync sync on \(creator) first, then this command again; or give a dataset file (--datasets)")
@@ -60,7 +58,7 @@ struct DatasetChoice {
     /// Refuses a database of somebody's own tables where nobody said what travels: the built-in tables are none of its business.
     private static func refuseAssuming(_ request: SetupRequest, _ database: LocalDatabase) throws {
         guard !request.assumesBuiltIn else { return }
-        let tables = try SyncError.at(.open) { try database.read { try $0.describer.applicationTables() } }
+        let tables = try database.read(at: .open) { try $0.describer.applicationTables() }
         let builtIn = Set(DatasetSchema.builtIn.map { $0.table.asciiLowercased }), own = Set(tables.map(\.asciiLowercased))
         guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
         throw SyncError(

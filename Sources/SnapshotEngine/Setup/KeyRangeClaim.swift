@@ -18,9 +18,9 @@ struct KeyRangeClaim {
     /// - Parameter isKnown: whether this database used a range before, under the same name.
     /// - Throws: ``SyncError`` with `.nothingThere` before the zone's first version, which its creator makes.
     func run(isKnown: (DeviceKeyRange) throws -> Bool) async throws -> DeviceKeyRange {
-        let info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        let info = try await cloud.at(.open).zone(zone)
         for attempt in 1... {
-            let state = try await SyncError.at(.open) { try await cloud.records(in: zone) }
+            let state = try await cloud.at(.open).records(in: zone)
             var record = try KeyRangeRecord(state)
             if let range = record.range(of: device, creator: info.creator), try state.token == nil || isKnown(range) { return range }
             guard let token = state.token else {
@@ -46,9 +46,9 @@ struct KeyRangeClaim {
 
     /// Gets a range for a database that has taken another device name, because it is a copy of another database: its range is the other one's.
     static func renew(_ device: SyncContext) async throws {
-        let current = try SyncError.at(.read) { try device.database.read { try $0.keyRanges.current() } }
+        let current = try device.database.read(at: .read) { try $0.keyRanges.current() }
         guard let current, current.device != device.settings.device else { return }
-        let creator = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }.creator
+        let creator = try await device.zoneInfo().creator
         let name = device.settings.device
         _ = try await MetadataPublisher(device: device).publish { state in
             var record = try KeyRangeRecord(state)
@@ -56,13 +56,11 @@ struct KeyRangeClaim {
             _ = try record.add(name, in: device.zone)
             return MetadataPublisher.Changes(saving: [record.record])
         }
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone) }
+        let state = try await device.cloud.at(.fetch).records(in: device.zone)
         guard let range = try KeyRangeRecord(state).range(of: name, creator: creator) else { return }
-        try SyncError.at(.apply) {
-            try device.database.write {
-                try $0.keyRanges.set(range, of: name)
-                try $0.keyRanges.advance(device.settings.datasets)
-            }
+        try device.database.write(at: .apply) {
+            try $0.keyRanges.set(range, of: name)
+            try $0.keyRanges.advance(device.settings.datasets)
         }
     }
 }

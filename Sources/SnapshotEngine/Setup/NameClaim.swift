@@ -13,14 +13,14 @@ struct NameClaim {
     /// - Throws: ``SyncError`` with `.refused` if one has, unless it is to be taken over.
     init(_ name: String, in zone: ZoneID, of cloud: any CloudDatabase, takesOver: Bool) async throws {
         self.takesOver = takesOver
-        let report = try await SyncError.at(.open) { try await cloud.deviceReport(of: name, in: zone) }
+        let report = try await cloud.at(.open).deviceReport(of: name, in: zone)
         if let report, !takesOver {
             throw SyncError(
                 .refused, step: .open, at: "zone \(zone)", "a \(report.role) has synced as \(name) before, at \(report.clock), from another database",
                 hint: "choose another name with --device; if that database is lost, was detached, or is this one made anew: --take-over")
         }
         seen = report?.nonce
-        newest = takesOver ? try await SyncError.at(.open) { try await cloud.records(in: zone).token?.number ?? 0 } : 0
+        newest = takesOver ? try await cloud.at(.open).records(in: zone).token?.number ?? 0 : 0
     }
 
     /// Notes how the database came to its zone and its name, in the transaction that writes the settings.

@@ -33,28 +33,26 @@ extension SyncEngine {
             let previous = device.settings.device
             try SyncError.at(.open) { try CloudNames.verify(name, isNameOf: "device") }
             guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
-            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            let info = try await device.zoneInfo()
             guard info.publishers == .many || info.creator != previous else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",
                     hint: "readers and peers can take another name")
             }
-            if let report = try await SyncError.at(.open, { try await device.cloud.deviceReport(of: name, in: device.zone) }) {
+            if let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "a \(report.role) has synced as \(name) before, at \(report.clock)",
                     hint: "choose another name; if that device is gone for good, run first: snapsync device forget \(name) --db \(database.path)")
             }
-            let newest = try await SyncError.at(.open) { try await device.cloud.records(in: device.zone).token?.number ?? 0 }
-            try SyncError.at(.open) {
-                try device.database.write { transaction in
-                    try transaction.settings.setDevice(name)
-                    try transaction.state.setReportNonces(nil)
-                    try transaction.state.setOwnCommitsKnown(newest)
-                }
+            let newest = try await device.cloud.at(.open).records(in: device.zone).token?.number ?? 0
+            try device.database.write(at: .open) { transaction in
+                try transaction.settings.setDevice(name)
+                try transaction.state.setReportNonces(nil)
+                try transaction.state.setOwnCommitsKnown(newest)
             }
             device.settings.device = name
             device.reportSeen = nil
-            await device.report(try SyncError.at(.read) { try device.database.read { try $0.state.applied()?.token } })
+            await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
             var warnings: [String] = []
             do {
                 try await device.cloud.forgetDevice(previous, in: device.zone)
@@ -77,17 +75,17 @@ extension SyncEngine {
                     .refused, step: .open, at: database.path, "this database is the device \(name)",
                     hint: "snapsync detach takes it out of the zone; then forget it from another device")
             }
-            let info = try await SyncError.at(.open) { try await device.cloud.zone(device.zone) }
+            let info = try await device.zoneInfo()
             guard info.publishers == .many || info.creator != name else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "\(name) is its one publisher",
                     hint: "if its database is lost, another one takes its place: snapsync init --take-over")
             }
-            guard let report = try await SyncError.at(.open, { try await device.cloud.deviceReport(of: name, in: device.zone) }) else {
+            guard let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone) else {
                 throw SyncError(
                     .nothingThere, step: .open, at: "zone \(device.zone)", "no device has reported as \(name)", hint: "snapsync status --all lists them")
             }
-            try await SyncError.at(.announce) { try await device.cloud.forgetDevice(name, in: device.zone) }
+            try await device.cloud.at(.announce).forgetDevice(name, in: device.zone)
             return DeviceForgetReport(zone: device.settings.zone, device: name, version: report.token?.number)
         }
     }

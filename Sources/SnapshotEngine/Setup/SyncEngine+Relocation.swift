@@ -30,9 +30,9 @@ extension SyncEngine {
                     hint: "open the database without a backend")
             }
             try gate.verify()
-            let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+            let settings = try database.read(at: .open) { try $0.settings.read() }
             let place = try await Self.verifyPlace(path, for: settings, database)
-            try SyncError.at(.open) { try database.write { try $0.settings.setCloud(place) } }
+            try database.write(at: .open) { try $0.settings.setCloud(place) }
             return RelocationReport(
                 database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
         }
@@ -40,9 +40,7 @@ extension SyncEngine {
 
     /// Sees that a directory has the cloud and the history that a database was set up with. Returns the text that settings keep.
     static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase) async throws -> String {
-        let (applied, isReplicated) = try SyncError.at(.read) {
-            try database.read { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
-        }
+        let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
         let place = CloudLocation.settled(path, cloud)
         if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }

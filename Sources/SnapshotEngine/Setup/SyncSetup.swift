@@ -33,7 +33,7 @@ package enum SyncSetup {
             if request.role == .peer, backend == nil, !CloudLocation.isBucket(request.cloud) {
                 try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
             }
-            try SyncError.at(.open) { try database.read { try refuseSetUp($0, request) } }
+            try database.read(at: .open) { try refuseSetUp($0, request) }
             let choice = try await DatasetChoice(request, filed, backend, database)
             let datasets = choice.datasets
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
@@ -41,7 +41,7 @@ package enum SyncSetup {
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
             let probeWarnings = try await tryOut(cloud, request)
-            let identity = try await SyncError.at(.open) { try await cloud.identity() }
+            let identity = try await cloud.at(.open).identity()
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
@@ -56,7 +56,7 @@ package enum SyncSetup {
                 throw error
             }
             let sharesZone = try await SyncError.at(.open) { request.role.publishes ? try await cloud.zone(zone).publishers == .many : false }
-            if sharesZone { try SyncError.at(.open) { try database.read { try SharedKeys(datasets, in: $0).refuse(request) } } }
+            if sharesZone { try database.read(at: .open) { try SharedKeys(datasets, in: $0).refuse(request) } }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
             let path = backend == nil ? CloudLocation.settled(request.cloud, cloud) : request.cloud
@@ -98,7 +98,7 @@ package enum SyncSetup {
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: probeWarnings
-                    + (sharesZone ? try SyncError.at(.read) { try database.read { try SharedKeys(datasets, in: $0).warnings(request) } } : []))
+                    + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
             report.described = choice.described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
@@ -120,11 +120,11 @@ package enum SyncSetup {
     private static func claimKeyRange(_ request: SetupRequest, _ datasets: [DatasetSchema], _ claim: KeyRangeClaim, _ database: LocalDatabase) async throws
         -> DeviceKeyRange?
     {
-        let tables = try SyncError.at(.read) { try database.read { try SharedKeys(datasets, in: $0).autoincrement } }
+        let tables = try database.read(at: .read) { try SharedKeys(datasets, in: $0).autoincrement }
         guard request.takesKeyRange, !tables.isEmpty else { return nil }
         try ClockGuard.verify(.now)
         return try await claim.run { range in
-            try SyncError.at(.read) { try database.read { try $0.keyRanges.isUsed(range, by: tables) } }
+            try database.read(at: .read) { try $0.keyRanges.isUsed(range, by: tables) }
         }
     }
 
@@ -137,14 +137,12 @@ package enum SyncSetup {
             try gate.setEntitlementFile(request.entitlementFile)
             try gate.bind(to: request.preference)
             try SyncError.at(.open) { try gate.reconcile() }
-            return try SyncError.at(.read) { try database.read { try $0.settings.preference().isOn } }
+            return try database.read(at: .read) { try $0.settings.preference().isOn }
         } catch {
             // Half set up is not set up.
-            try SyncError.at(.open) {
-                try database.write {
-                    try $0.detach()
-                    if let beginning { try $0.zoneBeginning.record(beginning) }
-                }
+            try database.write(at: .open) {
+                try $0.detach()
+                if let beginning { try $0.zoneBeginning.record(beginning) }
             }
             throw error
         }
@@ -187,7 +185,7 @@ package enum SyncSetup {
 
     /// Two peers that insert would give different rows one rowid, and no row could be told from another.
     private static func refuseHiddenKeys(_ datasets: [DatasetSchema], _ database: LocalDatabase, _ request: SetupRequest) throws {
-        let hidden = try SyncError.at(.open) { try database.read { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } } }
+        let hidden = try database.read(at: .open) { transaction in try datasets.filter { try transaction.tables.hasHiddenKey($0) } }
         guard let schema = hidden.first else { return }
         throw SyncError(
             .refused, step: .open, at: "\(request.database), table \(schema.table)",

@@ -16,7 +16,7 @@ struct ZoneDescriptions {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` for descriptions that cannot be used, `.refused` if a dataset is not described.
     init?(_ zone: ZoneID, in cloud: any CloudDatabase) async throws {
-        let state = try await SyncError.at(.fetch) { try await cloud.records(in: zone) }
+        let state = try await cloud.at(.fetch).records(in: zone)
         guard state.token != nil else { return nil }
         descriptions = try state.descriptions(in: zone)
         let described = Set(descriptions.map(\.schema.recordName))

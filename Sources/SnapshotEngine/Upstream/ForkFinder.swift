@@ -15,10 +15,10 @@ struct ForkFinder: Sendable {
     /// - Parameter error: what came of reading on from `applied`.
     /// - Throws: `error`, if this is no fork, or none that is certain; it says what was found.
     func news(after error: CloudError, applied: AppliedVersion?) async throws -> UpstreamChanges {
-        guard let applied, try await SyncError.at(.fetch, { try await device.cloud.zone(device.zone) }).publishers == .many else {
+        guard let applied, try await device.zoneInfo(at: .fetch).publishers == .many else {
             throw SyncError(error, step: .fetch)
         }
-        let copies = try await SyncError.at(.fetch) { try await device.cloud.conflictCopies(in: device.zone) }
+        let copies = try await device.cloud.at(.fetch).conflictCopies(in: device.zone)
         guard error.code == .rolledBack, let (common, changes) = try await lastInCommon(before: applied) else { throw Self.explained(error, copies) }
         guard let newest = changes.token, newest.number > common.number else { throw SyncError(error, step: .fetch) }
         // The tool has decided where it put our own commit aside, or where somebody has gone on from the other one.
@@ -38,7 +38,7 @@ struct ForkFinder: Sendable {
 
     /// The newest version that was here and that the zone goes on from; nil if there is none.
     private func lastInCommon(before applied: AppliedVersion) async throws -> (AppliedVersion, ZoneChanges)? {
-        let lineage = try SyncError.at(.read) { try device.database.read { try $0.lineage.versions() } }
+        let lineage = try device.database.read(at: .read) { try $0.lineage.versions() }
         for version in lineage where version.number < applied.number {
             do {
                 return (version, try await device.cloud.changes(since: version.token, in: device.zone))
@@ -77,7 +77,7 @@ extension SyncContext {
         do {
             return try await cloud.records(in: zone, at: number, notBefore: version?.token)
         } catch let error as CloudError where error.code == .damaged {
-            let copies = try await SyncError.at(.fetch) { try await cloud.conflictCopies(in: zone) }
+            let copies = try await cloud.at(.fetch).conflictCopies(in: zone)
             throw ForkFinder.explained(error, copies)
         } catch {
             throw SyncError(error, step: .fetch)

@@ -42,13 +42,13 @@ extension SyncContext {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     package func fetchUpstreamChanges() async throws -> UpstreamChanges {
-        let (applied, intended) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.state.intended()) } }
+        let (applied, intended) = try database.read(at: .read) { (try $0.state.applied(), try $0.state.intended()) }
         let changes: ZoneChanges
         var isExpired = false
         do {
             changes = try await cloud.changes(since: applied?.token, in: zone)
         } catch let error as CloudError where error.code == .changeTokenExpired {
-            changes = try await SyncError.at(.fetch) { try await cloud.changes(since: nil, in: zone) }
+            changes = try await cloud.at(.fetch).changes(since: nil, in: zone)
             isExpired = true
         } catch let error as CloudError where error.code == .rolledBack || error.code == .damaged {
             return try await ForkFinder(device: self).news(after: error, applied: applied)

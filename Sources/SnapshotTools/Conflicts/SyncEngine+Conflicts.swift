@@ -36,15 +36,13 @@ extension SyncEngine {
     ///
     /// - Parameter all: whether to list those, too, that were taken or cleared.
     public func conflicts(all: Bool = false) throws -> ConflictsReport {
-        try SyncError.at(.read) {
-            try database.read { transaction in
-                let datasets = try transaction.settings.read().datasets
-                let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
-                return ConflictsReport(
-                    database: database.path,
-                    conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
-                    open: try transaction.conflictJournal.openCount(), removed: try transaction.conflictJournal.removedCount())
-            }
+        try database.read(at: .read) { transaction in
+            let datasets = try transaction.settings.read().datasets
+            let entries = try transaction.conflictJournal.entries(in: all ? nil : .open)
+            return ConflictsReport(
+                database: database.path,
+                conflicts: try entries.map { entry in try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: false) },
+                open: try transaction.conflictJournal.openCount(), removed: try transaction.conflictJournal.removedCount())
         }
     }
 
@@ -52,11 +50,9 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if there is none with that id.
     public func conflict(_ id: Int64) throws -> ConflictsReport.Entry {
-        try SyncError.at(.read) {
-            try database.read { transaction in
-                let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
-                return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
-            }
+        try database.read(at: .read) { transaction in
+            let datasets = try transaction.settings.read().datasets, entry = try entry(id, in: transaction)
+            return try .init(entry, datasets.first { $0.name == entry.conflict.dataset }, isWhole: true)
         }
     }
 
@@ -65,25 +61,23 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` if the table's rules forbid it or it was taken already; nothing was changed then.
     public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
         try locked {
-            try SyncError.at(.apply) {
-                try database.write { transaction in
-                    let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
-                    guard entry.state != .taken else {
-                        throw SyncError(
-                            .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
-                            hint: "look at the row; snapsync conflicts lists what is open")
-                    }
-                    if let view = try transaction.state.view() {
-                        throw SyncError(
-                            .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
-                    }
-                    let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
-                    let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
-                    _ = try transaction.conflictJournal.set(id, to: .taken)
-                    return ConflictTakeReport(
-                        id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key,
-                        isDeletion: entry.conflict.loser.entity == nil)
+            try database.write(at: .apply) { transaction in
+                let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
+                guard entry.state != .taken else {
+                    throw SyncError(
+                        .refused, step: .apply, at: "\(database.path), conflict \(id)", "it was taken already",
+                        hint: "look at the row; snapsync conflicts lists what is open")
                 }
+                if let view = try transaction.state.view() {
+                    throw SyncError(
+                        .refused, step: .apply, at: database.path, "it shows \(view), and an edit of that would be lost", hint: "run snapsync import first")
+                }
+                let taker = ConflictTaker(transaction: transaction, settings: settings, now: now(), path: database.path)
+                let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
+                _ = try transaction.conflictJournal.set(id, to: .taken)
+                return ConflictTakeReport(
+                    id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key,
+                    isDeletion: entry.conflict.loser.entity == nil)
             }
         }
     }
@@ -91,13 +85,11 @@ extension SyncEngine {
     /// Takes an entry, or every one that is open, off the list; it stays in the journal until it is too old.
     public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
         try locked {
-            try SyncError.at(.apply) {
-                try database.write { transaction in
-                    _ = try transaction.settings.read()
-                    guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
-                    guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
-                    return ConflictClearReport(cleared: try transaction.conflictJournal.set(id, to: .cleared) ? 1 : 0)
-                }
+            try database.write(at: .apply) { transaction in
+                _ = try transaction.settings.read()
+                guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
+                guard try entry(id, in: transaction).state == .open else { return ConflictClearReport(cleared: 0) }
+                return ConflictClearReport(cleared: try transaction.conflictJournal.set(id, to: .cleared) ? 1 : 0)
             }
         }
     }

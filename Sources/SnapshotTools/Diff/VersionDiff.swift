@@ -88,11 +88,9 @@ struct VersionDiff: Sendable {
         let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.value)
         let cursor = try version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
-        try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                let rows = reader.ranges(of: schema)
-                for range in ranges { try rows.read(range, into: merge) }
-            }
+        try session.withReader(0, at: .read) { reader in
+            let rows = reader.ranges(of: schema)
+            for range in ranges { try rows.read(range, into: merge) }
         }
         try merge.finish()
         let all = try version?.runs() ?? []
@@ -154,6 +152,6 @@ extension SnapshotInspector {
     public func diff(
         _ left: DiffSide, _ right: DiffSide, dataset: String? = nil, hasValues: Bool = false, take: @escaping (EntityDifference) throws -> Void
     ) async throws -> DiffReport {
-        try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take)
+        try await WorkerThreads.host { try await VersionDiff(inspector: self, dataset: dataset, hasValues: hasValues).run(left, right, take) }
     }
 }

@@ -49,28 +49,30 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` if the database was not set up.
     public func doctor() async throws -> DoctorReport {
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
-        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-        let local = DatabaseFacts(database, settings)
-        var facts = DoctorFacts(place: "--db \(database.path)", now: now())
-        facts.database = local
-        facts.status = await DoctorFacts.look(.read) { try await status() }
-        var path = settings.cloud
-        // Where the gate is closed the cloud is not touched.
-        if (try? await gate.decision()) == .open {
-            let applied = local.applied
-            facts.zone = await DoctorFacts.look(.open) {
-                let cloud = try openCloud(settings)
-                if let directory = cloud as? DirectoryCloud {
-                    path = directory.path
-                    facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
-                    facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
+        try await WorkerThreads.host {
+            let settings = try database.read(at: .open) { try $0.settings.read() }
+            let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+            let local = DatabaseFacts(database, settings)
+            var facts = DoctorFacts(place: "--db \(database.path)", now: now())
+            facts.database = local
+            facts.status = await DoctorFacts.look(.read) { try await status() }
+            var path = settings.cloud
+            // Where the gate is closed the cloud is not touched.
+            if (try? await gate.decision()) == .open {
+                let applied = local.applied
+                facts.zone = await DoctorFacts.look(.open) {
+                    let cloud = try openCloud(settings)
+                    if let directory = cloud as? DirectoryCloud {
+                        path = directory.path
+                        facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
+                        facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
+                    }
+                    if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
+                    return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
                 }
-                if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
-                return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
             }
+            return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
         }
-        return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
     }
 }
 

@@ -33,7 +33,7 @@ struct ZoneSurvey: Sendable {
     ///
     /// - Throws: ``SyncError`` where there is no such zone, or it cannot be opened.
     init(_ cloud: any CloudDatabase, _ zone: ZoneID, device: SyncContext?, applied: AppliedVersion?, now: Instant) async throws {
-        info = try await SyncError.at(.open) { try await cloud.zone(zone) }
+        info = try await cloud.at(.open).zone(zone)
         let inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
         // The listing first: what is published while this looks is in no listing, and missed nowhere.
         files = await DoctorFacts.look(.fetch) { try await cloud.storedFiles(in: zone) }

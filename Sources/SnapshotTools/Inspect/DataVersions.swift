@@ -16,12 +16,12 @@ struct DataVersions: Sendable {
     private static let limit = 200
 
     /// Looks at the versions after the oldest of `held`.
-    init(after held: [Int], upTo newest: ChangeToken?, in cloud: any RecordDatabase, _ zone: ZoneID) async throws {
+    init(after held: [Int], upTo newest: ChangeToken?, in cloud: any CloudDatabase, _ zone: ZoneID) async throws {
         guard let newest, let oldest = held.filter({ $0 < newest.number }).min() else {
             (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, [])
             return
         }
-        let commits = try await SyncError.at(.fetch) { try await cloud.commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone) }
+        let commits = try await cloud.at(.fetch).commits(upTo: newest, count: min(newest.number - oldest, Self.limit), in: zone)
         self.newest = newest.number
         first = commits.first?.token.number ?? newest.number + 1
         numbers = commits.filter(\.changesData).map(\.token.number)

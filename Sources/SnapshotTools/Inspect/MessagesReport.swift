@@ -53,29 +53,33 @@ public struct MessagesReport: Sendable, Encodable {
 extension SnapshotInspector {
     /// What waits in the mailbox, and, with a database, what it told and heard.
     public func messages() async throws -> MessagesReport {
-        let (told, heard) = try SyncError.at(.read) {
-            try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries()) } ?? ([], [])
-        }
-        let mailbox = try await SyncError.at(.fetch) { try await cloud.mailbox(MailboxRequest(limit: .max), in: zone) }
-        // Only a reader sends.
-        let sent = try device.flatMap { device in try device.settings.role.publishes ? nil : SyncError.at(.read) { try UnansweredMessages(told, of: device) } }
-        let missing = Set((sent?.missing(from: Set(mailbox.messages)) ?? []).map(\.id))
-        let outcomes = Dictionary(heard.map { ($0.id, $0) }) { first, _ in first }
-        var waiting: [MessagesReport.Waiting] = []
-        var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
-        for found in mailbox.messages {
-            do {
-                let message = try IncomingMessage(found, datasets: device?.settings.datasets, now: device?.now() ?? .now).message
-                let outcome = outcomes[found.id]
-                waiting.append(
-                    MessagesReport.Waiting(
-                        sender: found.sender, id: found.id, type: message.type.rawValue, entityId: message.entityId, timestamp: message.timestamp,
-                        outcome: outcome.map { $0.isApplied ? "applied" : "refused" }, reason: outcome?.reason))
-            } catch let fault as IncomingMessage.Fault {
-                setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
+        try await WorkerThreads.host {
+            let (told, heard) = try SyncError.at(.read) {
+                try device?.database.read { (try $0.outbox.entries(), try $0.inbox.entries()) } ?? ([], [])
             }
+            let mailbox = try await cloud.at(.fetch).mailbox(MailboxRequest(limit: .max), in: zone)
+            // Only a reader sends.
+            let sent = try device.flatMap { device in
+                try device.settings.role.publishes ? nil : SyncError.at(.read) { try UnansweredMessages(told, of: device) }
+            }
+            let missing = Set((sent?.missing(from: Set(mailbox.messages)) ?? []).map(\.id))
+            let outcomes = Dictionary(heard.map { ($0.id, $0) }) { first, _ in first }
+            var waiting: [MessagesReport.Waiting] = []
+            var setAside = mailbox.setAside.map { MessagesReport.SetAside(file: $0.place, reason: $0.reason) }
+            for found in mailbox.messages {
+                do {
+                    let message = try IncomingMessage(found, datasets: device?.settings.datasets, now: device?.now() ?? .now).message
+                    let outcome = outcomes[found.id]
+                    waiting.append(
+                        MessagesReport.Waiting(
+                            sender: found.sender, id: found.id, type: message.type.rawValue, entityId: message.entityId, timestamp: message.timestamp,
+                            outcome: outcome.map { $0.isApplied ? "applied" : "refused" }, reason: outcome?.reason))
+                } catch let fault as IncomingMessage.Fault {
+                    setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
+                }
+            }
+            return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap { MessagesReport.Told($0, missing: missing) })
         }
-        return MessagesReport(zone: zone.name, waiting: waiting, setAside: setAside, told: told.compactMap { MessagesReport.Told($0, missing: missing) })
     }
 }
 

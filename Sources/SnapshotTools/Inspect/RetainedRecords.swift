@@ -8,9 +8,9 @@ enum RetainedRecords {
     ///
     /// - Parameter state: the zone as of a version that is kept or pinned.
     static func all(
-        _ newest: ZoneState, in cloud: any RecordDatabase & RetentionDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
+        _ newest: ZoneState, in cloud: any CloudDatabase, _ zone: ZoneID, state: (Int) async throws -> ZoneState
     ) async throws -> (records: [(CloudRecord, Int)], versionCount: Int, pins: PinnedVersions) {
-        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let commits = try await cloud.at(.fetch).history(in: zone)
         var records = commits.flatMap { commit in commit.saved.map { ($0, commit.token.number) } }
         // What an older, pruned commit saved and a kept one still shows: the oldest kept version and the pinned ones have it.
         let pins = try await PinnedVersions(newest.pins, in: cloud, zone)

@@ -29,9 +29,9 @@ public struct SnapshotInspector: Sendable {
 
     /// The zone's kept versions, newest first.
     public func history(limit: Int? = nil) async throws -> HistoryReport {
-        let commits = try await SyncError.at(.fetch) { try await cloud.history(in: zone) }
+        let commits = try await cloud.at(.fetch).history(in: zone)
         let newestFirst = commits.reversed().prefix(limit ?? .max)
-        let pins = commits.isEmpty ? [] : try await SyncError.at(.fetch) { try await cloud.records(in: zone, at: nil, notBefore: nil) }.pins
+        let pins = commits.isEmpty ? [] : try await cloud.at(.fetch).records(in: zone, at: nil, notBefore: nil).pins
         return HistoryReport(
             zone: zone.name, newestVersion: commits.last?.token.number, versions: newestFirst.map(HistoryReport.Version.init),
             pins: pins.reversed().map { pin in HistoryReport.Pin(pin, isPruned: !commits.contains { $0.token.number == pin.version }) },
@@ -40,11 +40,13 @@ public struct SnapshotInspector: Sendable {
 
     /// Writes the JSON container of a dataset, whole, as of a version (the newest, if nil); every byte is checked first.
     public func writeContainer(of dataset: String, version: Int? = nil, to write: @escaping (UnsafeRawBufferPointer) throws -> Void) async throws {
-        let state = try await records(at: version)
-        let record = try find(dataset, in: state)
-        let version = try await DatasetVersion(record, in: cloud, zone: zone)
-        let lent = UnsafeTransfer(write)
-        try await WorkerThreads.run { try version.writeContainer(to: lent.value) }
+        try await WorkerThreads.host {
+            let state = try await records(at: version)
+            let record = try find(dataset, in: state)
+            let version = try await DatasetVersion(record, in: cloud, zone: zone)
+            let lent = UnsafeTransfer(write)
+            try await WorkerThreads.run { try version.writeContainer(to: lent.value) }
+        }
     }
 
     /// Reads a dataset as of a version (the newest, if nil) into Swift values; every byte is checked first.
@@ -74,7 +76,9 @@ public struct SnapshotInspector: Sendable {
     ///   - all: every kept version; else the newest.
     ///   - local: also compares the device's tables, row by row, with the version that was applied.
     public func verify(all: Bool = false, local: Bool = false, progress: ProgressHandler? = nil) async throws -> VerifyReport {
-        try await SnapshotVerifier(inspector: self, progress: progress).run(all: all, local: local)
+        try await WorkerThreads.host {
+            try await SnapshotVerifier(inspector: self, progress: progress).run(all: all, local: local)
+        }
     }
 
     func records(at version: Int?) async throws -> ZoneState {

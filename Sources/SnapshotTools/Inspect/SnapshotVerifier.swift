@@ -173,10 +173,8 @@ struct SnapshotVerifier: Sendable {
     private func findDangling() async throws -> DanglingReport? {
         guard let device = inspector.device else { return nil }
         return try await WorkerThreads.run {
-            try SyncError.at(.verify) {
-                try device.database.read {
-                    DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
-                }
+            try device.database.read(at: .verify) {
+                DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
             }
         }
     }
@@ -201,7 +199,7 @@ struct SnapshotVerifier: Sendable {
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.
-            try SyncError.at(.verify) { try device.database.write { try $0.tracking.setIncomplete(of: schema) } }
+            try device.database.write(at: .verify) { try $0.tracking.setIncomplete(of: schema) }
         }
         return problems
     }

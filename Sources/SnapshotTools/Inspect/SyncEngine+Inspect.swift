@@ -5,15 +5,19 @@ import SnapshotVersions
 extension SyncEngine {
     /// What this database has, and what the zone has.
     public func status() async throws -> StatusReport {
-        let gate = try await gate.report()
-        return try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run()
+        try await WorkerThreads.host {
+            let gate = try await gate.report()
+            return try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run()
+        }
     }
 
     /// Looks into the zone.
     public func inspector() async throws -> SnapshotInspector {
-        try await gate.enter()
-        let device = try device()
-        return SnapshotInspector(
-            cloud: device.cloud, zone: device.zone, applied: try SyncError.at(.read) { try database.read { try $0.state.applied() } }, device: device)
+        try await WorkerThreads.host {
+            try await gate.enter()
+            let device = try device()
+            return SnapshotInspector(
+                cloud: device.cloud, zone: device.zone, applied: try database.read(at: .read) { try $0.state.applied() }, device: device)
+        }
     }
 }

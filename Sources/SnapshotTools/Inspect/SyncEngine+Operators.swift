@@ -10,13 +10,15 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; then why the cloud could not be read.
     public func writeMetrics(to path: String) async throws {
-        let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
-        let isOpen = try await gate.decision() == .open
-        let zone: Result<ZoneFacts, SyncError>
-        do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
-        let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
-        try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
-        if isOpen { _ = try zone.get() }
+        try await WorkerThreads.host {
+            let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
+            let isOpen = try await gate.decision() == .open
+            let zone: Result<ZoneFacts, SyncError>
+            do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
+            let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
+            try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
+            if isOpen { _ = try zone.get() }
+        }
     }
 
     /// What a scheduler needs to sync this database every so often; the interval is kept, so that `status` knows what is too old.
@@ -27,12 +29,12 @@ extension SyncEngine {
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
     public func schedule(every interval: Duration, with scheduler: Scheduler, program: String) throws -> ScheduleReport {
         let seconds = Int(interval.components.seconds)
-        let settings = try SyncError.at(.open) { try database.read { try $0.settings.read() } }
+        let settings = try database.read(at: .open) { try $0.settings.read() }
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
             seconds: seconds)
         let report = try plan.report(for: scheduler)
-        try SyncError.at(.open) { try database.write { try $0.settings.setInterval(seconds) } }
+        try database.write(at: .open) { try $0.settings.setInterval(seconds) }
         return report
     }
 }

@@ -21,7 +21,7 @@ extension SyncEngine {
             }
             if !isDryRun {
                 // What comes now is to be noted.
-                for mended in try SyncError.at(.read, { try device.keepTracking() }) { logger.notice("\(mended)") }
+                for mended in try device.keepTracking() { logger.notice("\(mended)") }
             }
             let migrator = RecordMigrator(database: database, schemas: settings.datasets, directory: directory, skipsBad: skipsBad, isDryRun: isDryRun)
             return try await WorkerThreads.run { try SyncError.at(.apply) { try migrator.run() } }

@@ -11,10 +11,12 @@ extension SyncEngine {
     ///
     /// - Parameter limit: at most so many entities a dataset are named; all are counted.
     public func plan(limit: Int = 10) async throws -> SyncPlan {
-        await gate.askForEntitlement(asIfWanted: true)
-        let device = try device(asIfWanted: true)
-        let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
-        return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
+        try await WorkerThreads.host {
+            await gate.askForEntitlement(asIfWanted: true)
+            let device = try device(asIfWanted: true)
+            let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
+            return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
+        }
     }
 
     /// Writes a plan to a file that ``apply(planFile:progress:)`` takes. Nothing may have that name.
@@ -32,8 +34,10 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if the plan is another database's, or if anything has changed since.
     public func apply(planFile path: String, progress: ProgressHandler? = nil) async throws -> SyncReport {
-        try await verify(Self.read(path), from: path)
-        return try await sync(progress: progress)
+        try await WorkerThreads.host {
+            try await verify(Self.read(path), from: path)
+            return try await sync(progress: progress)
+        }
     }
 
     private static func read(_ path: String) throws -> SyncPlan {
@@ -54,7 +58,7 @@ extension SyncEngine {
                 .refused, step: .open, at: path, "the plan was made for another database, cloud or role",
                 hint: "make a plan of this one: snapsync plan --out FILE")
         }
-        let (applied, sequence) = try SyncError.at(.read) { try database.read { (try $0.state.applied(), try $0.changeLog.lastSequence()) } }
+        let (applied, sequence) = try database.read(at: .read) { (try $0.state.applied(), try $0.changeLog.lastSequence()) }
         guard applied?.number == plan.version, applied?.hash == plan.versionHash, sequence == plan.sequence else {
             throw SyncError(
                 .refused, step: .read, at: database.path, "this database was changed since the plan was made; nothing was done",

@@ -21,7 +21,7 @@ struct SyncPlanner: Sendable {
 
     func run() async throws -> SyncPlan {
         let settings = device.settings
-        let (applied, view) = try SyncError.at(.read) { try device.database.read { (try $0.state.applied(), try $0.state.view()) } }
+        let (applied, view) = try device.database.read(at: .read) { (try $0.state.applied(), try $0.state.view()) }
         let head = try await newestState(applied)
         var incoming: [Incoming] = []
         for schema in settings.datasets {
@@ -60,7 +60,7 @@ struct SyncPlanner: Sendable {
     }
 
     private func newestState(_ applied: AppliedVersion?) async throws -> ZoneState {
-        try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone, at: nil, notBefore: applied?.token) }
+        try await device.cloud.at(.fetch).records(in: device.zone, at: nil, notBefore: applied?.token)
     }
 
     private func plan(_ one: Incoming, isTracking: Bool, by first: FirstImport?, in transaction: LocalTransaction) throws -> SyncPlan.Dataset {

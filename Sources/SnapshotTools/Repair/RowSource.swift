@@ -25,7 +25,7 @@ final class LocalRows: EntitySource {
 
     init(_ device: SyncContext, _ schema: DatasetSchema) throws {
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: 1) }
-        try SyncError.at(.read) { try session.withReader(0) { _ = try $0.transaction.tables.check(of: schema) } }
+        try session.withReader(0, at: .read) { _ = try $0.transaction.tables.check(of: schema) }
         self.session = session
         self.schema = schema
         name = "the rows of \(device.database.path)"
@@ -35,14 +35,12 @@ final class LocalRows: EntitySource {
     func block(_ number: Int, of index: SnapshotIndex) throws -> [UInt8]? {
         guard index.describes(schema) else { return nil }
         hasher.begin(index.blocks[number])
-        let isRead = try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                do {
-                    try reader.ranges(of: schema).read(index.range(ofBlock: number), into: hasher)
-                    return true
-                } catch is RangeHasher.Differs {
-                    return false
-                }
+        let isRead = try session.withReader(0, at: .read) { reader in
+            do {
+                try reader.ranges(of: schema).read(index.range(ofBlock: number), into: hasher)
+                return true
+            } catch is RangeHasher.Differs {
+                return false
             }
         }
         return isRead && hasher.isSame ? Array(hasher.bytes) : nil
@@ -50,11 +48,9 @@ final class LocalRows: EntitySource {
 
     func tail() throws -> [UInt8] {
         var tail = SnapshotTailBuilder()
-        try SyncError.at(.read) {
-            try session.withReader(0) { reader in
-                try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
-                try reader.transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
-            }
+        try session.withReader(0, at: .read) { reader in
+            try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
+            try reader.transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
         }
         return try tail.text().withBytes { Array($0) }
     }

@@ -19,7 +19,7 @@ extension SyncEngine {
             guard let directory = try SyncError.at(.open, { try openCloud(device.settings) }) as? DirectoryCloud else {
                 throw SyncError(.refused, step: .open, at: "repair", "the cloud is no directory", hint: "repair it with its own tools")
             }
-            let applied = try SyncError.at(.read) { try database.read { try $0.state.applied() } }
+            let applied = try database.read(at: .read) { try $0.state.applied() }
             return try await ZoneRepair(directory: directory, zone: device.zone, device: device, applied: applied, dryRun: dryRun).run()
         }
     }

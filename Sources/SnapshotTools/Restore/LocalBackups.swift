@@ -36,13 +36,13 @@ struct LocalBackups: Sendable {
     /// - Returns: the number, and the last note of a change that the copy includes.
     func make(reason: String) async throws -> (number: Int, sequence: Int64) {
         let cloud = try SyncError.at(.store) { try DirectoryCloud.create(at: path, container: "iCloud.org.snapsync.kept", besideOthers: true) }
-        _ = try await SyncError.at(.store) { try await cloud.createZone(device.zone, creator: device.settings.device, publishers: .many) }
-        let token = try await SyncError.at(.store) { try await cloud.records(in: device.zone).token }
+        _ = try await cloud.at(.store).createZone(device.zone, creator: device.settings.device, publishers: .many)
+        let token = try await cloud.at(.store).records(in: device.zone).token
         let number = (token?.number ?? 0) + 1
 
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: WorkerThreads.count + 1) }
         defer { session.end() }
-        let sequence = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.changeLog.lastSequence() } }
+        let sequence = try session.withReader(0, at: .read) { try $0.transaction.changeLog.lastSequence() }
         var records = [CloudRecord(type: Self.recordType, name: Self.recordName, fields: ["reason": .string(reason)])]
         var assets: [CloudAsset] = []
         do {
@@ -51,12 +51,12 @@ struct LocalBackups: Sendable {
                 assets.append(fields.dataFile)
                 records.append(fields.record(of: schema))
             }
-            let creator = try await SyncError.at(.store) { try await cloud.zone(device.zone).creator }
+            let creator = try await cloud.at(.store).zone(device.zone).creator
             // The folder is this device's own: its clock is the one that counts.
-            let clock = try await SyncError.at(.store) { try await cloud.storeClock(in: device.zone) }
+            let clock = try await cloud.at(.store).storeClock(in: device.zone)
             let draft = CommitDraft(device: creator, saving: records, clock: clock)
-            let commit = try await SyncError.at(.store) { [draft] in try await cloud.prepare(draft, after: token, in: device.zone) }
-            _ = try await SyncError.at(.store) { try await cloud.publish(commit) }
+            let commit = try await cloud.at(.store).prepare(draft, after: token, in: device.zone)
+            _ = try await cloud.at(.store).publish(commit)
         } catch {
             await cloud.discard(assets, in: device.zone)
             throw error
@@ -86,7 +86,7 @@ struct LocalBackups: Sendable {
             throw SyncError(
                 .nothingThere, step: .fetch, at: path, "the folder with copy \(number) is gone", hint: "look for it in a backup; nothing was changed")
         }
-        return (cloud, try await SyncError.at(.fetch) { try await cloud.records(in: device.zone, at: number, notBefore: nil) })
+        return (cloud, try await cloud.at(.fetch).records(in: device.zone, at: number, notBefore: nil))
     }
 
     /// Removes old copies. Nobody else reads them, so there is nothing to wait for.
@@ -97,7 +97,7 @@ struct LocalBackups: Sendable {
             if !dryRun { try SyncError.at(.store) { try removeAll() } }
             return PruneReport(dryRun: dryRun, copies: copies.map(\.number), byteCount: copies.reduce(0) { $0 + $1.byteCount })
         }
-        let creator = try await SyncError.at(.fetch) { try await cloud.zone(device.zone).creator }
+        let creator = try await cloud.at(.fetch).zone(device.zone).creator
         var policy = policy
         (policy.minimumAge, policy.grace) = (.zero, .zero)
         let pruner = ZonePruner(
@@ -125,11 +125,11 @@ struct LocalBackups: Sendable {
     }
 
     private func write(_ schema: DatasetSchema, _ session: ReadSession, number: Int, into cloud: DirectoryCloud) async throws -> DatasetRecord {
-        let shape = try SyncError.at(.read) { try session.withReader(0) { try $0.transaction.tables.check(of: schema) } }
+        let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
         let lent = UnsafeTransfer(
-            try await SyncError.at(.store) { try await cloud.newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone) })
+            try await cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone))
         do {
             guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.value) }) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")

@@ -25,7 +25,7 @@ struct RollbackAcceptance: Sendable {
 
     func run(_ number: Int) async throws -> RollbackReport {
         let applied = try await verifyRolledBack()
-        let state = try await SyncError.at(.fetch) { try await device.cloud.records(in: device.zone) }
+        let state = try await device.cloud.at(.fetch).records(in: device.zone)
         guard let newest = state.token else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "it has no version at all, so there is none to accept",
@@ -40,7 +40,7 @@ struct RollbackAcceptance: Sendable {
         }
         let common = try await lastInCommon()
         let copy = try await LocalBackups(device: device).make(reason: "before version \(number) of a zone that was put back was accepted")
-        let report = try await SyncError.at(.fetch) { try await device.cloud.deviceReport(of: device.settings.device, in: device.zone) }
+        let report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
         let point = UndoPoint(act: "acceptance of version \(number)", at: device.now(), copy: copy.number, version: nil)
         let kept = UndoKeeper.Kept(point: point, applied: applied, sequence: copy.sequence, pin: nil)
 
@@ -72,7 +72,7 @@ struct RollbackAcceptance: Sendable {
                 hint: "run: snapsync sync --db \(device.database.path)"
             ).asSlip
         }
-        guard let applied = try SyncError.at(.read, { try device.database.read { try $0.state.applied() } }) else {
+        guard let applied = try device.database.read(at: .read, { try $0.state.applied() }) else {
             throw refuse("no version of it is here yet")
         }
         do {
@@ -90,8 +90,8 @@ struct RollbackAcceptance: Sendable {
 
     /// The newest version that was here and that the zone still has; 0 if there is none.
     private func lastInCommon() async throws -> Int {
-        let kept = Set(try await SyncError.at(.fetch) { try await device.cloud.history(in: device.zone) }.map(\.token))
-        return try SyncError.at(.read) { try device.database.read { try $0.lineage.versions() } }.first { kept.contains($0.token) }?.number ?? 0
+        let kept = Set(try await device.cloud.at(.fetch).history(in: device.zone).map(\.token))
+        return try device.database.read(at: .read) { try $0.lineage.versions() }.first { kept.contains($0.token) }?.number ?? 0
     }
 
     private func isHealable() async throws -> Bool {

@@ -48,7 +48,7 @@ struct StateRestorer: Sendable {
 
     /// Brings `source` back; `act` is what was done, in words, for who undoes it.
     func run(_ source: Source, act: String) async throws -> RestoreReport {
-        var warnings = try SyncError.at(.read) { try device.keepTracking() }
+        var warnings = try device.keepTracking()
         var restorers: [DatasetRestorer] = []
         for schema in device.settings.datasets {
             guard let record = source.state.record(schema.recordName) else {

@@ -49,7 +49,7 @@ extension SyncEngine {
     public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {
             let device = try device()
-            _ = try SyncError.at(.read) { try device.keepTracking() }
+            _ = try device.keepTracking()
             let kept = try await UndoKeeper(device: device).keep(act: "replacement of the local data")
             var importRun = ImportRun(device: device, progress: progress, discardsChanges: true)
             importRun.willReplace = { transaction in

@@ -41,7 +41,7 @@ extension SyncEngine {
     public func undo() async throws -> RestoreReport {
         try await locked {
             let device = try device()
-            guard let point = try SyncError.at(.read, { try database.read { try $0.state.undoPoint() } }) else {
+            guard let point = try database.read(at: .read, { try $0.state.undoPoint() }) else {
                 throw SyncError(
                     .nothingThere, step: .apply, at: device.database.path, "there is nothing to undo",
                     hint: "undo brings back what the last restore or replace has replaced")
@@ -65,7 +65,7 @@ extension SyncEngine {
 extension SyncContext {
     /// A device that knows less than the zone's data would lose fields by what it publishes.
     func refuseUnknownFields() throws {
-        try SyncGuards.refuseUnknownFields(SyncError.at(.read) { try database.read { try $0.datasetStates.all() } })
+        try SyncGuards.refuseUnknownFields(database.read(at: .read) { try $0.datasetStates.all() })
     }
 }
 

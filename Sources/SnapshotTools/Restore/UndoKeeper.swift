@@ -36,14 +36,12 @@ struct UndoKeeper: Sendable {
 
     /// Keeps the data: as the version that they are, if nothing was changed here since; else as a copy beside the database.
     func keep(act: String) async throws -> Kept {
-        let (applied, sequence, isVersion) = try SyncError.at(.read) {
-            try device.database.read { transaction in
-                let isVersion = try device.settings.datasets.allSatisfy { schema in
-                    let changes = try transaction.changeLog.summary(of: schema)
-                    return changes.isComplete && changes.count == 0
-                }
-                return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), try isVersion && transaction.state.view() == nil)
+        let (applied, sequence, isVersion) = try device.database.read(at: .read) { transaction in
+            let isVersion = try device.settings.datasets.allSatisfy { schema in
+                let changes = try transaction.changeLog.summary(of: schema)
+                return changes.isComplete && changes.count == 0
             }
+            return (try transaction.state.applied(), try transaction.changeLog.lastSequence(), try isVersion && transaction.state.view() == nil)
         }
         let now = device.now()
         if isVersion, let applied {
