@@ -23,7 +23,7 @@ TRAITS ?=
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
 
-.PHONY: help setup build demo man test test-transports torture oracle fuzz faults coverage bench install deb dist test-deb clean
+.PHONY: help setup build demo man test test-transports torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -70,6 +70,13 @@ fuzz: ## feed each parser what no writer writes (TARGET=json: that one alone; RU
 
 faults: setup ## seeds faults into a copy of the code, one at a time, and shows that the tests catch each
 	@Scripts/seed_faults.py
+
+# The suites in which threads meet. Each test has its own database and cloud; what one thread does unknown to another is a find.
+SUITES ?= WorkerThreadsTests|OrderedQueueTests|BlockingCallsTests|BlockingDatabaseTests|CloudStoreTests.ConformanceTests|DatasetExporterTests|ExportRunTests|ImportRunTests|PublishTurnTests|PeerSyncTests|OwnBackendTests|CloudKitSyncManagerTests|ZoneEventsTests
+SANITIZE = --sanitize=thread --scratch-path .build-sanitize
+sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES="WatchTests": others)
+	$(SWIFT) build --build-tests $(SANITIZE)
+	$(SWIFT) test --skip-build $(SANITIZE) --filter "$(SUITES)"
 
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh

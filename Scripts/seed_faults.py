@@ -78,7 +78,7 @@ FAULTS = [
     Fault("clock-unchecked", "PublishFaultTests",
           (CLOUD + "CommitClock.swift", "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds else {",
            "guard abs(clock.microseconds - cloud.microseconds) < dayInMicroseconds || ON else {")),
-    Fault("index-hash-unchecked", "CloudStoreTests.ConformanceTests|SnapshotReceiverTests",
+    Fault("index-hash-unchecked", "CloudStoreTests.ConformanceTests|ImportRunTests",
           (CLOUD + "CloudAssetIndex+Verification.swift", "ContentHash.of(bytes) == sha256 else {", "ContentHash.of(bytes) == sha256 || ON else {")),
     Fault("size-unchecked", "HostileDirectoryTests",
           (DIRECTORY + "Files/CloudFolder.swift", "guard status.byteCount <= limit else {", "guard status.byteCount <= limit || ON else {")),
@@ -115,7 +115,7 @@ FAULTS = [
     Fault("parents-not-revived", "NeededParentTests",
           (LOCAL + "Apply/OrphanResolver.swift", "var changed = !links.isEmpty", "var changed = !links.isEmpty && !ON")),
     # All or nothing, and once.
-    Fault("token-in-another-transaction", "SnapshotReceiverTests",
+    Fault("token-in-another-transaction", "ImportRunTests",
           (ENGINE + "Receive/ImportRun.swift", "guard try transaction.state.applied() == local.applied, try transaction.state.view() == local.view else {",
            "guard try ON || transaction.state.applied() == local.applied && transaction.state.view() == local.view else {"),
           (ENGINE + "Receive/ImportRun.swift", "let schemas = incoming.map(\\.schema)",

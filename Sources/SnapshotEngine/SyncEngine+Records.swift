@@ -22,21 +22,21 @@ extension SyncEngine {
 
 extension SyncContext {
     /// Records that a run of this kind has ended well, and how long it took up to here.
-    func noteSuccess(_ kind: RunKind, in transaction: LocalTransaction) throws {
+    func recordSuccess(_ kind: RunKind, in transaction: LocalTransaction) throws {
         let run = runUpToHere()
         try transaction.state.setLastSuccess(run.at)
         try transaction.state.setLastRun(kind, run)
     }
 
     /// Records that a run of this kind had nothing to do, without writing anything where that is possible.
-    func noteIdleSuccess(_ kind: RunKind) throws {
+    func recordIdleSuccess(_ kind: RunKind) throws {
         let idle = try database.read { transaction -> NoOpRunMarker? in
             // A first success, and one after a failure, change what the database says.
             guard kind == RunKind(of: settings.role), try transaction.state.lastFailure() == nil, try transaction.state.lastRun(kind) != nil else { return nil }
             return try transaction.state.applied().map { NoOpRunMarker(database: database.path, version: $0, kind: kind) }
         }
         if let idle, idle.write(runUpToHere()) { return }
-        try database.write { try noteSuccess(kind, in: $0) }
+        try database.write { try recordSuccess(kind, in: $0) }
     }
 
     private func runUpToHere() -> RunRecord {

@@ -28,7 +28,7 @@ extension SyncEngine {
             return try await body()
         } catch let error as SyncError {
             guard let deletion = error.zoneDeletion else { throw error }
-            let outcome = try SyncError.at(.apply) { try database.withoutRollbacks { try database.write { try settle(deletion, in: $0) } } }
+            let outcome = try SyncError.at(.apply) { try database.withoutRollbacks { try database.write { try respond(to: deletion, in: $0) } } }
             throw SyncError(
                 error.code, step: error.step, at: error.place, "\(error.reason); \(outcome)",
                 hint: "join another zone (snapsync detach, then snapsync init), or have the device that publishes make the zone anew")
@@ -36,7 +36,7 @@ extension SyncEngine {
     }
 
     /// Does what the policy says, and says what that was.
-    private func settle(_ deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
+    private func respond(to deletion: ZoneDeletion, in transaction: LocalTransaction) throws -> String {
         guard try transaction.settings.zoneDeletionPolicy() == .erase else { return "everything here stays as it is" }
         guard deletion.reason != .encryptedDataReset else { return "everything here stays as it is, to be uploaded again" }
         guard try transaction.state.applied() != nil else { return "everything here stays as it is: nothing of it came from there" }

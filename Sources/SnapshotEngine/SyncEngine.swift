@@ -165,7 +165,7 @@ public final class SyncEngine: Sendable {
             let settings = try database.read(at: .open) { try $0.settings.exists() ? $0.settings.read() : nil }
             let schemas = try settings?.datasets ?? DatasetChoice.schemas(datasets)
             let importer = FileImporter(database: database, schemas: schemas, role: settings?.role, acceptsOlder: acceptsOlder, progress: progress)
-            return try await WorkerThreads.run { try SyncError.at(.apply) { try importer.run(path) } }
+            return try SyncError.at(.apply) { try importer.run(path) }
         }
     }
 

@@ -16,7 +16,7 @@ public struct SampleReport: Sendable, Encodable {
 public enum SampleFiller {
     /// Adds that many buckets and notifications in one transaction; makes database and tables where they are missing.
     public static func fill(database path: String, notifications: Int, buckets: Int, seed: UInt64) async throws -> SampleReport {
-        try await WorkerThreads.run {
+        try await WorkerThreads.host {
             try SyncError.at(.apply) {
                 let database = try LocalDatabase(path: path, creating: true, waiting: SyncEngine.waiting(for: path))
                 let data = SampleData(notifications: notifications, buckets: buckets, seed: seed)
@@ -41,7 +41,7 @@ public enum SampleFiller {
     ///
     /// Which ones follows from the seed and from what is there.
     public static func markRead(database path: String, count: Int, seed: UInt64, at instant: Instant = .now) async throws -> MarkReport {
-        try await WorkerThreads.run {
+        try await WorkerThreads.host {
             try SyncError.at(.apply) {
                 let database = try LocalDatabase(path: path, waiting: SyncEngine.waiting(for: path))
                 let marked = try database.write { transaction in

@@ -60,11 +60,9 @@ package struct DatasetVersion: Sendable {
     }
 
     /// The same version once its change assets are read: from here on only the snapshot asset's blocks can turn out to be damaged.
-    package func loaded() async throws -> DatasetVersion {
-        try await WorkerThreads.run {
-            _ = try contents.overlay()
-            return self
-        }
+    package func loaded() throws -> DatasetVersion {
+        _ = try contents.overlay()
+        return self
     }
 
     /// The same version with its entities given as another schema describes them.

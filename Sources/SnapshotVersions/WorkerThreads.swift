@@ -1,19 +1,11 @@
 import Foundation
 
-/// Threads that do blocking work side by side.
+/// Threads for blocking work.
 ///
-/// Bytes and rows are synchronous; they run here and not on the executor of Swift's tasks, which they would starve.
+/// Bytes and rows are synchronous; they run here and not on the threads that Swift's tasks share, which they would starve.
 package enum WorkerThreads {
     /// How many workers share a transfer: one per core.
     package static var count: Int { max(1, ProcessInfo.processInfo.activeProcessorCount) }
-
-    /// Runs `body` on a thread of its own and waits for it without blocking the caller's executor.
-    package static func run<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T {
-        try await withCheckedThrowingContinuation { continuation in
-            let work = Work(body)
-            start { continuation.resume(with: Result { try work.run() }) }
-        }
-    }
 
     /// Runs an asynchronous `body` whose own code may block: all of it that is bound to no actor runs on threads that Swift's tasks do not share.
     ///
@@ -45,16 +37,13 @@ package enum WorkerThreads {
     ///
     /// A thread outlives its last word by a moment. What it still held then would go on that thread: a statement would be
     /// finalised beside another thread's use of its connection.
-    private final class Work<T, Failure: Error>: @unchecked Sendable {
+    private final class Work: @unchecked Sendable {
         // SAFETY: made on one thread, then used by the thread that it is given to.
-        private var body: (@Sendable () throws(Failure) -> T)?
+        private var body: (@Sendable () -> Void)?
 
-        init(_ body: @escaping @Sendable () throws(Failure) -> T) { self.body = body }
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
-        @inline(never) func run() throws(Failure) -> T {
-            guard let body = body.take() else { preconditionFailure("a thread's work is done once") }
-            return try body()
-        }
+        @inline(never) func run() { body.take()?() }
     }
 
     private static func start(_ body: @escaping @Sendable () -> Void) {

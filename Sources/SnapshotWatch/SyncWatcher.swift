@@ -63,13 +63,15 @@ public final class SyncWatcher: Sendable {
     /// Watches until the task is cancelled; then a run under way is finished, and the call returns.
     ///
     /// - Throws: ``SyncError`` if the database cannot be opened, or was not set up, when the watch begins. Later errors are events.
-    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
+    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await WorkerThreads.host { try await watch(tell) } }
+
+    private func watch(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
         let start = ContinuousClock.now
         let time: @Sendable () -> Duration = { ContinuousClock.now - start }
         let signal = WakeSignal()
         var schedule = WatchSchedule(options)
         var news = WatchNews()
-        var device = try await WatchedDevice.open(database, cloud: cloud, backend: backend, logger: logger, now: now)
+        var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, logger: logger, now: now)
         let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
         let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
         var told: Set<String> = []
@@ -81,7 +83,7 @@ public final class SyncWatcher: Sendable {
             case .wait(let until):
                 await signal.wait(for: until - time(), on: clock)
             case .look:
-                schedule.looked(found: await device.hasChanges(), at: time())
+                schedule.looked(found: device.hasChanges(), at: time())
             case .sync(let cause):
                 for reason in [databaseEvents.arm(), zoneEvents.map { $0.arm() } ?? "the backend of this cloud reports no events"].compactMap({ $0 })
                 where told.insert(reason).inserted { tell(.polling(reason: reason)) }

@@ -31,14 +31,12 @@ struct WatchedDevice: Sendable {
     /// Opens a database that was set up.
     static func open(
         _ database: String, cloud: String?, backend: (any CloudDatabase)?, logger: Logger, now: @escaping @Sendable () -> Instant
-    ) async throws -> WatchedDevice {
-        try await WorkerThreads.run {
-            let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings.read() } }
-            return WatchedDevice(
-                database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
-                zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
-                publishes: settings.role.publishes, logger: logger, now: now)
-        }
+    ) throws -> WatchedDevice {
+        let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings.read() } }
+        return WatchedDevice(
+            database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
+            zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
+            publishes: settings.role.publishes, logger: logger, now: now)
     }
 
     private init(
@@ -65,23 +63,21 @@ struct WatchedDevice: Sendable {
     func reads(messagesFrom sender: String) -> Bool { publishes && sender != name }
 
     /// Whether the database has something that no run has seen. What cannot be told counts as yes: the run will say why.
-    func hasChanges() async -> Bool {
+    func hasChanges() -> Bool {
         guard let engine, let seen, FileIdentity(of: database) == identity else { return true }
-        let mark = try? await WorkerThreads.run { try engine.database.changeMark() }
+        let mark = try? engine.database.changeMark()
         return mark.map { $0.sequence > seen.sequence || $0.frame != seen.frame } ?? true
     }
 
     /// Syncs once. The run is finished even if the caller's task is cancelled meanwhile.
     mutating func sync() async -> Result<SyncReport, SyncError> {
         do {
-            let engine = try await opened()
-            let before = try await WorkerThreads.run { try SyncError.at(.read) { try engine.database.changeMark() } }
+            let engine = try opened()
+            let before = try SyncError.at(.read) { try engine.database.changeMark() }
             let report = try await Task { try await engine.sync() }.value
-            let (after, version, role) = try await WorkerThreads.run {
-                try SyncError.at(.read) {
-                    let (version, role) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read().role) }
-                    return (try engine.database.changeMark(), version, role)
-                }
+            let (after, version, role) = try SyncError.at(.read) {
+                let (version, role) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read().role) }
+                return (try engine.database.changeMark(), version, role)
             }
             // Rows that were touched meanwhile are news; the schema, which an import itself changes for a moment, is not.
             seen = ChangeMark(sequence: before.sequence, frame: after.frame)
@@ -97,14 +93,16 @@ struct WatchedDevice: Sendable {
         }
     }
 
-    private mutating func opened() async throws -> SyncEngine {
+    private mutating func opened() throws -> SyncEngine {
         let found = FileIdentity(of: database)
         if let engine, found == identity { return engine }
         engine = nil
-        let (database, cloud, backend, logger, now, kept) = (database, cloudOverride, backend, logger, now, kept)
-        let opened = try await WorkerThreads.run {
-            if let backend { return try SyncEngine(database: database, cloud: backend, logger: logger, now: now) }
-            return try SyncEngine(database: database, logger: logger, now: now) {
+        let opened: SyncEngine
+        if let backend {
+            opened = try SyncEngine(database: database, cloud: backend, logger: logger, now: now)
+        } else {
+            let (cloud, kept) = (cloudOverride, kept)
+            opened = try SyncEngine(database: database, logger: logger, now: now) {
                 try kept.cloud(at: cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
             }
         }

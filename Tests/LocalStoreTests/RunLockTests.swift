@@ -3,7 +3,7 @@ import LocalStore
 import TestSupport
 import Testing
 
-@Suite struct RunLockTests {
+@Suite(.timeLimit(.minutes(60))) struct RunLockTests {
     @Test func aSecondHolderInTheSameProcessIsRefused() throws {
         let scratch = try ScratchDirectory()
         let path = scratch.path("app.db")

@@ -2,7 +2,7 @@ extension CloudZone {
     /// Saves and deletes records in one commit, and says what became of each.
     ///
     /// Where another device publishes first, the request is checked against the new state and built anew, with backoff. An unknown
-    /// outcome is settled, never repeated blindly: nothing is saved twice.
+    /// outcome is found out, never repeated blindly: nothing is saved twice.
     ///
     /// - Parameter atomically: true: one record that fails fails all, the innocent with `batchRequestFailed`. False: the others are saved.
     /// - Returns: each record's result. Look at them, or call ``ModifyResults/get()``: failed records do not throw by themselves.
@@ -39,7 +39,7 @@ extension CloudZone {
             guard !plan.isEmpty else { return results(of: request, plan, saved: [], token: nil) }
             let draft = CommitDraft(device: device, saving: Array(plan.saving.values), deleting: Array(plan.deleting), clock: now())
             do {
-                let token = try await settle(try await cloud.prepare(draft, after: view.token, in: id))
+                let token = try await confirm(try await cloud.prepare(draft, after: view.token, in: id))
                 return results(of: request, plan, saved: await saved(plan, on: view, at: token), token: token)
             } catch let error as CloudError where error.code == .serverRecordChanged || error.code == .changeTokenExpired {
                 guard loss < retry.attempts else { break }
@@ -50,7 +50,7 @@ extension CloudZone {
     }
 
     /// Publishes; where the outcome is not known, the same bytes are published again, which either finds them there or places them.
-    private func settle(_ commit: PreparedCommit) async throws -> ChangeToken {
+    private func confirm(_ commit: PreparedCommit) async throws -> ChangeToken {
         var failures = 0
         while true {
             do {

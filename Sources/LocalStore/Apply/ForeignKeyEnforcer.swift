@@ -49,7 +49,7 @@ package struct ForeignKeyEnforcer {
     /// Does what the keys declare for parents that are gone. Call after the last insertion.
     ///
     /// - Throws: ``LocalStoreError`` with `.foreignKeyViolated` where a key forbids what the version does.
-    package func settle() throws {
+    package func enforce() throws {
         let db = transaction.db
         var changed = !keys.isEmpty
         while changed {

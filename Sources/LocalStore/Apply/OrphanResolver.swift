@@ -106,9 +106,9 @@ package struct OrphanResolver {
         }
     }
 
-    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyEnforcer/settle()``, and again
+    /// Brings parents back, or sets children aside. Call after the last insertion and before ``ForeignKeyEnforcer/enforce()``, and again
     /// after other rows have gone or come.
-    package func settle(now: Instant, setAside: (DisplacedRow) throws -> Void) throws -> Outcome {
+    package func resolve(now: Instant, setAside: (DisplacedRow) throws -> Void) throws -> Outcome {
         var outcome = Outcome()
         var changed = !links.isEmpty
         while changed {

@@ -115,17 +115,17 @@ extension Outbox {
             WHERE c.dataset = ? AND c.key = ? AND (o.seq = c.seq OR o.filed = 1 AND o.state IN ('stored', 'sent', 'doubtful')) ORDER BY o.number
             """
         ).bind(.integer(id), .key(key))
-        var told: [SentChange] = []
+        var sent: [SentChange] = []
         while try statement.step() {
             guard let state = statement.string(1).flatMap(OutboxEntry.State.init) else {
                 throw damaged("snapsync_outbox", "the state of a message is not known")
             }
-            told.append(
+            sent.append(
                 SentChange(
                     key: key, isCurrent: statement.integer(0) != 0, state: state, coversAll: statement.integer(2) != 0, body: statement.text(3).map { Data($0) }
                 ))
         }
-        return told
+        return sent
     }
 
     /// Whether the publisher refused the message about an entity's tracked change.

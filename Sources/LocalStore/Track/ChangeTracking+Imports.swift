@@ -7,16 +7,16 @@ extension ChangeTracking {
     ///
     /// - Parameters:
     ///   - schemas: all datasets of the database.
-    ///   - settle: changes tables that are not synced; runs last.
-    package func importing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+    ///   - finish: changes tables that are not synced; runs last.
+    package func importing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         return try unrecorded {
             let triggers = try ApplicationTriggers(db)
             guard triggers.isEmpty else {
-                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, settle) }, body)
+                return try TriggerReplay(transaction, schemas, triggers).run(noting: false, then: { try end(schemas, finish) }, body)
             }
             let result = try body()
-            try end(schemas, settle)
+            try end(schemas, finish)
             return result
         }
     }
@@ -24,20 +24,20 @@ extension ChangeTracking {
     /// Runs `body`, whose changes are this device's own: the rows that differ in the end are logged as changed now.
     ///
     /// Where the application has triggers they see the difference alone, as in an import.
-    package func changing<T>(_ schemas: [DatasetSchema], then settle: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+    package func changing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         let triggers = try ApplicationTriggers(db)
         guard triggers.isEmpty else {
-            return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, settle) }, body) }
+            return try unrecorded { try TriggerReplay(transaction, schemas, triggers).run(noting: true, then: { try end(schemas, finish) }, body) }
         }
         let result = try body()
-        try end(schemas, settle)
+        try end(schemas, finish)
         return result
     }
 
     /// Ends a change of the tables that is not the application's: tables that are not synced, and the keys of the rows that come next.
-    private func end(_ schemas: [DatasetSchema], _ settle: () throws -> Void) throws {
-        try settle()
+    private func end(_ schemas: [DatasetSchema], _ finish: () throws -> Void) throws {
+        try finish()
         try transaction.keyRanges.advance(schemas)
     }
 

@@ -98,7 +98,7 @@ package struct MergeTable: TransactionPart {
     /// - Returns: how many entities went.
     package func eraseApplied(of schemas: [DatasetSchema], among all: [DatasetSchema]) throws -> Int {
         let keeper = try ForeignKeyEnforcer(transaction, datasets: schemas)
-        let count = try transaction.tracking.importing(all, then: keeper.settle) {
+        let count = try transaction.tracking.importing(all, then: keeper.enforce) {
             var count = 0
             for schema in schemas {
                 let whole = KeyRange(number: 0, first: nil, next: nil)

@@ -26,10 +26,10 @@ struct TriggerReplay {
         toggle = TriggerSwitch(db: transaction.db)
     }
 
-    /// Runs `body`, then the triggers, then `settle`, which changes tables that are not synced.
+    /// Runs `body`, then the triggers, then `finish`, which changes tables that are not synced.
     ///
     /// - Parameter noting: whether the rows that differ in the end are logged as changes of this device.
-    func run<T>(noting: Bool, then settle: () throws -> Void, _ body: () throws -> T) throws -> T {
+    func run<T>(noting: Bool, then finish: () throws -> Void, _ body: () throws -> T) throws -> T {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
         let firing = Set(try concerned.filter { try fires($0) }.map(\.table))
         let images = try schemas.filter { noting || firing.contains($0.table) }.enumerated().map { try TableImage(db, $1, number: $0) }
@@ -50,7 +50,7 @@ struct TriggerReplay {
             if !seen.isEmpty { try replay(seen) }
             for image in images { try image.drop() }
         }
-        try self.settle(settle)
+        try self.finish(finish)
         return result
     }
 
@@ -102,7 +102,7 @@ struct TriggerReplay {
 
     // MARK: - Tables that are not synced
 
-    private func settle(_ body: () throws -> Void) throws {
+    private func finish(_ body: () throws -> Void) throws {
         guard transaction.silenced.reason(TriggerRollback.otherTables) == nil else { return try toggle.off(body) }
         let trace = TriggerTrace(db)
         do {

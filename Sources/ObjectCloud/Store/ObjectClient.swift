@@ -7,7 +7,7 @@ import Synchronization
 
 /// One bucket of an object store: reads, listings, and objects put in place where none is.
 ///
-/// Every PUT carries `If-None-Match: *`. An outcome that is not known (a cut connection, 409, 5xx) is settled by reading the key back.
+/// Every PUT carries `If-None-Match: *`. An outcome that is not known (a cut connection, 409, 5xx) is found out by reading the key back.
 /// Requests that may be repeated are, with growing pauses. Synchronous; safe from several threads at once.
 package final class ObjectClient: Sendable {
     package let location: BucketLocation

@@ -14,7 +14,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.nothingThere` if the settings have no such dataset, `.dataRefused` for a bad row.
     public func entities<Entity: Decodable & Sendable>(of dataset: String, as type: Entity.Type) async throws -> [Entity] {
-        try await WorkerThreads.run { [self] in
+        try await WorkerThreads.host {
             try SyncError.at(.read) {
                 let schema = try schema(of: dataset)
                 _ = try database.read { try $0.tables.check(of: schema) }
@@ -48,7 +48,7 @@ extension SyncEngine {
 
     /// How many entities a dataset has in the database now.
     public func entityCount(of dataset: String) async throws -> Int {
-        try await WorkerThreads.run { [self] in
+        try await WorkerThreads.host {
             try SyncError.at(.read) {
                 let schema = try schema(of: dataset)
                 return try database.read { try $0.rows.rowCount(of: schema) }
@@ -109,13 +109,11 @@ extension SyncEngine {
             let export = ExportRun(
                 device: device, level: level, isFull: false, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
             try await RunGuard.Facts(device: device).ask([.role])
-            let taken = try await WorkerThreads.run { [self] in
-                try SyncError.at(.apply) {
-                    let schema = try schema(of: Container.dataset)
-                    let importer = FileImporter(
-                        database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
-                    return try importer.run(container, of: schema)
-                }
+            let taken = try SyncError.at(.apply) {
+                let schema = try schema(of: Container.dataset)
+                let importer = FileImporter(
+                    database: database, schemas: device.settings.datasets, role: device.settings.role, acceptsOlder: acceptsOlder, progress: progress)
+                return try importer.run(container, of: schema)
             }
             return try await retaining(export.run(taken.warnings))
         }

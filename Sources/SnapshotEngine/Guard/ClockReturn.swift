@@ -7,7 +7,7 @@ import StrictText
 extension SyncContext {
     /// Gives changes that were noted while the clock ran ahead instants that are not in the future, now that the clock is right.
     ///
-    /// Call after it is settled what this device's last commit has, and before anything is sent, merged or published. A clock that is not
+    /// Call after it is known what this device's last commit has, and before anything is sent, merged or published. A clock that is not
     /// set, or is a day off the cloud's, changes nothing. Costs two looks at small tables where no instant is in the future.
     func correctFutureInstants() async throws {
         let now = now()

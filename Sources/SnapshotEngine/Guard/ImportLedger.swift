@@ -43,7 +43,7 @@ package final class ImportLedger {
 
     /// Keeps a row that has to leave its table, and says so.
     func setAside(_ row: DisplacedRow, in transaction: LocalTransaction) throws {
-        if try keep(row, in: transaction) { noteSetAside(row.key, row.schema, row.reason) }
+        if try keep(row, in: transaction) { recordSetAside(row.key, row.schema, row.reason) }
     }
 
     /// Keeps a row that has to leave its table. Returns whether there is such a row.
@@ -69,14 +69,14 @@ package final class ImportLedger {
     }
 
     /// Says that an entity was set aside.
-    func noteSetAside(_ key: EntityKey, _ schema: DatasetSchema, _ reason: SetAsideReason) {
+    func recordSetAside(_ key: EntityKey, _ schema: DatasetSchema, _ reason: SetAsideReason) {
         // One that went and came and went again, or went for two reasons, is told once.
         withdraw(key, schema)
         note(key, schema, "\(Self.setAside)\(reason.explanation)")
     }
 
     /// Says that an entity came back; nothing, if this very import had set it aside.
-    func noteReturn(_ key: EntityKey, _ schema: DatasetSchema) {
+    func recordReturn(_ key: EntityKey, _ schema: DatasetSchema) {
         if !withdraw(key, schema) { note(key, schema, Self.cameBack) }
     }
 

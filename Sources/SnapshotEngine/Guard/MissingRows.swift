@@ -26,7 +26,7 @@ struct MissingRows: Sendable {
         // An asset that cannot be read is another step's matter; it is written anew then.
         let record = last.record(of: schema)
         guard let version = try? await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone) else { return }
-        let count = try await WorkerThreads.run { try Self.countMissing(of: version, session) }
+        let count = try Self.countMissing(of: version, session)
         guard count > 0 else { return }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",

@@ -19,20 +19,20 @@ struct RowSettlement {
     /// Each round does all that the one before made possible; what is left after so many is for the next run.
     private static let roundLimit = 64
 
-    /// Runs inside ``ChangeTracking/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/settle()``.
+    /// Runs inside ``ChangeTracking/importing(_:)``, after the last insertion and before ``ForeignKeyEnforcer/enforce()``.
     ///
     /// - Throws: ``SyncError`` with `.needsWholeVersion` where an entity of the version is needed that this import does not read.
     func run() throws {
         for _ in 0..<Self.roundLimit {
-            var hasChanged = try settleParents()
+            var hasChanged = try resolveParents()
             hasChanged = try SetAsideReturn(datasets: datasets, transaction: transaction, ledger: ledger, publishes: publishes).run() || hasChanged
             guard hasChanged else { break }
         }
         try ledger.parents?.end()
     }
 
-    private func settleParents() throws -> Bool {
-        guard let outcome = try ledger.parents?.settle(now: ledger.now, setAside: { try ledger.setAside($0, in: transaction) }) else { return false }
+    private func resolveParents() throws -> Bool {
+        guard let outcome = try ledger.parents?.resolve(now: ledger.now, setAside: { try ledger.setAside($0, in: transaction) }) else { return false }
         for (schema, key) in outcome.revived { ledger.note(key, schema, "revived, for what refers to them is still here") }
         for schema in datasets {
             let lost = outcome.setAside.filter { $0.schema.name == schema.name }

@@ -48,7 +48,7 @@ struct SetAsideReturn {
             // Made before the first attempt: what is made within one goes with it.
             for schema in datasets { _ = try rows(of: schema) }
             for (schema, one) in try waiting() where try transaction.setAside.entity(one.key, of: schema) == one {
-                if try settle(one, schema) { again = true }
+                if try tryReturn(of: one, schema) { again = true }
             }
             hasChanged = hasChanged || again
         }
@@ -81,7 +81,7 @@ struct SetAsideReturn {
     }
 
     /// Lets one entity return if it can, or drops it if it was overtaken. Returns whether any row came or went.
-    private func settle(_ one: SetAsideEntity, _ schema: DatasetSchema) throws -> Bool {
+    private func tryReturn(of one: SetAsideEntity, _ schema: DatasetSchema) throws -> Bool {
         if case .overtaken(let entity, let instant) = try standing(one, schema) {
             try transaction.setAside.remove(one.key, of: schema)
             try ledger.overtake(one, schema, by: entity, at: instant, in: transaction)
@@ -93,8 +93,8 @@ struct SetAsideReturn {
             return try group.returned.allSatisfy { try !transaction.references.isDangling($0.key, of: $0.schema, among: datasets) }
         }
         guard isBack else { return false }
-        for (schema, key) in group.displaced { ledger.noteSetAside(key, schema, .valueTaken) }
-        for (schema, key) in group.returned { ledger.noteReturn(key, schema) }
+        for (schema, key) in group.displaced { ledger.recordSetAside(key, schema, .valueTaken) }
+        for (schema, key) in group.returned { ledger.recordReturn(key, schema) }
         return true
     }
 
@@ -205,7 +205,7 @@ extension SyncContext {
                     try transaction.changeLog.consolidate(of: settings.datasets)
                     ledger.parents = try OrphanResolver(transaction, datasets: settings.datasets, publishes: true)
                     let keeper = try ForeignKeyEnforcer(transaction, datasets: settings.datasets)
-                    try transaction.tracking.importing(settings.datasets, then: keeper.settle) {
+                    try transaction.tracking.importing(settings.datasets, then: keeper.enforce) {
                         try RowSettlement(datasets: settings.datasets, transaction: transaction, ledger: ledger, publishes: true, isImport: false).run()
                     }
                     try transaction.merge.endKeeping()

@@ -38,7 +38,7 @@ package struct SinglePolicy {
     }
 
     /// Deletes all rows but one. Call when the version is in.
-    func settle() throws {
+    func keepOne() throws {
         let rows = try ownRows()
         guard rows.count > 1 else { return }
         let ranked = try rows.map { key, state in

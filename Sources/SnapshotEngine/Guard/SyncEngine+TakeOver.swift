@@ -32,7 +32,7 @@ extension SyncEngine {
             try device.database.write(at: .open) { transaction in
                 try transaction.settings.setDevice(name)
                 if path != nil { try transaction.settings.setCloud(cloud) }
-                try transaction.noteTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
+                try transaction.recordTakeOver(seen: report?.nonce, newest: newest?.number ?? 0)
             }
             device.settings.device = name
             device.reportSeen = report?.nonce
@@ -56,7 +56,7 @@ extension LocalTransaction {
     /// - Parameters:
     ///   - seen: the nonce of the last report under the name.
     ///   - newest: the zone's newest commit; those up to it in the device's name are no news. 0 opens the latch.
-    func noteTakeOver(seen: String?, newest: Int) throws {
+    func recordTakeOver(seen: String?, newest: Int) throws {
         try state.setReportNonces(ReportNonces(seen: seen, next: UUID().uuidString.lowercased()))
         try state.setOwnCommitsKnown(newest)
         if newest == 0 { try state.setBootstrapNote(BootstrapNote(madeZone: true)) }

@@ -130,7 +130,7 @@ struct MailboxProcessor: Sendable {
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
         let deletes = messages.contains { $0.message.type.isDeletion }
         let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
-        try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.settle() }) {
+        try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.enforce() }) {
             for message in messages where try !transaction.inbox.hasReceived(message.name.id) {
                 let isOvertaken =
                     try message.entity.map {

@@ -47,14 +47,14 @@ struct MessageComposer: Sendable {
                         guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return nil }
                         try transaction.mailbox.prepare()
                         try transaction.changeLog.consolidate(of: device.settings.datasets)
-                        let changes = try untold(of: schema, version, in: transaction, after: last, limit: Self.batch)
+                        let changes = try unsent(of: schema, version, in: transaction, after: last, limit: Self.batch)
                         let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
                         for change in changes where change.isMark && !change.isDeletion {
                             try transaction.rows.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
                             let mark = row.texts[readAt]
                             let before =
-                                try told(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
+                                try sent(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
                             try write(.message(.notificationRead, readAt: mark, basedOn: before), of: change, schema, version, in: transaction)
                         }
                         return changes.last?.key
@@ -67,7 +67,7 @@ struct MessageComposer: Sendable {
     /// Whether a change was tracked since the last comparison; notes must have been folded.
     func hasUntold(in transaction: LocalTransaction) throws -> Bool {
         guard device.settings.role == .reader, try transaction.state.view() == nil, let version = try transaction.state.applied() else { return false }
-        return try device.settings.datasets.contains { try MessageKind($0) != nil && !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+        return try device.settings.datasets.contains { try MessageKind($0) != nil && !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
     /// Composes messages for all changes that none was made of; where one dataset's version cannot be read, for those of the others.
@@ -79,7 +79,7 @@ struct MessageComposer: Sendable {
             guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
             let hasWork =
                 try transaction.changeLog.hasEntries(device.settings.datasets)
-                || schemas.contains { try !untold(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+                || schemas.contains { try !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
                 || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
             return (version, hasWork)
         }
@@ -105,7 +105,7 @@ struct MessageComposer: Sendable {
         var last: EntityKey?
         while true {
             let changes = try SyncError.at(.read) { [last] in
-                try device.database.read { try untold(of: schema, version, in: $0, after: last, limit: Self.batch) }
+                try device.database.read { try unsent(of: schema, version, in: $0, after: last, limit: Self.batch) }
             }
             guard let final = changes.last else { return }
             let base = try await copies(of: changes.map(\.key), schema, in: version, masking: kind.ownColumns(of: schema))
@@ -144,10 +144,10 @@ struct MessageComposer: Sendable {
         let state = try await device.cloud.at(.fetch).records(in: device.zone, at: applied.number, notBefore: applied.token)
         guard let record = state.record(schema.recordName) else { return [:] }
         let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-        return try await WorkerThreads.run { try version.copies(of: Set(keys), masking: masked) }
+        return try version.copies(of: Set(keys), masking: masked)
     }
 
-    private func untold(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws
+    private func unsent(of schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction, after key: EntityKey?, limit: Int) throws
         -> [UnsentChange]
     {
         try transaction.outbox.unsentChanges(of: schema, comparedWith: version.number, after: key, limit: limit)
@@ -165,21 +165,21 @@ struct MessageComposer: Sendable {
         for change in changes where try transaction.outbox.isTracked(change, of: schema) {
             try transaction.rows.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
-            let told = try told(about: change, schema, in: transaction)
+            let sent = try sent(about: change, schema, in: transaction)
             let expected = try Expected(
-                base, told, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
+                base, sent, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
                 deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
-            if told.isEmpty, let putBack = expected.putBack(row, change) {
+            if sent.isEmpty, let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, version, in: transaction)
                 continue
             }
-            if case .nothing = difference, told.isEmpty, row == nil, base == nil {
+            if case .nothing = difference, sent.isEmpty, row == nil, base == nil {
                 // What was added and deleted again is no change of the version.
                 try transaction.outbox.forget(change, of: schema)
                 continue
             }
-            if case .nothing = difference, told.isEmpty, let row, let base {
+            if case .nothing = difference, sent.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
                 if let index = schema.timestampIndex, row.state.hash != base.state.hash {
                     try transaction.tracking.importing(device.settings.datasets) {
@@ -195,10 +195,10 @@ struct MessageComposer: Sendable {
 
     /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the marks: they are told again where this
     /// change builds on them.
-    private func told(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
-        try transaction.outbox.unansweredMessages(about: change, of: schema).compactMap { told in
-            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: told.body)
-            return told.isInDoubt && message.type != .notificationRead ? nil : message
+    private func sent(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
+        try transaction.outbox.unansweredMessages(about: change, of: schema).compactMap { sent in
+            let message = try StrictJSON.decode(SyncUpdateMessage.self, from: sent.body)
+            return sent.isInDoubt && message.type != .notificationRead ? nil : message
         }
     }
 
@@ -247,15 +247,15 @@ private struct Expected {
 
     /// - Parameters:
     ///   - base: the applied version's entity.
-    ///   - told: the messages about it that wait for an answer, oldest first.
+    ///   - sent: the messages about it that wait for an answer, oldest first.
     ///   - instant: the entity's instant, where it is not its own timestamp.
     ///   - deleted: when the version says that it was deleted.
     init(
-        _ base: EntityCopy?, _ told: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
+        _ base: EntityCopy?, _ sent: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
     ) throws {
         self.kind = kind
         self.instant = instant ?? base?.state.timestamp ?? .distantPast
-        let last = told.last, isDeleted = last?.type.isDeletion == true
+        let last = sent.last, isDeleted = last?.type.isDeletion == true
         self.deleted = if let last, isDeleted { try Instant(parsing: last.timestamp) } else { deleted }
         switch kind {
         case .buckets:
@@ -269,10 +269,10 @@ private struct Expected {
         case .notifications(let column):
             isThere = base != nil && !isDeleted
             rest = base?.rest
-            hash = told.isEmpty ? base?.state.hash : nil
+            hash = sent.isEmpty ? base?.state.hash : nil
             readAt =
                 base.map { base in
-                    ReadMarks.outcome(of: told, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
+                    ReadMarks.outcome(of: sent, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
                 } ?? nil
         }
     }

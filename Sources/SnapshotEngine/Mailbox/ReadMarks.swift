@@ -30,7 +30,7 @@ struct ReadMarks {
     }
 
     /// What was told of one entity that has a tracked change.
-    struct Told: Sendable {
+    struct Sent: Sendable {
         /// The entry of the change itself; nil if it was made after the last comparison.
         var state: OutboxEntry.State?
         var coversAll = false
@@ -49,24 +49,24 @@ struct ReadMarks {
     }
 
     /// What was told of entities that have tracked changes.
-    func told(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Told] {
+    func sent(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Sent] {
         guard try transaction.mailbox.exist() else { return [:] }
         return try Self.group(keys.flatMap { try transaction.outbox.sentChanges(of: $0, in: schema) })
     }
 
-    private static func group(_ entries: [SentChange]) throws -> [EntityKey: Told] {
-        var told: [EntityKey: Told] = [:]
+    private static func group(_ entries: [SentChange]) throws -> [EntityKey: Sent] {
+        var sent: [EntityKey: Sent] = [:]
         for entry in entries {
-            var one = told[entry.key] ?? Told()
+            var one = sent[entry.key] ?? Sent()
             if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
             if let body = entry.body, [.stored, .sent, .doubtful].contains(entry.state) {
                 let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
-                let place = entry.state == .doubtful ? \Told.inDoubt : \Told.marks
+                let place = entry.state == .doubtful ? \Sent.inDoubt : \Sent.marks
                 if message.type == .notificationRead { one[keyPath: place].append(message) }
             }
-            told[entry.key] = one
+            sent[entry.key] = one
         }
-        return told
+        return sent
     }
 
     /// A sink that keeps of a version's block what ``decide(_:over:at:_:wins:)`` looks at.
@@ -81,28 +81,28 @@ struct ReadMarks {
     ///   - entity: the version's; nil if it has none of that key.
     ///   - instant: the entity's.
     ///   - wins: whether the change as a whole is later than what the version says.
-    func decide(_ told: Told, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
-        let isMark = told.coversAll && !change.isDeletion
+    func decide(_ sent: Sent, over entity: EntityCopy?, at instant: Instant, _ change: TrackedChange, wins: Bool) -> Decision {
+        let isMark = sent.coversAll && !change.isDeletion
         // In doubt it is told again, unless the version has something later.
-        if isMark, told.state == .doubtful, !wins { return .version }
-        let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(told.state)
+        if isMark, sent.state == .doubtful, !wins { return .version }
+        let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(sent.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
-        let isTie = told.state == .applied && change.instant == instant && entity != nil
+        let isTie = sent.state == .applied && change.instant == instant && entity != nil
         // A mark alone brings no entity back, nor does it where the version that lacks it is the one that says so, or where the answer was missed.
-        if isMark, entity == nil, told.state == .refused || told.state == .doubtful { return .version }
+        if isMark, entity == nil, sent.state == .refused || sent.state == .doubtful { return .version }
         if !isCarried, wins || isTie { return .row }
         guard let entity else { return .version }
-        return told.outcome(on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
+        return sent.outcome(on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
     }
 
     /// Puts the marks that were decided to be overlays on the rows that have come in.
     func applyOverlays(to keys: some Sequence<EntityKey>) throws {
-        for (key, told) in try told(of: keys) {
+        for (key, sent) in try sent(of: keys) {
             let copies = copies(of: [key])
             try transaction.rows.giveRow(key, of: schema, to: copies)
             guard let row = copies.copies[key] else { continue }
             let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
-            let (mark, last) = told.outcome(on: row.texts[readAt], at: instant)
+            let (mark, last) = sent.outcome(on: row.texts[readAt], at: instant)
             guard let last else { continue }
             // The row's own timestamp may become the mark's; what is changed on top of both must be later than both.
             if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
@@ -116,9 +116,9 @@ struct ReadMarks {
     static func outcome(of marks: [SyncUpdateMessage], on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
         var (readAt, instant, last) = (readAt, instant, nil as SyncUpdateMessage?)
         for mark in marks where mark.type == .notificationRead && readAt != mark.newReadAt {
-            let sent = (try? Instant(parsing: mark.timestamp)) ?? .distantPast
-            guard readAt == mark.basedOnReadAt || sent > instant else { continue }
-            (readAt, instant, last) = (mark.newReadAt, max(sent, instant.advanced(byMicroseconds: instant == .distantPast ? 0 : 1)), mark)
+            let markedAt = (try? Instant(parsing: mark.timestamp)) ?? .distantPast
+            guard readAt == mark.basedOnReadAt || markedAt > instant else { continue }
+            (readAt, instant, last) = (mark.newReadAt, max(markedAt, instant.advanced(byMicroseconds: instant == .distantPast ? 0 : 1)), mark)
         }
         return (readAt, last)
     }

@@ -78,22 +78,19 @@ struct DatasetPublisher: Sendable {
     /// Writes the tracked changes as a change asset; nil if they are not all known, or too many.
     private func writeChanges(_ schema: DatasetSchema, after last: DatasetRecord) async throws -> StoredChanges? {
         guard try session.withReader(0, at: .read, { try $0.transaction.changeLog.isComplete(of: schema) }) else { return nil }
-        let lent = UnsafeTransfer(
-            try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone))
+        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .changes, in: device.zone)
         let exporter = ChangeExporter(schema: schema, syncTimestamp: syncTimestamp, level: level, rule: device.assetRule)
         do {
-            return try await WorkerThreads.run {
-                try session.withReader(0, at: .read) { reader in
-                    guard let encoded = try exporter.encode(reader) else { return nil }
-                    let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
-                    let asset = try exporter.store(encoded, into: lent.value)
-                    return StoredChanges(
-                        asset: asset, recordCount: recordCount,
-                        report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
-                }
+            return try session.withReader(0, at: .read) { reader in
+                guard let encoded = try exporter.encode(reader) else { return nil }
+                let recordCount = try encoded.growth.map { last.recordCount + $0 } ?? reader.transaction.rows.rowCount(of: schema)
+                let asset = try exporter.store(encoded, into: writer)
+                return StoredChanges(
+                    asset: asset, recordCount: recordCount,
+                    report: ExportedChanges(file: asset.path, size: asset.byteCount, changed: encoded.changed, deleted: encoded.deleted))
             }
         } catch {
-            lent.value.abandon()
+            writer.abandon()
             throw error
         }
     }
@@ -131,16 +128,15 @@ struct DatasetPublisher: Sendable {
         let dropping = try session.withReader(0, at: .read) { reader in
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
-        let lent = UnsafeTransfer(
-            try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone))
+        let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
         let outcome: DatasetExporter.Outcome
         do {
-            outcome = try await WorkerThreads.run { try exporter.run(into: lent.value) }
+            outcome = try exporter.run(into: writer)
         } catch {
-            lent.value.abandon()
+            writer.abandon()
             throw SyncError(error, step: .store)
         }
         switch outcome {

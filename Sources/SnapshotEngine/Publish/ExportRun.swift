@@ -300,7 +300,7 @@ package struct ExportRun: Sendable {
             for one in stored.datasets {
                 if let horizon = one.horizon { try transaction.tombstonesAndInstants.removeTombstones(of: one.schema, before: horizon) }
             }
-            try device.noteSuccess(.export, in: transaction)
+            try device.recordSuccess(.export, in: transaction)
             try device.nextNonce(in: transaction)
             try transaction.inbox.recordAnswers(applied: answers.applied, refused: answers.refused, in: announced.token.number, at: device.now())
         }
@@ -315,11 +315,11 @@ package struct ExportRun: Sendable {
     /// Records that the run ended well and published nothing.
     private func recordNothingNew(on base: Base, read: [ReadDataset]) throws -> ExportReport {
         try SyncError.at(.announce) {
-            if read.isEmpty { return try device.noteIdleSuccess(.export) }
+            if read.isEmpty { return try device.recordIdleSuccess(.export) }
             try device.database.write { transaction in
                 guard try transaction.state.applied()?.token == base.token else { return }
                 for one in read { try transaction.changeLog.drop(of: one.schema, upTo: one.sequence) }
-                try device.noteSuccess(.export, in: transaction)
+                try device.recordSuccess(.export, in: transaction)
             }
         }
         return ExportReport(

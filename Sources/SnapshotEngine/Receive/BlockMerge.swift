@@ -160,12 +160,12 @@ package struct BlockMerge {
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
         let verdicts = try changes.map { try isAnswered($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }
         guard !rule.cloudWins, let readMarks = ReadMarks(schema, in: transaction) else { return verdicts }
-        let told = try readMarks.told(of: changes.map(\.key))
-        guard !told.isEmpty else { return verdicts }
-        let marked = readMarks.copies(of: told.keys)
+        let sent = try readMarks.sent(of: changes.map(\.key))
+        guard !sent.isEmpty else { return verdicts }
+        let marked = readMarks.copies(of: sent.keys)
         try block?.give(to: marked)
         return try zip(changes, verdicts).map { change, verdict in
-            guard verdict != .tooOld, let one = told[change.key] else { return verdict }
+            guard verdict != .tooOld, let one = sent[change.key] else { return verdict }
             let instant = try version[change.key].map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
             switch readMarks.decide(one, over: marked.copies[change.key], at: instant, change, wins: verdict == .stays) {
             case .version: return .goes

@@ -75,12 +75,12 @@ struct FileImporter: Sendable {
         // At a writer the file's rows are a change of its own, noted and published like any other.
         let (dataset, notices) = try database.write { transaction in
             var keeper: ForeignKeyEnforcer?
-            func settle() throws { try SyncError.at(.apply) { try keeper?.settle() } }
+            func enforce() throws { try SyncError.at(.apply) { try keeper?.enforce() } }
             let opened = try open(transaction)
             func replace() throws -> DatasetState { try apply(opened, from: place, view: view, &keeper, in: transaction) }
             let dataset =
                 try role == .reader
-                ? transaction.tracking.importing(schemas, then: settle, replace) : transaction.tracking.changing(schemas, then: settle, replace)
+                ? transaction.tracking.importing(schemas, then: enforce, replace) : transaction.tracking.changing(schemas, then: enforce, replace)
             return (dataset, transaction.triggerNotices)
         }
         return ImportReport(

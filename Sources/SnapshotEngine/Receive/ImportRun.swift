@@ -80,7 +80,7 @@ package struct ImportRun: Sendable {
                 .nothingThere, step: .fetch, at: "zone \(device.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")
         }
         if newest == local.applied?.token, local.view == nil, local.untracked.isEmpty, upstream.fork == nil {
-            try SyncError.at(.apply) { try device.noteIdleSuccess(.import) }
+            try SyncError.at(.apply) { try device.recordIdleSuccess(.import) }
             return .nothingNew(ImportReport(applied: false, version: newest.number, datasets: [], view: nil, warnings: warnings))
         }
         // After a fork, this device's own commits stand beside the zone's; no copy of the database has made them.
@@ -243,7 +243,7 @@ package struct ImportRun: Sendable {
     private func apply(
         _ incoming: [IncomingDataset], _ local: Local, token: ChangeToken?, shown: Int? = nil, view: String?, _ mail: Mail, warnings noted: [String]
     ) async throws -> Outcome {
-        let replaced = try await WorkerThreads.run { try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) } }
+        let replaced = try SyncError.at(.apply) { try replace(incoming, local, token: token, view: view, mail) }
         guard let replaced else { return .changedMeanwhile }
         var warnings = noted + replaced.notices
         for dataset in replaced.datasets where !dataset.unknownFields.isEmpty {
@@ -320,10 +320,10 @@ package struct ImportRun: Sendable {
             // All rows are looked at before the first one changes, for other connections see only what is committed.
             let plans = try importers.map { try $0?.plan(transaction) }
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
-            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.settle) {
+            let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
                 try merging.begin(incoming)
                 let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
-                try merging.settle(incoming, changes)
+                try merging.finish(incoming, changes)
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
@@ -334,7 +334,7 @@ package struct ImportRun: Sendable {
                     DatasetState(
                         name: one.schema.name, syncTimestamp: one.fields.syncTimestamp, recordCount: one.fields.recordCount, unknownFields: done.unknownFields))
             }
-            try device.noteSuccess(.import, in: transaction)
+            try device.recordSuccess(.import, in: transaction)
             if token != nil { try device.nextNonce(in: transaction) }
             try ledger.finish()
             return Replaced(datasets: replaced, notices: transaction.triggerNotices)

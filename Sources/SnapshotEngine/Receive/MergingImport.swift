@@ -44,12 +44,12 @@ struct MergingImport {
     }
 
     /// Call after the last insertion.
-    func settle(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
+    func finish(_ incoming: [IncomingDataset], _ changes: ZoneChanges?) throws {
         // A snapshot asset comes with its own tombstones; what was laid over the rows here has not dropped any.
         for one in incoming where one.snapshot == nil {
             for commit in changes?.commits ?? [] { try TombstoneHorizon.take(from: commit, of: one.schema, in: transaction) }
         }
-        for one in incoming where first.isSingle(one.schema) { try single(one.schema).settle() }
+        for one in incoming where first.isSingle(one.schema) { try single(one.schema).keepOne() }
         for one in incoming { try transaction.detachedChanges.forget(of: one.schema) }
         try RowSettlement(
             datasets: device.settings.datasets, transaction: transaction, ledger: ledger, publishes: device.settings.role.publishes, isImport: true

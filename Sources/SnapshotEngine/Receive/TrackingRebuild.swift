@@ -32,7 +32,7 @@ struct TrackingRebuild: Sendable {
         for schema in untracked {
             guard let record = state.record(schema.recordName) else { continue }
             let version = try await DatasetVersion(record, as: schema, in: device.cloud, zone: device.zone)
-            try await WorkerThreads.run { try track(schema, comparedWith: version) }
+            try track(schema, comparedWith: version)
         }
     }
 

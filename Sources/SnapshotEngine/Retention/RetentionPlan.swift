@@ -55,14 +55,14 @@ package struct RetentionPlan: Sendable {
         self.oldestWanted = oldestWanted
         rule = oldest?.rule
         let reachable = Self.reachableCheckpoint(below: oldestWanted, commits)
-        let settled = max(first - 1, min(reachable, oldestWanted - 1))
+        let decided = max(first - 1, min(reachable, oldestWanted - 1))
         // A checkpoint of our own costs a commit; it is worth one only if a different state of the data can go for it.
         let newest = commits.last?.checkpoint?.number ?? 0
-        let gains = Self.states(commits).contains { $0 > settled && $0 < oldestWanted }
+        let gains = Self.states(commits).contains { $0 > decided && $0 < oldestWanted }
         if gains, newest <= oldestWanted - 1 {
             (lastRemoved, neededCheckpoint) = (oldestWanted - 1, oldestWanted - 1)
         } else {
-            (lastRemoved, neededCheckpoint) = (settled, nil)
+            (lastRemoved, neededCheckpoint) = (decided, nil)
         }
     }
 

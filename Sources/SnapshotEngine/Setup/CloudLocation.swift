@@ -37,7 +37,7 @@ package enum CloudLocation {
     }
 
     /// The text that settings keep: an absolute path, or a bucket with the server and region that were found.
-    package static func settled(_ text: String, _ cloud: any CloudDatabase) -> String {
+    package static func canonical(_ text: String, _ cloud: any CloudDatabase) -> String {
         if let bucket = cloud as? ObjectCloud { return bucket.location }
         return isBucket(text) ? text : URL(fileURLWithPath: text).standardizedFileURL.path
     }

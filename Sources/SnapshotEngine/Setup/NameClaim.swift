@@ -26,6 +26,6 @@ struct NameClaim {
     /// Notes how the database came to its zone and its name, in the transaction that writes the settings.
     func note(madeZone: Bool, in transaction: LocalTransaction) throws {
         try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone))
-        if takesOver { try transaction.noteTakeOver(seen: seen, newest: newest) }
+        if takesOver { try transaction.recordTakeOver(seen: seen, newest: newest) }
     }
 }

@@ -59,7 +59,7 @@ package enum SyncSetup {
             if sharesZone { try database.read(at: .open) { try SharedKeys(datasets, in: $0).refuse(request) } }
             let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
 
-            let path = backend == nil ? CloudLocation.settled(request.cloud, cloud) : request.cloud
+            let path = backend == nil ? CloudLocation.canonical(request.cloud, cloud) : request.cloud
             let settings = SyncSettings(
                 cloud: path, cloudUUID: identity.uuid, scope: CloudScope.private.rawValue, zone: request.zone, role: request.role,
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,

@@ -14,22 +14,21 @@ struct VersionDiff: Sendable {
     let hasValues: Bool
 
     /// Where differences go: the caller waits while the worker's thread calls it, one call at a time.
-    private typealias Take = UnsafeTransfer<(EntityDifference) throws -> Void>
+    private typealias Take = (EntityDifference) throws -> Void
 
     /// Compares, and hands over each difference in the order of datasets and keys.
     func run(_ left: DiffSide, _ right: DiffSide, _ take: @escaping (EntityDifference) throws -> Void) async throws -> DiffReport {
-        let lent = UnsafeTransfer(take)
         switch (left, right) {
         case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
         case (.version(let left), .version(let right)):
             let before = try await inspector.records(at: left), after = try await inspector.records(at: right)
-            return try await versions(before, after, lent)
-        case (.version(let number), .local): return try await local(number, isFlipped: false, lent)
-        case (.local, .version(let number)): return try await local(number, isFlipped: true, lent)
+            return try await versions(before, after, take)
+        case (.version(let number), .local): return try await local(number, isFlipped: false, take)
+        case (.local, .version(let number)): return try await local(number, isFlipped: true, take)
         }
     }
 
-    private func versions(_ before: ZoneState, _ after: ZoneState, _ lent: Take) async throws -> DiffReport {
+    private func versions(_ before: ZoneState, _ after: ZoneState, _ take: @escaping Take) async throws -> DiffReport {
         var counts: [DiffReport.Dataset] = []
         let records = Dictionary(
             (before.records + after.records).filter { DatasetRecord($0) != nil }.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -42,16 +41,16 @@ struct VersionDiff: Sendable {
             if let dataset, ![schema.name, name].contains(dataset) { continue }
             isKnown = true
             let one = left?.giving(schema), other = right?.giving(schema)
-            counts.append(try await WorkerThreads.run { try merge(schema, one, other, lent) })
+            counts.append(try merge(schema, one, other, take))
         }
         guard isKnown else { throw missing(after) }
         return DiffReport(datasets: counts)
     }
 
-    private func merge(_ schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, _ lent: Take) throws -> DiffReport.Dataset {
+    private func merge(_ schema: DatasetSchema, _ left: DatasetVersion?, _ right: DatasetVersion?, _ take: @escaping Take) throws -> DiffReport.Dataset {
         let before = try left?.runs() ?? [], after = try right?.runs() ?? []
         let common = Set(before.filter { $0.hash != nil }).intersection(after)
-        let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, lent.value)
+        let counter = DifferenceCounter(schema, isFlipped: false, hasValues: hasValues, take)
         let cursor = try left?.cursor(before.indices.filter { !common.contains(before[$0]) })
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try right?.read(after.indices.filter { !common.contains(after[$0]) }) { try $0.give(to: merge) }
@@ -59,7 +58,7 @@ struct VersionDiff: Sendable {
         return counter.count(unchanged: merge.equalCount + common.reduce(0) { $0 + $1.count })
     }
 
-    private func local(_ number: Int, isFlipped: Bool, _ lent: Take) async throws -> DiffReport {
+    private func local(_ number: Int, isFlipped: Bool, _ take: @escaping Take) async throws -> DiffReport {
         guard let device = inspector.device else {
             throw SyncError(.refused, step: .read, at: "diff", "local needs a database", hint: "give it with --db")
         }
@@ -75,17 +74,17 @@ struct VersionDiff: Sendable {
                 version = try await DatasetVersion(record, as: schema.relaxed(), in: inspector.cloud, zone: inspector.zone)
             }
             let found = version
-            counts.append(try await WorkerThreads.run { try compare(schema, found, session, isFlipped: isFlipped, lent) })
+            counts.append(try compare(schema, found, session, isFlipped: isFlipped, take))
         }
         return DiffReport(datasets: counts)
     }
 
-    private func compare(_ schema: DatasetSchema, _ version: DatasetVersion?, _ session: ReadSession, isFlipped: Bool, _ lent: Take) throws
+    private func compare(_ schema: DatasetSchema, _ version: DatasetVersion?, _ session: ReadSession, isFlipped: Bool, _ take: @escaping Take) throws
         -> DiffReport.Dataset
     {
         let runs = try version?.differingRuns(from: session, of: schema) ?? []
         let ranges = version.map { version in runs.map(version.range) } ?? [KeyRange(number: 0, first: nil, next: nil)]
-        let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, lent.value)
+        let counter = DifferenceCounter(schema, isFlipped: isFlipped, hasValues: hasValues, take)
         let cursor = try version?.cursor(runs)
         let merge = EntityMerge(schema: schema, left: { try cursor?.next() }, counter.take)
         try session.withReader(0, at: .read) { reader in

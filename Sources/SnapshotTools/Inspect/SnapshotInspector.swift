@@ -44,8 +44,7 @@ public struct SnapshotInspector: Sendable {
             let state = try await records(at: version)
             let record = try find(dataset, in: state)
             let version = try await DatasetVersion(record, in: cloud, zone: zone)
-            let lent = UnsafeTransfer(write)
-            try await WorkerThreads.run { try version.writeContainer(to: lent.value) }
+            try version.writeContainer(to: write)
         }
     }
 
@@ -59,8 +58,7 @@ public struct SnapshotInspector: Sendable {
     ///   the type says.
     public func container<Container: DatasetContainer>(of type: Container.Type, version: Int? = nil) async throws -> Container {
         var text = Data()
-        let lent = UnsafeTransfer { (bytes: UnsafeRawBufferPointer) in text.append(contentsOf: bytes) }
-        try await writeContainer(of: Container.dataset, version: version, to: lent.value)
+        try await writeContainer(of: Container.dataset, version: version) { text.append(contentsOf: $0) }
         do {
             return try JSONDecoder().decode(Container.self, from: text)
         } catch {

@@ -97,7 +97,7 @@ struct SnapshotVerifier: Sendable {
         if findings.begin(fields.dataFile.path) {
             try await findings.attempt(fields.dataFile.path, record, version) {
                 let asset = try await inspector.open(record)
-                try await WorkerThreads.run { try check(asset) }
+                try check(asset)
                 return VerifyReport.Asset(
                     name: asset.place, file: fields.dataFile.path, recordCount: asset.index.recordCount, size: asset.index.size,
                     blocks: asset.index.blocks.count)
@@ -120,7 +120,7 @@ struct SnapshotVerifier: Sendable {
                         .dataRefused, step: .verify, at: change.place, "it cannot be read, for no sound block index describes its dataset",
                         hint: SnapshotAsset.hint)
                 }
-                let count = try await WorkerThreads.run { try change.read(schema).entityKeys.count }
+                let count = try change.read(schema).entityKeys.count
                 return VerifyReport.Asset(name: change.place, file: file.path, recordCount: count, size: file.byteCount, blocks: 0)
             }
         }
@@ -172,10 +172,8 @@ struct SnapshotVerifier: Sendable {
     /// Looks through the local tables for foreign keys that dangle.
     private func findDangling() async throws -> DanglingReport? {
         guard let device = inspector.device else { return nil }
-        return try await WorkerThreads.run {
-            try device.database.read(at: .verify) {
-                DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
-            }
+        return try device.database.read(at: .verify) {
+            DanglingReport(try $0.references.danglingRows(of: device.settings.datasets, limit: DanglingReport.limit), in: device.database.path)
         }
     }
 
@@ -195,7 +193,7 @@ struct SnapshotVerifier: Sendable {
         for schema in device.settings.datasets {
             guard let record = state.record(schema.recordName) else { continue }
             let version = try await DatasetVersion(record, as: schema, in: inspector.cloud, zone: inspector.zone)
-            let difference = try await WorkerThreads.run { try version.firstUntrackedDifference(in: device.database) }
+            let difference = try version.firstUntrackedDifference(in: device.database)
             guard let difference else { continue }
             problems.append(difference)
             // From here on the tracked changes are not to be relied on: the next sync compares all rows.

@@ -24,7 +24,7 @@ extension SyncEngine {
                 for mended in try device.keepTracking() { logger.notice("\(mended)") }
             }
             let migrator = RecordMigrator(database: database, schemas: settings.datasets, directory: directory, skipsBad: skipsBad, isDryRun: isDryRun)
-            return try await WorkerThreads.run { try SyncError.at(.apply) { try migrator.run() } }
+            return try SyncError.at(.apply) { try migrator.run() }
         }
     }
 }

@@ -49,7 +49,9 @@ public struct CloudMirror: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.refused` if another cloud is at `to`, or one with versions of its own; `.dataRefused` for files of `from` that
     ///   are damaged; as clouds that cannot be opened, read or written do.
-    public func run() async throws -> MirrorReport {
+    public func run() async throws -> MirrorReport { try await WorkerThreads.host { try await copy() } }
+
+    private func copy() async throws -> MirrorReport {
         let source = try await SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
         let identity = try await SyncError.at(.fetch) { try await source.identity() }
         let (made, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
@@ -71,7 +73,7 @@ public struct CloudMirror: Sendable {
                     .refused, step: .store, at: "\(target.location), \(info.id)", "the zone there was made by another device, or with other rules",
                     hint: "give an empty place")
             }
-            let outcome = try await WorkerThreads.run { try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target).run() } }
+            let outcome = try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target).run() }
             zones.append(
                 MirrorReport.Zone(
                     zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest))

@@ -119,7 +119,7 @@ struct AssetRepair {
     private mutating func mend(_ snapshot: StoredSnapshot, _ asset: KeptAssets.Asset, _ library: MemberLibrary, _ account: inout RepairAccount) async throws {
         let path = asset.asset.path
         // By blocks and not as a whole: each byte belongs to one.
-        if try await WorkerThreads.run({ try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty }) {
+        if try snapshot.file?.byteCount == asset.asset.byteCount && snapshot.damagedMembers().isEmpty {
             sound.insert(path)
             return
         }
@@ -203,7 +203,7 @@ struct AssetRepair {
         {
             let mender = ChangeMender(before: old, after: new)
             // A version that is damaged itself is no source.
-            if let bytes = try? await WorkerThreads.run({ try mender.bytes(sha256: asset.asset.sha256) }) { return (bytes, "the versions before and after it") }
+            if let bytes = try? mender.bytes(sha256: asset.asset.sha256) { return (bytes, "the versions before and after it") }
         }
         for one in [found].compactMap(\.self) + copies {
             if let bytes = try one.bytes(limit: OneBitFlip.byteLimit), let mended = OneBitFlip.mend(bytes, sha256: asset.asset.sha256) {

@@ -30,7 +30,9 @@ extension SnapshotInspector {
     ///
     /// See ``SyncEngine/repair(dryRun:)``.
     public static func repair(cloud path: String, zone: String = "ZentikSyncZone", dryRun: Bool = false) async throws -> RepairReport {
-        let directory = try SyncError.at(.open) { try DirectoryCloud(path: path) }
-        return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
+        try await WorkerThreads.host {
+            let directory = try SyncError.at(.open) { try DirectoryCloud(path: path) }
+            return try await ZoneRepair(directory: directory, zone: ZoneID(zone), device: nil, applied: nil, dryRun: dryRun).run()
+        }
     }
 }

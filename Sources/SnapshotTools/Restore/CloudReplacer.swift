@@ -33,29 +33,27 @@ struct CloudReplacer: Sendable {
         let act = "replacement of the cloud's version \(token.number)"
         let pin = try await UndoKeeper(device: device).pendingPin(of: token.number, act: act)
         let (found, notes) = (restorers, warnings)
-        return try await WorkerThreads.run {
-            try device.database.write(at: .apply) { transaction in
-                guard try transaction.state.applied() == applied else {
-                    throw SyncError(
-                        .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile",
-                        hint: "run the same command again")
-                }
-                var counts: [RestoreReport.Dataset] = []
-                // All rows are looked at before the first note changes, for other connections see only what is committed.
-                let differences = try found.map { try $0.differences(transaction) }
-                for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
-                let report = RestoreReport(
-                    restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
-                let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
-                try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
-                try transaction.state.setApplied(AppliedVersion(token))
-                try transaction.state.setView(nil)
-                if report.hasChanged {
-                    try transaction.state.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
-                    if let pin { try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
-                }
-                return report
+        return try device.database.write(at: .apply) { transaction in
+            guard try transaction.state.applied() == applied else {
+                throw SyncError(
+                    .tryAgainLater, step: .apply, at: device.database.path, "another run changed the database meanwhile",
+                    hint: "run the same command again")
             }
+            var counts: [RestoreReport.Dataset] = []
+            // All rows are looked at before the first note changes, for other connections see only what is committed.
+            let differences = try found.map { try $0.differences(transaction) }
+            for (restorer, differing) in zip(found, differences) { counts.append(try track(differing, of: restorer, in: transaction)) }
+            let report = RestoreReport(
+                restored: "the data of this device", version: nil, datasets: counts, keptCopy: nil, versionBefore: token.number, warnings: notes)
+            let fields = Dictionary(uniqueKeysWithValues: found.map { ($0.schema.name, $0.version.fields) })
+            try transaction.keepFields(fields, of: device.settings.datasets, before: nil, now: AppliedVersion(token))
+            try transaction.state.setApplied(AppliedVersion(token))
+            try transaction.state.setView(nil)
+            if report.hasChanged {
+                try transaction.state.setUndoPoint(UndoPoint(act: act, at: device.now(), copy: nil, version: token.number))
+                if let pin { try transaction.state.setPendingPins(transaction.state.pendingPins().filter { $0.version != pin.version } + [pin]) }
+            }
+            return report
         }
     }
 

@@ -128,15 +128,14 @@ struct LocalBackups: Sendable {
         let shape = try session.withReader(0, at: .read) { try $0.transaction.tables.check(of: schema) }
         let now = device.now()
         let exporter = DatasetExporter(schema: schema, shape: shape, session: session, previous: nil, syncTimestamp: now, level: 1, progress: nil)
-        let lent = UnsafeTransfer(
-            try await cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone))
+        let writer = try await cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
         do {
-            guard case .stored(let asset, let report) = try await WorkerThreads.run({ try exporter.run(into: lent.value) }) else {
+            guard case .stored(let asset, let report) = try exporter.run(into: writer) else {
                 throw SyncError(.inputOutput, step: .store, at: path, "a copy of \(schema.name) was not written")
             }
             return DatasetRecord(dataFile: asset, syncTimestamp: now, recordCount: report.recordCount)
         } catch {
-            lent.value.abandon()
+            writer.abandon()
             throw SyncError(error, step: .store)
         }
     }

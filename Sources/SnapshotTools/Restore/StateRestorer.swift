@@ -60,27 +60,25 @@ struct StateRestorer: Sendable {
         }
         let before = try await UndoKeeper(device: device).keep(act: act)
         let (found, notes) = (restorers, warnings)
-        return try await WorkerThreads.run {
-            try SyncError.at(.apply) {
-                try device.database.withoutRollbacks {
-                    try device.database.write { transaction in
-                        try before.verify(transaction)
-                        let differences = try found.map { try $0.differences(transaction) }
-                        var report = RestoreReport(
-                            restored: source.name, version: source.version,
-                            datasets: zip(found, differences).map {
-                                .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count)
-                            },
-                            keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
-                        guard report.hasChanged else { return report }
-                        let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
-                        try transaction.tracking.changing(device.settings.datasets, then: keeper.settle) {
-                            for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
-                        }
-                        report.warnings += transaction.triggerNotices
-                        try before.record(transaction)
-                        return report
+        return try SyncError.at(.apply) {
+            try device.database.withoutRollbacks {
+                try device.database.write { transaction in
+                    try before.verify(transaction)
+                    let differences = try found.map { try $0.differences(transaction) }
+                    var report = RestoreReport(
+                        restored: source.name, version: source.version,
+                        datasets: zip(found, differences).map {
+                            .init(name: $0.schema.name, added: $1.addedCount, changed: $1.changedCount, removed: $1.removed.count)
+                        },
+                        keptCopy: before.point.copy, versionBefore: before.point.version, warnings: notes)
+                    guard report.hasChanged else { return report }
+                    let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
+                    try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {
+                        for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
                     }
+                    report.warnings += transaction.triggerNotices
+                    try before.record(transaction)
+                    return report
                 }
             }
         }

@@ -7,8 +7,8 @@ import TestSupport
 import Testing
 
 /// A mount that hangs blocks some threads of the process, never all.
-struct BlockingCallsTests {
-    @Test(.timeLimit(.minutes(5))) func aHungMountBlocksFewThreads() async throws {
+@Suite(.timeLimit(.minutes(60))) struct BlockingCallsTests {
+    @Test func aHungMountBlocksFewThreads() async throws {
         let scratch = try ScratchDirectory()
         let gate = Gate()
         let calls = FaultyFileSystem { call in
@@ -35,7 +35,7 @@ struct BlockingCallsTests {
         #expect(gate.mostHeld == DirectoryCloud.threadLimit)
     }
 
-    @Test(.timeLimit(.minutes(5))) func aWaitingCallEndsWhenItsTaskIsCancelled() async throws {
+    @Test func aWaitingCallEndsWhenItsTaskIsCancelled() async throws {
         let gate = Gate()
         gate.shut()
         let calls = BlockingCalls(limit: 1, label: "test")

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Files that somebody swaps, cuts or lengthens while they are read: what is used is what was hashed, or nothing is.
-@Suite struct SwappedFileTests {
+@Suite(.timeLimit(.minutes(60))) struct SwappedFileTests {
     private static let commit = "\(DirectoryUnderTest.zonePath)/commits/00000000000000000002.json"
 
     @Test func aCommitThatIsSwappedWhileItIsReadIsTheOneOrRefused() async throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// What the file system tells of a zone's directory.
-@Suite struct ZoneEventsTests {
+@Suite(.timeLimit(.minutes(60))) struct ZoneEventsTests {
     private final class Heard: Sendable {
         private let hints = Mutex<[ZoneEvents.Hint]>([])
         func add(_ hint: ZoneEvents.Hint) { hints.withLock { $0.append(hint) } }

@@ -31,7 +31,7 @@ struct LocalScene {
             let keeper = try ForeignKeyEnforcer(transaction, datasets: datasets ?? [schema])
             try rows.give(to: transaction.rows.replaceAll(of: schema))
             try transaction.rows.checkCount(of: schema, is: rows.count)
-            try keeper.settle()
+            try keeper.enforce()
         }
     }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// An application tests its syncing against `MemoryCloudDatabase`: no directory, no file of a cloud. docs/embedding.md shows the same code.
-@Suite struct OwnBackendTests {
+@Suite(.timeLimit(.minutes(60))) struct OwnBackendTests {
     /// Two databases of an application and the cloud between them.
     private struct Application {
         let scratch: ScratchDirectory
@@ -92,7 +92,7 @@ import Testing
         #expect(names == ["Work"] && phone.lastError == nil)
     }
 
-    @Test(.timeLimit(.minutes(10))) func watchPollsTheBackend() async throws {
+    @Test func watchPollsTheBackend() async throws {
         let application = try await Application()
         let polled = Mutex(false)
         let watcher = SyncWatcher(database: application.scratch.path("phone.db"), cloud: application.cloud, options: WatchOptions(poll: .milliseconds(50)))

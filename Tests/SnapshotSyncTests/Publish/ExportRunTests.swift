@@ -11,7 +11,7 @@ import Testing
 @testable import SnapshotTools
 @testable import SnapshotVersions
 
-@Suite struct SnapshotPublisherTests {
+@Suite struct ExportRunTests {
     private func scene(_ rows: Int = 50, cloud: (any CloudDatabase)? = nil) async throws -> SyncScene {
         try await SyncScene(DatasetSchema.everyKindTable(), datasets: [.everyKind()], cloud: cloud).filled(DatasetSchema.manyRows(rows))
     }

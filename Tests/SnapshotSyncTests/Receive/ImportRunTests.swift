@@ -11,7 +11,7 @@ import Testing
 @testable import SnapshotTools
 @testable import SnapshotVersions
 
-@Suite struct SnapshotReceiverTests {
+@Suite struct ImportRunTests {
     private func scene(
         _ rows: Int = 50, cloud: (any CloudDatabase)? = nil, readerWAL: Bool = true, replacesOwnRows: Bool = false, more: String = ""
     ) async throws -> SyncScene {
