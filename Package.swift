@@ -104,7 +104,7 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud", "StrictText",
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -113,7 +113,7 @@ let package = Package(
             name: "SnapshotTools",
             dependencies: [
                 "SnapshotEngine", "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud",
-                "ObjectCloud", "StrictText",
+                "ObjectCloud", "Platform", "StrictText",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -112,7 +112,7 @@ public final class SyncEngine: Sendable {
 
     /// Takes everything that ``setUp(_:)`` and later runs put into the database out again.
     public func detach() throws -> DetachReport {
-        try locked {
+        try lockedHere {
             try SyncError.at(.open) {
                 let (settings, kept) = try database.write { transaction in
                     let settings = try transaction.settings.read()
@@ -250,7 +250,8 @@ public final class SyncEngine: Sendable {
             hint: "pass the backend that the database was set up with, or detach the database and set it up again")
     }
 
-    package func locked<T>(_ body: () throws -> T) throws -> T {
+    /// Runs a synchronous `body` on the caller's thread while no other run works on this database.
+    package func lockedHere<T>(_ body: () throws -> T) throws -> T {
         let lock = try SyncError.at(.open) { try RunLock(database: database.path) }
         defer { withExtendedLifetime(lock) {} }
         return try body()

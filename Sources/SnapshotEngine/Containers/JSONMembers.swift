@@ -13,18 +13,10 @@ struct JSONMembers: Equatable {
     /// Takes one strict JSON object apart.
     init(_ object: Data) throws {
         members = try object.withUnsafeBytes { bytes in
-            // SAFETY: the scanner is used only within the closure.
-            let scanner = JSONScanner(bytes)
             var members: [Member] = []
-            var position = scanner.skipSpace(scanner.skipSpace(0) + 1)
-            while position < scanner.end, bytes[position] != UInt8(ascii: "}") {
-                let nameEnd = try scanner.skipString(position)
-                let name = String(decoding: try scanner.unescape(position + 1, nameEnd - 1), as: UTF8.self)
-                let start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
-                let end = try scanner.skipValue(start)
-                members.append(Member(name: name, value: Data(bytes[start..<end])))
-                position = scanner.skipSpace(end)
-                if position < scanner.end, bytes[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
+            // SAFETY: the scanner is used only within the closure.
+            try JSONScanner(bytes).forEachMember { name, value in
+                members.append(Member(name: String(decoding: name, as: UTF8.self), value: Data(bytes[value])))
             }
             return members
         }

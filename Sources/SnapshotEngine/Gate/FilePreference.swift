@@ -63,26 +63,20 @@ public struct FilePreference: PreferenceBinding {
     private func place(_ scanner: JSONScanner) throws -> Place {
         let brace = scanner.skipSpace(0)
         guard scanner.base[brace] == UInt8(ascii: "{") else { throw fault("it is not a JSON object", "name a file that holds one") }
-        let first = scanner.skipSpace(brace + 1)
-        var position = first
-        while scanner.base[position] != UInt8(ascii: "}") {
-            let nameEnd = try scanner.skipString(position)
-            let name = try scanner.unescape(position + 1, nameEnd - 1)
-            let start = scanner.skipSpace(scanner.skipSpace(nameEnd) + 1)
-            let end = try scanner.skipValue(start)
-            if name.elementsEqual(key.utf8) {
-                // SAFETY: the scanner found start and end inside the bytes that it was lent.
-                switch String(decoding: UnsafeBufferPointer(start: scanner.base + start, count: end - start), as: UTF8.self) {
-                case "true": return Place(range: start..<end, value: true)
-                case "false": return Place(range: start..<end, value: false)
-                case "null": return Place(range: start..<end)
-                default: throw fault("what stands under the key is neither true nor false", "correct it, or bind another key")
-                }
+        var found: Place?, isEmpty = true
+        let first = try scanner.forEachMember { name, value in
+            isEmpty = false
+            guard name.elementsEqual(key.utf8) else { return }
+            // SAFETY: the scanner found the range inside the bytes that it was lent.
+            switch String(decoding: UnsafeBufferPointer(start: scanner.base + value.lowerBound, count: value.count), as: UTF8.self) {
+            case "true": found = Place(range: value, value: true)
+            case "false": found = Place(range: value, value: false)
+            case "null": found = Place(range: value)
+            default: throw fault("what stands under the key is neither true nor false", "correct it, or bind another key")
             }
-            position = scanner.skipSpace(end)
-            if scanner.base[position] == UInt8(ascii: ",") { position = scanner.skipSpace(position + 1) }
         }
-        return Place(range: first..<first, before: "\(try quotedKey()):", after: position == first ? "" : ",")
+        if let found { return found }
+        return Place(range: first..<first, before: "\(try quotedKey()):", after: isEmpty ? "" : ",")
     }
 
     private func quotedKey() throws -> String { String(decoding: try StrictJSON.encode(key), as: UTF8.self) }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SnapshotVersions
 
 /// A small file that belongs to an application: read whole, and replaced whole, durably, without losing what it writes meanwhile.
@@ -29,31 +30,15 @@ struct SettingsFile: Sendable {
 
     private func replace(_ target: String, by data: Data, unlessOtherThan before: stat?) throws -> Bool {
         let temporary = target + Self.mark + String(UInt64.random(in: 0 ... .max))
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, before.map { $0.st_mode & 0o7777 } ?? 0o600)
-        guard descriptor >= 0 else { throw failure(errno) }
-        var isInPlace = false
-        defer { if !isInPlace { unlink(temporary) } }
         do {
-            defer { close(descriptor) }
-            if let before {
-                fchmod(descriptor, before.st_mode & 0o7777)
-                // Only root may give a file away; for anybody else the owner is the same as it was.
-                _ = fchown(descriptor, before.st_uid, before.st_gid)
+            return try data.withUnsafeBytes {
+                try FileReplacement.replace(target, by: $0, through: temporary, mode: 0o600, like: before == nil ? nil : target) {
+                    Self.isSame(before, Self.facts(target))
+                }
             }
-            let written = data.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            // A short write sets no error number: the room has run out.
-            guard written == data.count else { throw failure(written < 0 ? errno : ENOSPC) }
-            guard fsync(descriptor) == 0 else { throw failure(errno) }
+        } catch let fault as SystemFault {
+            throw failure(fault.number)
         }
-        guard Self.isSame(before, Self.facts(target)) else { return false }
-        guard rename(temporary, target) == 0 else { throw failure(errno) }
-        isInPlace = true
-        let folder = open(URL(fileURLWithPath: target).deletingLastPathComponent().path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        if folder >= 0 {
-            fsync(folder)
-            close(folder)
-        }
-        return true
     }
 
     private static let mark = ".snapsync-"

@@ -60,7 +60,7 @@ extension SyncEngine {
 
     /// Sets how many messages of this device may wait in the mailbox; what is more is kept here until there is room.
     public func setMessageLimit(_ limit: Int) throws {
-        try locked {
+        try lockedHere {
             try database.write(at: .open) { transaction in
                 _ = try transaction.settings.read()
                 try transaction.state.setMessageLimit(limit)

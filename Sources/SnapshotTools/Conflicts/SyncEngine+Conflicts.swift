@@ -60,7 +60,7 @@ extension SyncEngine {
     ///
     /// - Throws: ``SyncError`` with `.refused` if the table's rules forbid it or it was taken already; nothing was changed then.
     public func takeConflict(_ id: Int64, to place: ConflictPlace = .usual) throws -> ConflictTakeReport {
-        try locked {
+        try lockedHere {
             try database.write(at: .apply) { transaction in
                 let settings = try transaction.settings.read(), entry = try entry(id, in: transaction)
                 guard entry.state != .taken else {
@@ -84,7 +84,7 @@ extension SyncEngine {
 
     /// Takes an entry, or every one that is open, off the list; it stays in the journal until it is too old.
     public func clearConflicts(_ id: Int64? = nil) throws -> ConflictClearReport {
-        try locked {
+        try lockedHere {
             try database.write(at: .apply) { transaction in
                 _ = try transaction.settings.read()
                 guard let id else { return ConflictClearReport(cleared: try transaction.conflictJournal.clear()) }
