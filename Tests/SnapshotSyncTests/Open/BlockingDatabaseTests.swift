@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct BlockingDatabaseTests {
     /// What an application calls.
     enum Call: String, CaseIterable {
-        case sync, export, status, plan, decision, messages, doctor, verify
+        case sync, export, status, plan, decision, messages, doctor, inspector
     }
 
     /// The engine logs that it waits, on the thread that waits.
@@ -65,7 +65,7 @@ import Testing
         case .decision: _ = try await engine.gate.decision()
         case .messages: _ = try await engine.inspector().messages()
         case .doctor: _ = try await engine.doctor()
-        case .verify: _ = try await engine.inspector().verify(local: true)
+        case .inspector: _ = try await engine.inspector()
         }
     }
 }
