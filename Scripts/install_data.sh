@@ -11,7 +11,8 @@ install -d "$prefix/share/man/man1" "$prefix/share/doc/snapsync"
 for page in docs/man/*.1; do gzip -9 -n -c "$page" >"$prefix/share/man/man1/$(basename "$page").gz"; done
 completion() { # completion SHELL FILE
     install -d "$(dirname "$prefix/share/$2")"
-    "$program" --generate-completion-script "$1" >"$prefix/share/$2"
+    # The shell reads the file; it is not run.
+    "$program" --generate-completion-script "$1" | sed '1{/^#!/d}' >"$prefix/share/$2"
 }
 completion bash bash-completion/completions/snapsync
 completion zsh zsh/vendor-completions/_snapsync

@@ -16,6 +16,8 @@ trap 'rm -rf "$stage"' EXIT
 chmod 755 "$stage"
 umask 022
 install_into() { make --no-print-directory install DESTDIR="$stage" PREFIX="$1"; }
+# Who packs it for others says so: MAINTAINER='Name <address>'.
+maintainer=${MAINTAINER:-the SnapshotSync authors <maintainers@snapsync.example>}
 architecture=$(dpkg --print-architecture 2>/dev/null || uname -m)
 
 pack_tar() {
@@ -42,7 +44,7 @@ pack_deb() {
     } >"$docs/copyright"
     {
         printf 'snapsync (%s) stable; urgency=medium\n\n  * See CHANGELOG.md.gz.\n\n' "$version"
-        printf ' -- the SnapshotSync authors <snapsync@localhost.localdomain>  %s\n' "$(date -u -R -d "@$(git log -1 --format=%ct)")"
+        printf ' -- %s  %s\n' "$maintainer" "$(date -u -R -d "@$(git log -1 --format=%ct)")"
     } | gzip -9 -n >"$docs/changelog.gz"
     gzip -9 -n -c CHANGELOG.md >"$docs/CHANGELOG.md.gz"
     find "$docs" -size +4k -name '*.md' -exec gzip -9 -n {} +
@@ -57,7 +59,7 @@ pack_deb() {
 Package: snapsync
 Version: $version
 Architecture: $architecture
-Maintainer: the SnapshotSync authors <snapsync@localhost.localdomain>
+Maintainer: $maintainer
 Installed-Size: $(du -sk --exclude=DEBIAN "$stage" | cut -f1)
 Depends: $depends
 Recommends: libcurl4, libexpat1, ca-certificates

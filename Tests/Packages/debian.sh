@@ -20,6 +20,7 @@ command -v lintian >/dev/null || {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends lintian >/dev/null
 }
 root=$(mktemp -d)
+chmod 755 "$root"
 unmount() { mountpoint -q "$root/proc" && umount "$root/proc"; rm -rf "$root"; }
 trap unmount EXIT
 step() { echo "test-deb: $*"; }
@@ -28,7 +29,7 @@ step "lintian"
 lintian --fail-on error "$package"
 
 step "making a Debian 12 root"
-mirror=$(sed -n 's,^deb \(\[[^]]*\] \)\?\(http[^ ]*\) bookworm main.*,\2,p; s,^URIs: ,,p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1)
+mirror=$(sed -n 's,^deb \(\[[^]]*\] \)\?\(http[^ ]*\) bookworm main.*,\2,p; s,^URIs: ,,p' /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | head -1 || true)
 debootstrap --variant=minbase bookworm "$root" "${mirror:-http://deb.debian.org/debian}" >"$root.log" 2>&1 || { tail -5 "$root.log" >&2; exit 1; }
 rm -f "$root.log"
 # The root reaches its packages the way that this machine does.

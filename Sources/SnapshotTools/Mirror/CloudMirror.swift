@@ -52,7 +52,7 @@ public struct CloudMirror: Sendable {
     public func run() async throws -> MirrorReport { try await WorkerThreads.host { try await copy() } }
 
     private func copy() async throws -> MirrorReport {
-        let source = try await SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
+        let source = try SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
         let identity = try await SyncError.at(.fetch) { try await source.identity() }
         let (made, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
         let target = try mirrored(made)
