@@ -98,6 +98,22 @@ import Testing
             #expect(try rows("b", "SELECT (SELECT count(*) FROM items), (SELECT count(*) FROM lists)") == "1|0\n")
         }
 
+        @Test(arguments: ["NOCASE", "RTRIM"]) func neededParentComesBackWhateverTheSpelling(collation: String) throws {
+            let spelt = collation == "NOCASE" ? "ANN" : "ann  "
+            try peers(
+                ["a", "b"],
+                """
+                CREATE TABLE lists(id TEXT COLLATE \(collation), part TEXT COLLATE \(collation), title TEXT NOT NULL, PRIMARY KEY(id, part)) WITHOUT ROWID;
+                CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT, part TEXT, title TEXT, FOREIGN KEY(list, part) REFERENCES lists(id, part));
+                """, first: "INSERT INTO lists VALUES('ann', 'x', 'needed'); INSERT INTO items VALUES('i', '\(spelt)', 'x', 'one');")
+            try edit("b", "UPDATE items SET title = 'edit of b'", 10)
+            try edit("a", "PRAGMA foreign_keys = ON; DELETE FROM items; DELETE FROM lists", 5)
+            for (name, seconds) in [("a", 11), ("b", 12), ("a", 13)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["a", "b"] {
+                #expect(try rows(name, "SELECT title FROM lists; SELECT title FROM items; PRAGMA foreign_key_check") == "needed\nedit of b\n")
+            }
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

@@ -79,7 +79,7 @@ import Testing
             #expect(try files("copy", in: scene).filter { !$0.key.contains(".snapsync-") } == whole)
             try FileManager.default.removeItem(atPath: scene.scratch.path("copy"))
         }
-        #expect(ends.count > 4, "the kills met no copy with some of the versions")
+        #expect(ends.contains { $0 < 7 }, "the kills met no copy with some of the versions")
     }
 
     @Test func whatIsDamagedIsNotCopied() throws {

@@ -41,8 +41,14 @@ package struct OrphanResolver {
         /// What the child's row named `c` refers to, as one text: the same for all that are one key to the parent's table.
         var target: String { parentKey.map { "quote(\($0))" } ?? key.target }
 
-        /// Of the child's row named `c` and a row named `p` of the stash or of the parent's table.
-        var isMatch: String { key.columns.map { "p.\($0.parent.sqlIdentifier) = c.\($0.child.sqlIdentifier)" }.joined(separator: " AND ") }
+        /// Of the child's row named `c` and a row named `p` of the stash, which has no collations, or of the parent's table.
+        var isMatch: String {
+            key.columns.map { pair in
+                let described = parent.columns.first { $0.column.asciiLowercased == pair.parent.asciiLowercased }
+                let collation = described.map { $0.collation == .binary ? "" : " COLLATE \($0.collation.rawValue.uppercased())" } ?? ""
+                return "p.\(pair.parent.sqlIdentifier)\(collation) = c.\(pair.child.sqlIdentifier)"
+            }.joined(separator: " AND ")
+        }
     }
 
     private let transaction: LocalTransaction
