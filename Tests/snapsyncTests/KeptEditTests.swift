@@ -13,7 +13,7 @@ import Testing
             clock = try ShiftedClock(in: scene.scratch)
         }
 
-        /// Makes databases of peers that have the first one's version. `describe` writes the dataset file, so no key needs a description here.
+        /// Makes databases of peers that have the first one's version, described from their tables.
         private func peers(_ names: [String], _ tables: String, first rows: String = "", clocks: [String: Int64] = [:]) throws {
             for name in names {
                 try edit(name, tables + (name == names[0] ? rows : ""), clocks[name] ?? 0)

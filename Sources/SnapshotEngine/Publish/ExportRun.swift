@@ -67,7 +67,7 @@ package struct ExportRun: Sendable {
         return report
     }
 
-    private func publish(on prepared: Base, _ mail: MailboxProcessor.Outcome) async throws -> ExportReport {
+    private func publish(on prepared: ExportBase, _ mail: MailboxProcessor.Outcome) async throws -> ExportReport {
         if mail.asksForFullSync, !isFull {
             var full = self
             full.isFull = true
@@ -75,7 +75,7 @@ package struct ExportRun: Sendable {
         }
         var base = prepared
         base.warnings += mail.warnings
-        if try base.isIdle && mail.isUnchanged || !isFull && hasNothing(toPublishOn: base) { return try recordNothingNew(on: base, read: []) }
+        if try base.isIdle && mail.isUnchanged || !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
         // The device that was waited for has published, so all of this is decided again.
         if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) { return try await run(prepared.warnings) }
         let identity = try await device.checkIdentity(applied: base.token.map { AppliedVersion($0) }, commits: [])
@@ -85,7 +85,7 @@ package struct ExportRun: Sendable {
         return try await run.publish(on: base)
     }
 
-    private func publish(on base: Base) async throws -> ExportReport {
+    private func publish(on base: ExportBase) async throws -> ExportReport {
         let rewritten = try findRewrittenTables(base.last)
         var readers = rewritten.isEmpty ? readerCount(base.last) : WorkerThreads.count + 1
         while true {
@@ -99,56 +99,26 @@ package struct ExportRun: Sendable {
 
     // MARK: prepare, guard
 
-    /// The version to build on.
-    private struct Base: Sendable {
-        /// The version that is here, which is the zone's newest; nil before the first.
-        let token: ChangeToken?
-        /// What its records say of the datasets, by the datasets' names.
-        let last: [String: DatasetRecord]
-        /// What the commit is to say of the datasets' tables.
-        let descriptions: PendingDescriptions
-        /// The datasets that another device has taken out of the zone. They are not published again.
-        let takenOut: Set<String>
-        /// Whether no change and no answer waited before the mailbox was looked at.
-        var isIdle = false
-        var warnings: [String]
-    }
-
     /// The guards that are asked before the run looks at the zone, in this order.
     static let guardsBeforeLooking: [RunGuard] = [.role, .clock, .publisher]
     /// The guards that are asked when it has looked. The last one, of datasets that shrink, needs the new version's counts (``announce(_:on:)``).
     static let guardsOnUpstream: [RunGuard] = [.newestVersion, .firstPublish, .knownFields]
 
     /// Asks the guards, brings the tracking up to date and finds the version to build on.
-    private func prepare(_ noted: [String]) async throws -> Base {
+    private func prepare(_ noted: [String]) async throws -> ExportBase {
         var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
         try await facts.ask(Self.guardsBeforeLooking)
         let upstream = try await device.recoverAndFetchUpstreamChanges()
         facts.upstream = upstream
         try await facts.ask(Self.guardsOnUpstream)
-        let token = upstream.applied?.token
         let returned = try SyncError.at(.apply) { try device.returnSetAside() }
-        var warnings = try noted + upstream.warnings + returned + device.keepTracking()
+        let warnings = try noted + upstream.warnings + returned + device.keepTracking()
         try await device.correctFutureInstants()
         try refuseUnseen()
-        let last = try await lastFields(token)
         // An export that publishes anything lists the mailbox, whatever its mark says.
-        let takenOut = try takenOutElsewhere(last, token)
-        warnings += takenOut.sorted().map {
-            "another device has taken the dataset \($0) out of the zone; its rows stay here and are not published (snapsync describe --update --remove \($0) takes it out here, too)"
-        }
-        var base = Base(
-            token: token, last: last, descriptions: try await PendingDescriptions.find(device, after: token), takenOut: takenOut, warnings: warnings)
-        base.isIdle = try !isFull && hasNothing(toPublishOn: base)
+        var base = try await ExportBase(device, after: upstream.applied?.token, isOneOfMany: isOneOfMany, warnings)
+        base.isIdle = try !isFull && base.hasNothing(toPublishBy: device)
         return base
-    }
-
-    /// The datasets that were in a version here and are not in the zone's any longer, where other devices publish, too.
-    private func takenOutElsewhere(_ last: [String: DatasetRecord], _ token: ChangeToken?) throws -> Set<String> {
-        guard isOneOfMany, token != nil else { return [] }
-        let missing = device.settings.datasets.map(\.name).filter { last[$0] == nil }
-        guard !missing.isEmpty else { return [] }
-        return try device.database.read(at: .read) { Set(try $0.datasetStates.all().map(\.name)).intersection(missing) }
     }
 
     /// Rows that lack what the applied version has would be published without it.
@@ -191,7 +161,7 @@ package struct ExportRun: Sendable {
     }
 
     /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
-    private func store(on base: Base, readers: Int, _ found: [String: RewrittenTable]) async throws -> StoreOutcome {
+    private func store(on base: ExportBase, readers: Int, _ found: [String: RewrittenTable]) async throws -> StoreOutcome {
         let settings = device.settings
         try limitOwnTimestamps(base.last, except: found)
         let session = try SyncError.at(.read) { try ReadSession(device.database, readers: readers, consolidating: settings.datasets, except: found) }
@@ -206,12 +176,13 @@ package struct ExportRun: Sendable {
                 try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
             }
             let publisher = DatasetPublisher(
-                device: device, session: session, syncTimestamp: syncTimestamp(after: base.last, latest), number: (base.token?.number ?? 0) + 1, level: level,
+                device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
+                level: level,
                 isFull: isFull, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: base.last))
             for schema in settings.datasets {
                 // Rows and log are read on one state: what the log entries up to here say is in the rows.
                 let (untouched, sequence) = try session.withReader(0, at: .read) {
-                    (try isUntouched(schema, base.last, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
+                    (try base.isUntouched(schema, in: $0.transaction), try $0.transaction.changeLog.lastEntry())
                 }
                 if untouched && !isFull || base.takenOut.contains(schema.name) { continue }
                 stored.read.append(ReadDataset(schema: schema, sequence: sequence, rewritten: session.rewritten[schema.name]))
@@ -231,7 +202,7 @@ package struct ExportRun: Sendable {
             await device.cloud.discard(stored.assets, in: device.zone)
             // What was not touched since the last version is in it.
             let touched = settings.datasets.filter { schema in
-                (try? session.withReader(0) { try isUntouched(schema, base.last, in: $0.transaction) }) != true
+                (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
             }
             throw BadRowSurvey(path: device.database.path, session: session).complete(error, of: touched)
         }
@@ -247,7 +218,7 @@ package struct ExportRun: Sendable {
     }
 
     /// Puts the commit in place, after its hash is recorded here as the intended one. After an error no commit names the assets, or none is known to.
-    private func announce(_ stored: StoredVersion, on base: Base) async throws -> AnnouncedVersion {
+    private func announce(_ stored: StoredVersion, on base: ExportBase) async throws -> AnnouncedVersion {
         do {
             let pending = try await PendingPins(device: device).check()
             let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(
@@ -277,7 +248,7 @@ package struct ExportRun: Sendable {
     // MARK: record
 
     /// Records the published version as the one that is here, in one transaction, and tells the zone.
-    private func record(_ announced: AnnouncedVersion, on base: Base) async throws -> ExportReport {
+    private func record(_ announced: AnnouncedVersion, on base: ExportBase) async throws -> ExportReport {
         let stored = announced.stored, answers = stored.answers
         try device.database.write(at: .announce) { transaction in
             // A run that came in between has imported this very commit, and acknowledged what is in it.
@@ -313,7 +284,7 @@ package struct ExportRun: Sendable {
     }
 
     /// Records that the run ended well and published nothing.
-    private func recordNothingNew(on base: Base, read: [ReadDataset]) throws -> ExportReport {
+    private func recordNothingNew(on base: ExportBase, read: [ReadDataset]) throws -> ExportReport {
         try SyncError.at(.announce) {
             if read.isEmpty { return try device.recordIdleSuccess(.export) }
             try device.database.write { transaction in
@@ -327,15 +298,6 @@ package struct ExportRun: Sendable {
     }
 
     // MARK: what the stages ask
-
-    /// Whether there is neither a change nor an answer nor a description to publish.
-    private func hasNothing(toPublishOn base: Base) throws -> Bool {
-        guard base.descriptions.isEmpty else { return false }
-        return try device.database.read(at: .read) { transaction in
-            try transaction.inbox.entries(onlyUnnamed: true).isEmpty
-                && device.settings.datasets.allSatisfy { try base.takenOut.contains($0.name) || isUntouched($0, base.last, in: transaction) }
-        }
-    }
 
     /// Change assets and small snapshots need one connection; a large snapshot is read by all cores.
     private func readerCount(_ last: [String: DatasetRecord]) -> Int {
@@ -375,30 +337,5 @@ package struct ExportRun: Sendable {
                 for schema in schemas { try transaction.futureInstants.adoptRows(of: schema, now: device.now()) }
             }
         }
-    }
-
-    /// What the zone's records say of the datasets in the applied version: as it was kept here, else read.
-    private func lastFields(_ token: ChangeToken?) async throws -> [String: DatasetRecord] {
-        let schemas = device.settings.datasets
-        let known = try device.database.read(at: .read) { transaction in try schemas.map { try transaction.knownFields(of: $0) } }
-        if token != nil, known.allSatisfy({ $0 != nil }) {
-            return Dictionary(uniqueKeysWithValues: zip(schemas, known).compactMap { schema, fields in fields.map { (schema.name, $0) } })
-        }
-        let state = try await device.records(at: token?.number, notBefore: token.map { AppliedVersion($0) })
-        return Dictionary(
-            uniqueKeysWithValues: schemas.compactMap { schema in state.record(schema.recordName).flatMap(DatasetRecord.init).map { (schema.name, $0) } })
-    }
-
-    /// The present time; never before a version that is there, nor before an instant that is published, whatever the clock does.
-    private func syncTimestamp(after last: [String: DatasetRecord], _ latest: Instant?) -> Instant {
-        let now = max(device.now(), latest ?? .distantPast)
-        return last.values.map(\.syncTimestamp).max().map { max(now, $0.advanced(byMicroseconds: 1000)) } ?? now
-    }
-
-    /// Whether nothing of a dataset was touched since the version that the zone has: then no row need be read.
-    private func isUntouched(_ schema: DatasetSchema, _ last: [String: DatasetRecord], in transaction: LocalTransaction) throws -> Bool {
-        guard try last[schema.name] != nil && transaction.changeLog.isComplete(of: schema) && !transaction.changeLog.isTouched(schema) else { return false }
-        // The last version has other columns.
-        return try transaction.state.missingColumns(of: schema).isEmpty
     }
 }

@@ -94,11 +94,6 @@ extension SchemaUpdate {
         }
     }
 
-    private func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
-        let state = try await device.records(at: nil, notBefore: SyncError.at(.read) { try device.database.read { try $0.state.applied() } })
-        return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
-    }
-
     /// Describes tables that are to travel from now on.
     private func describe(_ tables: TableChoice) throws -> [DatasetSchema] {
         let own = Set(device.settings.datasets.map { $0.table.asciiLowercased })

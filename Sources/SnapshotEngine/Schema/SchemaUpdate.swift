@@ -73,7 +73,7 @@ struct SchemaUpdate {
     /// What the zone calls the types of its columns, by the datasets' names and the columns' names in lower case.
     private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [String: ColumnKind]] {
         guard !schemas.isEmpty else { return [:] }
-        let descriptions = try await zoneDescriptions()
+        let descriptions = try await zoneState()?.descriptions ?? []
         return Dictionary(
             uniqueKeysWithValues: schemas.map { schema in
                 let columns = descriptions.first { $0.schema.name == schema.name }?.schema.columns ?? []
@@ -81,9 +81,10 @@ struct SchemaUpdate {
             })
     }
 
-    private func zoneDescriptions() async throws -> [DatasetDescription] {
-        let state = try await device.records(at: nil, notBefore: SyncError.at(.read) { try device.database.read { try $0.state.applied() } })
-        return try state.descriptions(in: device.zone)
+    /// What the zone has, and how it describes its datasets; nil before its first version.
+    func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
+        let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.applied() })
+        return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
     }
 
     /// Refuses a database in which something that travels is not there any longer: publishing would tell everybody that its values are gone.

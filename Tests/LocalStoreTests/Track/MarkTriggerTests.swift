@@ -47,7 +47,8 @@ import Testing
             for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('buckets', 'notifications')") {
                 try db.execute(sql: "DROP TRIGGER \(name)")
             }
-            try db.execute(sql: Self.earlier)
+            let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Fixtures/triggers/0.1.0.sql").standardizedFileURL
+            try db.execute(sql: String(contentsOf: file, encoding: .utf8))
         }
         #expect(try !database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
         #expect(try database.write { try $0.tracking.install(DatasetSchema.builtIn) } == [])
@@ -61,8 +62,4 @@ import Testing
         let wrong = "SELECT count(*) FROM snapsync_log WHERE stamp IS NOT NULL AND strftime('%Y-%m-%dT%H:%M:%f', clock / 1000.0, 'unixepoch') || 'Z' <> stamp"
         #expect(try application.read { try Int.fetchOne($0, sql: wrong) } == 0)
     }
-
-    /// What version 0.1.0 installed.
-    private static let earlier = try! String(
-        contentsOf: URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Fixtures/triggers/0.1.0.sql").standardizedFileURL, encoding: .utf8)
 }
