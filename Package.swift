@@ -104,7 +104,8 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "DirectoryCloud", "ObjectCloud", "Platform", "StrictText",
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "Platform",
+                "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
@@ -150,7 +151,7 @@ let package = Package(
         .executableTarget(
             name: "snapsync",
             dependencies: [
-                "SnapshotSync", "SnapshotModel", "StrictText", "Platform",
+                "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText", "Platform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],

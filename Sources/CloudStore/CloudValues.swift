@@ -46,7 +46,7 @@ public enum PublisherRule: String, Codable, Sendable {
 public struct ZoneInfo: Hashable, Sendable {
     public let id: ZoneID
     public let formatVersion: Int
-    /// What a reader must know to read this zone; empty in version 1.
+    /// What a reader must know to read this zone: `signed`, or nothing.
     public let features: [String]
     /// The device that made the zone; under `publishers: one` the only one that publishes.
     public let creator: String
@@ -59,6 +59,12 @@ public struct ZoneInfo: Hashable, Sendable {
         self.creator = creator
         self.publishers = publishers
     }
+
+    /// Whether keys, not rights on the store, decide who may publish and send messages.
+    public var isSigned: Bool { features.contains(ZoneInfo.signedFeature) }
+
+    /// What a signed zone names among its ``features``.
+    package static let signedFeature = "signed"
 }
 
 /// How far a device has read a zone: a commit's number and the SHA-256 of its bytes, in lower-case hexadecimal.
@@ -210,6 +216,8 @@ public struct Commit: Hashable, Sendable {
     public let zoneDeletion: ZoneDeletion?
     /// The newest checkpoint that its publisher knew, which counts with it; nil before the first.
     public var checkpoint: CheckpointReference?
+    /// In a signed zone: the Ed25519 public key that signed the commit, as 64 hexadecimal digits.
+    public package(set) var key: String?
 
     public init(
         token: ChangeToken, parent: String?, timestamp: Instant, clock: Instant, device: String,
@@ -275,6 +283,10 @@ public struct DeviceReport: Hashable, Sendable, Codable {
     public let clock: Instant
     /// What the database that reported keeps, too: a copy of it, or a backup put back, keeps another. Absent in older reports.
     public let nonce: String?
+    /// In a signed zone: the keys of the device, the first of which has signed the report.
+    public package(set) var keys: DevicePublicKeys?
+    /// In a signed zone: whether these are the keys of a member of that name; if not, the report asks for membership. nil elsewhere.
+    public package(set) var isMember: Bool?
 
     public init(device: String, role: String, token: ChangeToken?, clock: Instant, nonce: String? = nil) {
         self.device = device
@@ -282,5 +294,10 @@ public struct DeviceReport: Hashable, Sendable, Codable {
         self.token = token
         self.clock = clock
         self.nonce = nonce
+    }
+
+    /// Of the report itself; the keys stand beside these.
+    enum CodingKeys: String, CodingKey {
+        case device, role, token, clock, nonce
     }
 }

@@ -54,9 +54,16 @@ extension ReplayedHistory {
         guard document.cloud == history.cloud, document.zone == history.zone.description, document.number == reference.number,
             ContentHash.isHash(document.commit), records.count == document.records.count
         else { throw CloudError(.damaged, at: place, "the checkpoint is not one of this place", hint: CloudError.damageHint) }
+        var members: MemberList?
+        if history.isSigned {
+            guard let record = records[MemberList.recordName], let number = record.changeTag.flatMap({ Int($0) }) else {
+                throw MemberList.untrusted(place, "the checkpoint has no list of members")
+            }
+            members = try MemberList(record, savedBy: number, of: history, at: place)
+        }
         // Which checkpoint the commits around it name is theirs to say: one may have been made long after its commit.
         self.init(
             history: history, token: ChangeToken(number: reference.number, hash: document.commit), timestamp: document.timestamp,
-            checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place))
+            checkpoint: nil, live: records, deletion: try document.zoneDeletion?.deletion(at: place), members: members)
     }
 }

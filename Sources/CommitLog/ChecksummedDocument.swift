@@ -7,16 +7,31 @@ import StrictText
 ///
 /// The checksum is over the body's bytes as they stand in the file: a reader needs no canonical encoder, and keys that it
 /// does not know take part.
+///
+/// In a signed zone a third part follows: `,"signature":"<128 hexadecimal digits>"}`, the Ed25519 signature over
+/// `snapsync commit 1`, a line feed, and the same bytes. The first word after `snapsync` is the document's name, so no signature of one kind
+/// of document is one of another. Source: docs/security.md.
 package enum ChecksummedDocument {
-    /// Seals a value under a name.
-    package static func encode(_ value: some Encodable, named name: String) throws -> [UInt8] {
-        seal(try StrictJSON.encode(value), named: name)
+    /// Seals a value under a name, and signs it in a signed zone.
+    package static func encode(_ value: some Encodable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
+        try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
 
     /// The same, for what every export or import writes.
-    static func encode(_ value: some PlainWritable, named name: String) throws -> [UInt8] {
-        seal(try StrictJSON.encode(value), named: name)
+    static func encode(_ value: some PlainWritable, named name: String, by keys: DeviceKeys? = nil) throws -> [UInt8] {
+        try seal(try StrictJSON.encode(value), named: name, by: keys)
     }
+
+    /// Seals a body that is JSON already, and signs it if there are keys.
+    static func seal(_ body: Data, named name: String, by keys: DeviceKeys?) throws -> [UInt8] {
+        let sealed = seal(body, named: name)
+        guard let keys else { return sealed }
+        let signature = try keys.signature(of: message(body, name))
+        return sealed.dropLast() + Array(",\"signature\":\"\(ContentHash.hex(signature))\"}".utf8)
+    }
+
+    /// What is signed: the label of the kind of document, and the body.
+    private static func message(_ body: some Sequence<UInt8>, _ name: String) -> [UInt8] { Array("snapsync \(name) 1\n".utf8) + body }
 
     /// Seals a body that is JSON already.
     static func seal(_ body: Data, named name: String) -> [UInt8] {
@@ -27,22 +42,22 @@ package enum ChecksummedDocument {
     ///
     /// - Throws: ``CloudError`` with `.damaged` at `place`, without the content.
     package static func decode<T: Decodable>(
-        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String
+        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
-        try decode(named: name, from: bytes, at: place) { try StrictJSON.decode(type, from: Data($0)) }
+        try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: Data($0)) }
     }
 
     /// The same, for what every run reads.
     static func decode<T: PlainReadable>(
-        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String
+        _ type: T.Type, named name: String, from bytes: [UInt8], at place: String, isSigned: Bool = false
     ) throws(CloudError) -> T {
-        try decode(named: name, from: bytes, at: place) { try StrictJSON.decode(type, from: $0) }
+        try decode(named: name, from: bytes, at: place, isSigned) { try StrictJSON.decode(type, from: $0) }
     }
 
     private static func decode<T>(
-        named name: String, from bytes: [UInt8], at place: String, _ decode: (ArraySlice<UInt8>) throws -> T
+        named name: String, from bytes: [UInt8], at place: String, _ isSigned: Bool, _ decode: (ArraySlice<UInt8>) throws -> T
     ) throws(CloudError) -> T {
-        let body = try self.body(of: bytes, named: name, at: place)
+        let body = try self.body(of: bytes, named: name, at: place, isSigned: isSigned)
         do {
             return try decode(body)
         } catch let fault as JSONFault {
@@ -56,18 +71,60 @@ package enum ChecksummedDocument {
         }
     }
 
-    /// The body's bytes, once the seal was checked.
-    static func body(of bytes: [UInt8], named name: String, at place: String) throws(CloudError) -> ArraySlice<UInt8> {
-        let head = Array("{\"\(name)\":".utf8)
-        let middle = Array(",\"sha256\":\"".utf8), end = Array("\"}".utf8)
-        let tail = middle.count + 64 + end.count
-        guard bytes.count > head.count + tail, bytes.starts(with: head), bytes.suffix(tail).starts(with: middle), bytes.suffix(end.count) == end[...]
+    /// The body's bytes, once the seal was checked; the signature is for ``verifySignature(of:named:by:at:)``.
+    ///
+    /// - Parameter isSigned: whether the document belongs to a signed zone and must have a signature; elsewhere it must have none.
+    static func body(of bytes: [UInt8], named name: String, at place: String, isSigned: Bool = false) throws(CloudError) -> ArraySlice<UInt8> {
+        let sealed = try parts(of: bytes, named: name, at: place, isSigned: isSigned).sealed
+        let head = "{\"\(name)\":".utf8, tail = middle.count + 64 + end.count
+        guard sealed.count > head.count + tail, sealed.starts(with: head), sealed.suffix(tail).starts(with: middle),
+            sealed.suffix(end.count).first == end[0], isSigned || sealed.last == end[1]
         else { throw CloudError(.damaged, at: place, "cut short or not a \(name)", hint: CloudError.damageHint) }
-        let body = bytes[head.count..<bytes.count - tail]
-        guard bytes.suffix(tail).dropFirst(middle.count).prefix(64).elementsEqual(ContentHash.of(body).utf8) else {
+        let body = sealed.dropFirst(head.count).dropLast(tail)
+        guard sealed.suffix(tail).dropFirst(middle.count).prefix(64).elementsEqual(ContentHash.of(body).utf8) else {
             throw CloudError(.damaged, at: place, "the content does not match its checksum", hint: CloudError.damageHint)
         }
         return body
+    }
+
+    /// Checks the signature of a document whose seal was checked.
+    ///
+    /// - Parameter key: the Ed25519 public key that the body names, in hexadecimal digits.
+    /// - Throws: ``CloudError`` with `.untrusted` at `place`.
+    static func verifySignature(of bytes: [UInt8], named name: String, by key: String?, at place: String) throws(CloudError) {
+        let (sealed, digits) = try parts(of: bytes, named: name, at: place, isSigned: true)
+        let body = sealed.dropFirst("{\"\(name)\":".utf8.count).dropLast(middle.count + 64 + end.count)
+        guard let key, let signature = DevicePublicKeys.hexBytes(digits), DevicePublicKeys.isValid(signature, of: message(body, name), by: key) else {
+            throw CloudError(
+                .untrusted, at: place, "the signature is not one of this \(name) by the key that it names",
+                hint: "the file was changed or forged; bring it back from a copy, or run snapsync doctor")
+        }
+    }
+
+    private static let middle = Array(",\"sha256\":\"".utf8)
+    private static let end = Array("\"}".utf8)
+    private static let signatureMark = Array(",\"signature\":\"".utf8)
+    /// What a signed document has behind the checksum's digits and their quotation mark.
+    private static let signatureCount = signatureMark.count + 128 + end.count
+
+    /// The document as it would be unsigned, with another last byte, and the digits of the signature, which are none in an unsigned zone.
+    private static func parts(of bytes: [UInt8], named name: String, at place: String, isSigned: Bool) throws(CloudError) -> (
+        sealed: ArraySlice<UInt8>, digits: ArraySlice<UInt8>
+    ) {
+        let tail = bytes.suffix(signatureCount)
+        let hasSignature = tail.count == signatureCount && tail.starts(with: signatureMark) && tail.suffix(end.count).elementsEqual(end)
+        guard hasSignature == isSigned else {
+            guard !isSigned || bytes.suffix(end.count).elementsEqual(end) else {
+                throw CloudError(.damaged, at: place, "cut short or not a \(name)", hint: CloudError.damageHint)
+            }
+            throw CloudError(
+                .untrusted, at: place,
+                isSigned ? "the zone is signed, and this \(name) is not" : "this \(name) is signed, and zone.json does not say that the zone is",
+                hint: "somebody else wrote the file, or zone.json; run snapsync doctor")
+        }
+        guard isSigned else { return (bytes[...], []) }
+        // The comma takes the place of the brace.
+        return (bytes.dropLast(signatureCount - 1), tail.dropFirst(signatureMark.count).prefix(128))
     }
 }
 

@@ -9,12 +9,13 @@ extension CloudMailbox {
     ///
     /// - Parameters:
     ///   - names: the names of the files there, in any order; names with a dot in front are not looked at.
+    ///   - signers: who may send messages, in a signed zone.
     ///   - place: where the sender's files lie.
     ///   - isArriving: whether a file that cannot be read is one that a sync tool is still writing; it waits then.
     ///   - read: a file's bytes; nil if it was just removed.
     package mutating func take(
-        _ names: [String], of sender: String, _ request: MailboxRequest, in history: HistoryID, at place: String,
-        isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
+        _ names: [String], of sender: String, _ request: MailboxRequest, in history: HistoryID, by signers: MessageSigners? = nil,
+        at place: String, isArriving: (String) -> Bool = { _ in false }, read: (String) throws(CloudError) -> [UInt8]?
     ) {
         var readCount = 0, setAsideCount = 0
         func setAside(_ name: String, _ reason: String, _ list: inout [SetAsideMessage]) {
@@ -38,7 +39,7 @@ extension CloudMailbox {
             readCount += 1
             do throws(CloudError) {
                 guard let bytes = try read(name) else { continue }
-                messages.append(try MessageDocument.decode(bytes, message, of: history, at: "\(place)/\(name)"))
+                messages.append(try MessageDocument.decode(bytes, message, of: history, by: signers, at: "\(place)/\(name)"))
             } catch {
                 if isArriving(name) {
                     unreadCount += 1

@@ -10,19 +10,22 @@ struct CommitComposer {
     ///
     /// - Parameter checkpoint: the newest checkpoint that is there; naming it makes it count.
     /// - Parameter nonce: 16 hexadecimal digits.
+    /// - Parameter keys: the device's keys, in a signed zone.
     /// - Throws: ``CloudError`` with `.invalidArguments`, `.limitExceeded`, `.notAuthorized` or `.clockUnusable`.
-    func compose(_ draft: CommitDraft, after log: ReplayedHistory, checkpoint: CheckpointReference?, nonce: String) throws -> PreparedCommit {
+    func compose(_ draft: CommitDraft, after log: ReplayedHistory, checkpoint: CheckpointReference?, nonce: String, by keys: DeviceKeys?) throws
+        -> PreparedCommit
+    {
         let number = log.nextNumber
         try verify(draft, number: number)
         let document = CommitDocument(
             approvals: draft.approvals, checkpoint: checkpoint, clock: draft.clock, cloud: history.cloud,
-            zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device,
+            zone: history.zone.description, deleted: draft.deleting.sorted(), device: draft.device, key: keys?.publicKeys.signing,
             messages: .init(applied: draft.messages.applied.sorted(), refused: draft.messages.refused.sorted()), nonce: nonce,
-            number: number, parent: log.token?.hash, requires: draft.zoneEvent.map { _ in [ZoneEventDocument.requirement] },
+            number: number, parent: log.token?.hash, requires: requirements(draft),
             saved: sorted(draft.saving).map { RecordDocument($0, tagged: false) },
             timestamp: CommitClock.timestamp(clock: draft.clock, after: log.timestamp),
             zoneEvent: draft.zoneEvent.map(ZoneEventDocument.init))
-        let bytes = try ChecksummedDocument.encode(document, named: CommitDocument.sealName)
+        let bytes = try ChecksummedDocument.encode(document, named: CommitDocument.sealName, by: keys)
         guard bytes.count <= CommitDocument.byteLimit else {
             throw CloudError(
                 .limitExceeded, at: "draft", "the commit would be \(bytes.count) bytes, the limit is \(CommitDocument.byteLimit)",
@@ -61,6 +64,12 @@ struct CommitComposer {
             zone.publishers == .one
                 ? "only the device \(zone.creator) may publish here" : "the zone's first commit is made by its creator \(zone.creator)",
             hint: zone.publishers == .one ? "use the role reader on this device" : "sync on \(zone.creator) first")
+    }
+
+    /// What a reader must know to read on; nil where version 1 as it began suffices.
+    private func requirements(_ draft: CommitDraft) -> [String]? {
+        let names = (history.isSigned ? [CommitDocument.signedRequirement] : []) + (draft.zoneEvent == nil ? [] : [ZoneEventDocument.requirement])
+        return names.isEmpty ? nil : names
     }
 
     private func sorted(_ records: [CloudRecord]) -> [CloudRecord] {

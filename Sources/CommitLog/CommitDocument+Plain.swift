@@ -13,6 +13,7 @@ extension CommitDocument: PlainReadable {
         zone = try members.member("zone").text()
         deleted = try [String](members.member("deleted"))
         device = try members.member("device").text()
+        key = try members.optional("key")?.text()
         messages = try Messages(members.member("messages"))
         nonce = try members.member("nonce").text()
         number = try members.member("number").count()
@@ -37,7 +38,7 @@ extension CommitDocument: PlainWritable {
     var node: JSONNode {
         .members([
             "approvals": .texts(approvals), "checkpoint": checkpoint?.node, "clock": .instant(clock), "cloud": .text(cloud), "zone": .text(zone),
-            "deleted": .texts(deleted), "device": .text(device),
+            "deleted": .texts(deleted), "device": .text(device), "key": key.map { .text($0) },
             "messages": .object(["applied": .texts(messages.applied), "refused": .texts(messages.refused)]),
             "nonce": .text(nonce), "number": .count(number), "parent": parent.map { .text($0) }, "requires": requires.map { .texts($0) },
             "saved": .list(saved.map(\.node)), "timestamp": .instant(timestamp), "zoneEvent": zoneEvent.map { _ in .otherNumber },

@@ -18,6 +18,8 @@ package struct CommitDocument: Codable {
     let zone: String
     let deleted: [String]
     let device: String
+    /// In a signed zone: the Ed25519 public key of the device, which has signed the commit.
+    let key: String?
     let messages: Messages
     /// 16 hexadecimal digits that keep two commits with the same content apart.
     let nonce: String
@@ -32,6 +34,8 @@ package struct CommitDocument: Codable {
     let zoneEvent: ZoneEventDocument?
 
     static let sealName = "commit"
+    /// What each commit of a signed zone names under `requires`.
+    static let signedRequirement = "signed"
     /// The largest commit file, in bytes.
     package static let byteLimit = 16 << 20
 }
@@ -42,17 +46,21 @@ package struct VerifiedCommit {
     package let checkpoint: CheckpointReference?
     let zoneEvent: ZoneEvent?
 
-    /// Decodes and checks the file of commit `number`; whether it follows from its parent is for ``ReplayedHistory``.
+    /// Decodes and checks the file of commit `number`, in a signed zone with its signature; whether it follows from its parent, and whether
+    /// its signer might publish, is for ``ReplayedHistory``.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` or `.incompatibleVersion` at `place`.
+    /// - Throws: ``CloudError`` with `.damaged`, `.untrusted` or `.incompatibleVersion` at `place`.
     package init(_ bytes: [UInt8], number: Int, of history: HistoryID) throws(CloudError) {
         let place = history.place(ofCommit: number)
         let document: CommitDocument
         do throws(CloudError) {
-            document = try ChecksummedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place)
+            document = try ChecksummedDocument.decode(CommitDocument.self, named: CommitDocument.sealName, from: bytes, at: place, isSigned: history.isSigned)
         } catch {
             // A later version's commit may look otherwise; if it says so, that is the better reason.
-            let required = try? ChecksummedDocument.decode(Requirements.self, named: CommitDocument.sealName, from: bytes, at: place).requires
+            let required = try? ChecksummedDocument.decode(
+                Requirements.self, named: CommitDocument.sealName, from: bytes, at: place, isSigned: history.isSigned
+            )
+            .requires
             throw VerifiedCommit.unknown(required, at: place) ?? error
         }
         if let error = VerifiedCommit.unknown(document.requires, at: place) { throw error }
@@ -60,6 +68,7 @@ package struct VerifiedCommit {
         if let fault = document.fault(number: number, of: history) {
             throw CloudError(.damaged, at: place, fault, hint: CloudError.damageHint)
         }
+        if history.isSigned { try ChecksummedDocument.verifySignature(of: bytes, named: CommitDocument.sealName, by: document.key, at: place) }
         checkpoint = document.checkpoint
         zoneEvent = document.zoneEvent?.event
         let event = RecordEvent(at: document.timestamp, device: document.device)
@@ -70,11 +79,12 @@ package struct VerifiedCommit {
             messages: MessageAnswers(applied: document.messages.applied, refused: document.messages.refused),
             zoneDeletion: document.zoneEvent?.deletion(at: document.timestamp, device: document.device))
         commit.checkpoint = document.checkpoint
+        commit.key = history.isSigned ? document.key : nil
         self.commit = commit
     }
 
     private static func unknown(_ required: [String]?, at place: String) -> CloudError? {
-        guard let required, !Set(required).isSubset(of: [ZoneEventDocument.requirement]) else { return nil }
+        guard let required, !Set(required).isSubset(of: [ZoneEventDocument.requirement, CommitDocument.signedRequirement]) else { return nil }
         return CloudError(
             .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
     }
@@ -90,6 +100,9 @@ extension CommitDocument {
         guard self.number == number, (1...CloudNames.largestNumber).contains(number) else { return "the commit says another number than its name" }
         guard cloud == history.cloud, zone == history.zone.description else { return "the commit is one of another cloud or zone" }
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
+        guard (requires?.contains(CommitDocument.signedRequirement) == true) == history.isSigned else {
+            return history.isSigned ? "the zone is signed, and the commit does not say so" : "the commit says that the zone is signed, and zone.json does not"
+        }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }
         let answered = messages.applied + messages.refused

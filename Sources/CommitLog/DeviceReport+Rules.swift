@@ -4,13 +4,60 @@ package import StrictText
 extension DeviceReport {
     package static let sealName = "report"
 
-    /// Reads a report's file.
+    /// Reads a report's file; whose keys have signed it in a signed zone is for ``ReportReader``.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`.
-    package init(_ bytes: [UInt8], of device: String, at place: String) throws(CloudError) {
-        self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place)
+    /// - Throws: ``CloudError`` with `.damaged` if it is not one of `device`, with `.untrusted` if the signature is not one.
+    package init(_ bytes: [UInt8], of device: String, in history: HistoryID? = nil, at place: String) throws(CloudError) {
+        let isSigned = history?.isSigned ?? false
+        self = try ChecksummedDocument.decode(DeviceReport.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: isSigned)
+        if let history, isSigned {
+            let proof = try ChecksummedDocument.decode(Proof.self, named: DeviceReport.sealName, from: bytes, at: place, isSigned: true)
+            guard proof.cloud == history.cloud, proof.zone == history.zone.description else {
+                throw CloudError(.damaged, at: place, "a report of another cloud or zone", hint: CloudError.damageHint)
+            }
+            let keys = DevicePublicKeys(signing: proof.key, sealing: proof.sealKey)
+            guard keys.isWellFormed else { throw CloudError(.damaged, at: place, "a key is not one", hint: CloudError.damageHint) }
+            try ChecksummedDocument.verifySignature(of: bytes, named: DeviceReport.sealName, by: keys.signing, at: place)
+            self.keys = keys
+        }
         guard self.device == device, (try? verify()) != nil else {
             throw CloudError(.damaged, at: place, "not a report of this device", hint: CloudError.damageHint)
+        }
+    }
+
+    /// What a signed report says besides: where it counts, and whose keys have signed it.
+    private struct Proof: PlainReadable {
+        let cloud: String
+        let key: String
+        let sealKey: String
+        let zone: String
+
+        init(_ node: JSONNode) throws(JSONNode.Misfit) {
+            let members = try node.object()
+            cloud = try members.member("cloud").text()
+            key = try members.member("key").text()
+            sealKey = try members.member("sealKey").text()
+            zone = try members.member("zone").text()
+        }
+    }
+
+    /// The bytes of the report's file, signed in a signed zone.
+    package func bytes(of history: HistoryID, by keys: DeviceKeys?) throws -> [UInt8] {
+        guard let keys else { return try ChecksummedDocument.encode(self, named: Self.sealName) }
+        guard case .object(var members) = node else { throw CloudError(.invalidArguments, at: "report", "it is no object") }
+        members["cloud"] = .text(history.cloud)
+        members["key"] = .text(keys.publicKeys.signing)
+        members["sealKey"] = .text(keys.publicKeys.sealing)
+        members["zone"] = .text(history.zone.description)
+        return try ChecksummedDocument.encode(SignedReport(node: .object(members)), named: Self.sealName, by: keys)
+    }
+
+    /// A report with its proof; all its members are such that a tree can be written.
+    private struct SignedReport: PlainWritable {
+        let node: JSONNode
+
+        func encode(to encoder: any Encoder) throws {
+            throw EncodingError.invalidValue(self, .init(codingPath: encoder.codingPath, debugDescription: "a report holds a text that cannot be written"))
         }
     }
 

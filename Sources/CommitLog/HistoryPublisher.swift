@@ -24,7 +24,37 @@ package struct HistoryPublisher<Store: HistoryStore> {
         }
         try composer.verify(draft, number: log.nextNumber)
         try verifyAssets(of: draft)
-        return try composer.compose(draft, after: log, checkpoint: try checkpoint(after: log, wanted: draft.checkpoint), nonce: nonces.hex(16))
+        var draft = draft
+        let keys = try signer(of: &draft, after: log)
+        let checkpoint = try checkpoint(after: log, wanted: draft.checkpoint)
+        return try composer.compose(draft, after: log, checkpoint: checkpoint, nonce: nonces.hex(16), by: keys)
+    }
+
+    /// The keys that sign a draft in a signed zone; nil elsewhere. Commit 1 gets the list of members, with its creator alone.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized` if the device is no member that publishes, `.keyUnavailable`.
+    private func signer(of draft: inout CommitDraft, after log: ReplayedHistory) throws -> DeviceKeys? {
+        guard history.isSigned else { return nil }
+        let keys = try store.authority.signer()
+        var log = log
+        try reader.provideMembers(to: &log)
+        guard let members = log.members, !members.statements.isEmpty else {
+            let role: MemberRole = zone.publishers == .many ? .peer : .writer
+            draft.saving.append(try MemberList(creator: draft.device, role: role, keys: keys, at: draft.clock, of: history).record)
+            return keys
+        }
+        guard let member = members.member(draft.device, key: keys.publicKeys.signing), member.role.mayPublish else {
+            let member = members.member(draft.device)
+            throw CloudError(
+                .notAuthorized, at: "\(history.zone)",
+                member.map {
+                    $0.keys == keys.publicKeys
+                        ? "\(draft.device) is a \($0.role.rawValue), which does not publish" : "\(draft.device) is a member with other keys than this device's"
+                }
+                    ?? "the zone is signed, and \(draft.device) is no member: its words are \(keys.publicKeys.fingerprint)",
+                hint: "on a member that publishes: snapsync member list, then snapsync member approve \(draft.device)")
+        }
+        return keys
     }
 
     /// Puts a prepared commit in place.
@@ -46,6 +76,11 @@ package struct HistoryPublisher<Store: HistoryStore> {
                 try store.removeCommit(number)
                 throw error
             }
+        }
+        if history.isSigned, let record = commit.saved.first(where: { $0.name == MemberList.recordName }) {
+            let known = try store.authority.current(of: history)
+            let list = try MemberList(record, savedBy: number, knowing: known, of: history, at: history.place(ofCommit: number))
+            try store.authority.accept(list, isNewest: true, of: history)
         }
         return commit.token
     }

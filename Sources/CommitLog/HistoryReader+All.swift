@@ -15,8 +15,14 @@ extension HistoryReader {
         var log = ReplayedHistory(after: oldest, of: source.history)
         var commits = [oldest.commit]
         while let bytes = try source.commitBytes(log.nextNumber) { commits.append(try log.append(bytes)) }
-        // The walk ends at the newest commit or at a gap, and folding the zone whole refuses a gap.
-        _ = try self.log(at: nil)
+        // The walk ends at the newest commit or at a gap, and folding the zone whole refuses a gap. In a signed zone it also sees who signed; by the
+        // hashes of the parents that counts for all commits before.
+        let whole = try self.log(at: nil)
+        if source.history.isSigned, let token = whole.token, !commits.contains(where: { $0.token == token }) {
+            throw CloudError(
+                .damaged, at: source.history.place(ofCommit: token.number), "the history changed while it was read", hint: "run the same command again",
+                isRetryable: true)
+        }
         return commits
     }
 }

@@ -11,6 +11,7 @@ extension HistoryReader {
                 hint: "if a sync tool is bringing files, wait for it")
         }
         let log = try ReplayedHistory(checkpoint: bytes, named: reference, of: source.history)
+        if let members = log.members { try source.authority.accept(members, isNewest: false, of: source.history) }
         if let deletion = log.deletion { throw deletion.error(in: source.history.zone) }
         return log.state
     }

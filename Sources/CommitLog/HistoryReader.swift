@@ -21,8 +21,10 @@ package struct HistoryReader<Source: HistorySource> {
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
         var log = try log(after: token)
+        if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
+            if let members = log.members { try source.authority.accept(members, isNewest: true, of: history) }
             // Their publisher may not have come to that yet, or been killed: what a device has read must not be taken back.
             try source.makeCommitsDurable()
             source.ends.remember(log)
@@ -34,10 +36,37 @@ package struct HistoryReader<Source: HistorySource> {
     /// Whether the token's commit is there, byte for byte as this device has read it, does nothing to the zone itself and asks for nothing.
     ///
     /// What its bytes say was checked when the token was made of their hash; those two alone concern whoever comes again, with a program
-    /// of another version perhaps. A key that is not spelt out needs a backslash.
+    /// of another version perhaps. A key that is not spelt out needs an escape like \u0072.
     private func isTheEnd(_ token: ChangeToken) throws -> Bool {
         guard let bytes = try source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else { return false }
-        return !bytes.contains(UInt8(ascii: "\\")) && !["zoneEvent", "requires"].contains { bytes.holds(Array("\"\($0)\"".utf8)) }
+        guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\"") else { return false }
+        return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(Self.signedRequirements))
+    }
+
+    /// What a commit of a signed zone asks for, if nothing else: a key stands in the document once.
+    private static var signedRequirements: String { "\"requires\":[\"\(CommitDocument.signedRequirement)\"]" }
+
+    /// Sees that a log which goes on from a commit that was read knows the members as of that commit.
+    ///
+    /// They are what the device has verified before, or stand in the zone's records.
+    func provideMembers(to log: inout ReplayedHistory) throws {
+        guard log.lacksMembers, let token = log.token else { return }
+        if let known = try source.authority.list(asOf: token, of: history) { return log.provide(known) }
+        let folded = try self.log(at: token.number)
+        guard folded.token == token, let members = folded.members else { throw changedWhileRead(token.number) }
+        log.provide(members)
+    }
+
+    /// The members of a signed zone as of the newest commit that this device has verified; nil in one that is not signed.
+    package func members() throws -> MemberList? {
+        guard history.isSigned else { return nil }
+        return try source.authority.current(of: history) ?? log(at: nil).members
+    }
+
+    /// The members as of the newest commit that is there; nil in a zone that is not signed, empty in one without commits.
+    package func newestMembers() throws -> MemberList? {
+        guard history.isSigned else { return nil }
+        return try log(at: nil).members
     }
 
     /// The live records as of commit `number` (nil: the newest), in a zone that is not behind `token`.
@@ -62,6 +91,7 @@ package struct HistoryReader<Source: HistorySource> {
         }
         let log = try folded(upTo: number, naming: VerifiedCommit(bytes, number: number, of: history).checkpoint)
         guard log.token?.hash == ContentHash.of(bytes) else { throw changedWhileRead(number) }
+        if let members = log.members { try source.authority.accept(members, isNewest: false, of: history) }
         return log
     }
 
@@ -131,12 +161,25 @@ package struct HistoryReader<Source: HistorySource> {
         while true {
             willRestart()
             let numbers = try source.commitNumbers()
-            guard let newest = numbers.last else { return result(try emptyLog(), []) }
+            guard let newest = numbers.last else {
+                let log = try emptyLog()
+                if let members = log.members { try source.authority.verifyFloor(nil, members, of: history) { _ in nil } }
+                return result(log, [])
+            }
             do {
                 guard let bytes = try source.commitBytes(newest) else { throw gap(at: newest) }
                 var log = try start(at: try VerifiedCommit(bytes, number: newest, of: history).checkpoint)
                 let base = log.records
-                try fold(&log, upTo: newest, onCommit)
+                var hashes: [Int: String] = [:]
+                if let token = log.token { hashes[token.number] = token.hash }
+                try fold(&log, upTo: newest) { commit in
+                    hashes[commit.token.number] = commit.token.hash
+                    onCommit(commit)
+                }
+                if let members = log.members {
+                    try source.authority.accept(members, isNewest: true, of: history)
+                    try source.authority.verifyFloor(log.token, members, of: history) { hashes[$0] }
+                }
                 return result(log, base)
             } catch let error as CloudError where error.code == .damaged && error.isRetryable && attempts > 1 {
                 // Something listed was gone when it was read: a prune at work, perhaps. If so, a new listing starts later.
@@ -196,7 +239,8 @@ extension HistoryReader {
 
 extension [UInt8] {
     /// Whether these bytes stand somewhere among them.
-    fileprivate func holds(_ part: [UInt8]) -> Bool {
+    fileprivate func holds(_ text: String) -> Bool {
+        let part = Array<UInt8>(text.utf8)
         guard let first = part.first, count >= part.count else { return false }
         return (0...count - part.count).contains { self[$0] == first && self[$0..<$0 + part.count].elementsEqual(part) }
     }

@@ -8,6 +8,8 @@ package protocol HistorySource {
     var history: HistoryID { get }
     /// What was verified before, by whoever opened the cloud.
     var ends: VerifiedHeadCache { get }
+    /// What the opener of the cloud knows and trusts of the zone, if it is a signed one. A source of unsigned zones alone leaves this to the default.
+    var authority: ZoneAuthority { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
     /// The numbers of the commits that are there, ascending. The one listing; used on a first visit and to explain a gap.
@@ -22,6 +24,7 @@ package protocol HistorySource {
 }
 
 extension HistorySource {
+    package var authority: ZoneAuthority { ZoneAuthority() }
     package func refreshCommits() throws {}
     package func makeCommitsDurable() throws {}
 }

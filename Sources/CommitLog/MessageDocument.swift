@@ -9,14 +9,16 @@ package enum MessageDocument {
     private struct Envelope: Codable {
         let cloud: String
         let id: String
+        /// In a signed zone: the Ed25519 public key of the sender, which has signed the message.
+        let key: String?
         let sender: String
         let zone: String
     }
 
-    /// The bytes of a message's file.
+    /// The bytes of a message's file, signed by the sender's keys in a signed zone.
     ///
     /// - Throws: ``CloudError`` with `.invalidArguments` if nobody could read it back, `.limitExceeded` if it is too large.
-    package static func encode(_ message: CloudMessage, of history: HistoryID) throws -> [UInt8] {
+    package static func encode(_ message: CloudMessage, of history: HistoryID, by keys: DeviceKeys? = nil) throws -> [UInt8] {
         try CloudNames.verify(message.sender, isNameOf: "device")
         guard CloudNames.isMessageID(message.id) else {
             throw CloudError(.invalidArguments, at: "message", "the id is not 32 lower-case hexadecimal digits")
@@ -25,9 +27,11 @@ package enum MessageDocument {
         guard isObject, message.body.last == UInt8(ascii: "}") else {
             throw CloudError(.invalidArguments, at: "message \(message.id)", "the body is not one JSON object")
         }
-        let envelope = try StrictJSON.encode(Envelope(cloud: history.cloud, id: message.id, sender: message.sender, zone: history.zone.description))
+        let envelope = try StrictJSON.encode(
+            Envelope(cloud: history.cloud, id: message.id, key: keys?.publicKeys.signing, sender: message.sender, zone: history.zone.description))
         // "body" comes before the envelope's keys in their order.
-        let bytes = ChecksummedDocument.seal(Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst(), named: sealName)
+        let body = Data("{\"body\":".utf8) + message.body + Data(",".utf8) + envelope.dropFirst()
+        let bytes = try ChecksummedDocument.seal(body, named: sealName, by: keys)
         guard bytes.count <= CloudMessage.byteLimit else {
             throw CloudError(.limitExceeded, at: "message \(message.id)", "it would be \(bytes.count) bytes, the limit is \(CloudMessage.byteLimit)")
         }
@@ -36,18 +40,28 @@ package enum MessageDocument {
 
     /// Reads a message's file.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if it is cut, forged, of another cloud, zone or sender, or not what its name says.
-    static func decode(_ bytes: [UInt8], _ name: CloudMessageName, of history: HistoryID, at place: String) throws(CloudError) -> CloudMessage {
+    /// - Parameter signers: who may send messages, in a signed zone.
+    /// - Throws: ``CloudError`` with `.damaged` if it is cut, forged, of another cloud, zone or sender, or not what its name says; with `.untrusted`
+    ///   if no member has signed it who may.
+    static func decode(
+        _ bytes: [UInt8], _ name: CloudMessageName, of history: HistoryID, by signers: MessageSigners? = nil, at place: String
+    ) throws(CloudError) -> CloudMessage {
         guard bytes.count <= CloudMessage.byteLimit else {
             throw damaged(place, "\(bytes.count) bytes long, at most \(CloudMessage.byteLimit) are allowed")
         }
-        let envelope = try ChecksummedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place)
+        let envelope = try ChecksummedDocument.decode(Envelope.self, named: sealName, from: bytes, at: place, isSigned: history.isSigned)
         guard envelope.cloud == history.cloud, envelope.zone == history.zone.description else {
             throw damaged(place, "it is a message of another cloud or zone")
         }
         guard envelope.id == name.id else { throw damaged(place, "it says another id than its name") }
         guard envelope.sender == name.sender else { throw damaged(place, "its sender is not the device whose folder it lies in") }
-        let document = Array(try ChecksummedDocument.body(of: bytes, named: sealName, at: place))
+        if history.isSigned {
+            try ChecksummedDocument.verifySignature(of: bytes, named: sealName, by: envelope.key, at: place)
+            if let reason = signers?.refusal(of: name.sender, key: envelope.key) ?? (signers == nil ? "the members of the zone are not known" : nil) {
+                throw CloudError(.untrusted, at: place, reason, hint: "snapsync member list shows who is a member, and who asks to be one")
+            }
+        }
+        let document = Array(try ChecksummedDocument.body(of: bytes, named: sealName, at: place, isSigned: history.isSigned))
         guard let body = try? document.withUnsafeBytes({ try member("body", of: $0) }), body.first == UInt8(ascii: "{") else {
             throw damaged(place, "its body is not a JSON object")
         }

@@ -19,14 +19,19 @@ package struct ReplayedHistory {
     /// The newest checkpoint that the last commit knows.
     private(set) var checkpoint: CheckpointReference?
     private var live: [String: CloudRecord]
+    /// In a signed zone: the members as of the last commit; nil if they are not known, and then only links are checked.
+    private(set) var members: MemberList?
 
     /// A zone without commits.
     package init(of history: HistoryID) {
         self.init(history: history, token: nil, timestamp: nil, checkpoint: nil, live: [:])
+        if history.isSigned { members = MemberList() }
     }
 
     /// A log that goes on from a known commit whose records are not asked for.
-    init(after commit: VerifiedCommit, of history: HistoryID) {
+    ///
+    /// In a signed zone only links and signatures are checked, not who signed, until ``provide(_:)`` says who the members were.
+    package init(after commit: VerifiedCommit, of history: HistoryID) {
         self.init(
             history: history, token: commit.commit.token, timestamp: commit.commit.timestamp, checkpoint: commit.checkpoint, live: [:],
             deletion: commit.commit.zoneDeletion)
@@ -34,8 +39,9 @@ package struct ReplayedHistory {
 
     init(
         history: HistoryID, token: ChangeToken?, timestamp: Instant?, checkpoint: CheckpointReference?, live: [String: CloudRecord],
-        deletion: ZoneDeletion? = nil
+        deletion: ZoneDeletion? = nil, members: MemberList? = nil
     ) {
+        self.members = members
         self.deletion = deletion
         self.history = history
         self.token = token
@@ -46,8 +52,14 @@ package struct ReplayedHistory {
 
     /// The same, without the records: what the next commit must follow from.
     var end: ReplayedHistory {
-        ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: [:], deletion: deletion)
+        ReplayedHistory(history: history, token: token, timestamp: timestamp, checkpoint: checkpoint, live: [:], deletion: deletion, members: members)
     }
+
+    /// Whether the members have to be provided before the next commit can be checked.
+    var lacksMembers: Bool { history.isSigned && members == nil }
+
+    /// Says who the members were as of the last commit.
+    mutating func provide(_ members: MemberList) { self.members = members }
 
     /// The number that the next commit must have.
     package var nextNumber: Int { (token?.number ?? 0) + 1 }
@@ -61,14 +73,17 @@ package struct ReplayedHistory {
 
     /// Checks that `bytes` are the next commit and folds it in.
     ///
-    /// - Throws: ``CloudError`` with `.damaged` if it does not follow from its parent, or with `.incompatibleVersion`.
+    /// - Throws: ``CloudError`` with `.damaged` if it does not follow from its parent, with `.untrusted` if its signer might not publish
+    ///   as of its parent, or with `.incompatibleVersion`.
     ///   The log is unchanged then.
     @discardableResult
     package mutating func append(_ bytes: [UInt8]) throws(CloudError) -> Commit {
         let next = try VerifiedCommit(bytes, number: nextNumber, of: history)
         try verifyLink(to: next)
+        members = try verifiedMembers(after: next)
         if next.zoneEvent != nil {
-            live = [:]
+            // Who the members are outlives the zone's records.
+            live = live.filter { history.isSigned && $0.key == MemberList.recordName }
             deletion = next.commit.zoneDeletion
         }
         for record in next.commit.saved { live[record.name] = record.following(live[record.name]) }
@@ -77,6 +92,26 @@ package struct ReplayedHistory {
         timestamp = next.commit.timestamp
         checkpoint = next.checkpoint
         return next.commit
+    }
+
+    /// The members as of the next commit, if they are known as of its parent.
+    private func verifiedMembers(after next: VerifiedCommit) throws(CloudError) -> MemberList? {
+        guard history.isSigned, let members else { return nil }
+        let commit = next.commit, place = history.place(ofCommit: commit.token.number)
+        guard !commit.deleted.contains(MemberList.recordName) else { throw MemberList.untrusted(place, "the commit deletes the list of members") }
+        var list = members
+        if let record = commit.saved.first(where: { $0.name == MemberList.recordName }) {
+            list = try MemberList(record, savedBy: commit.token.number, knowing: members, of: history, at: place)
+            guard list.extends(members) else { throw MemberList.untrusted(place, "the commit takes statements out of the list of members") }
+        }
+        // Commit 1 brings the list by which it counts itself.
+        guard members.statements.isEmpty else {
+            try members.verifyPublisher(commit.device, key: commit.key, at: place)
+            return list
+        }
+        guard list.statements.count == 1, list.creator?.device == commit.device else { throw MemberList.untrusted(place, "commit 1 is not the creator's") }
+        try list.verifyPublisher(commit.device, key: commit.key, at: place)
+        return list
     }
 
     private func verifyLink(to next: VerifiedCommit) throws(CloudError) {

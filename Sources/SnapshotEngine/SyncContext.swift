@@ -16,6 +16,8 @@ package struct SyncContext: Sendable {
     let assetRule: AssetRule
     /// The nonce of this device's last report in the cloud, once it was looked at (``DeviceIdentity``).
     package var reportSeen: String?
+    /// What makes the zone a signed one; nil if it is none.
+    package var signedZone: SignedZone?
     /// What was found and done before the run began, in words, for its report.
     var notices: [String] = []
     /// How large an asset may be, in bytes.

@@ -24,6 +24,8 @@ public final class SyncEngine: Sendable {
     package let logger: Logger
     let pause: @Sendable (Duration) async throws -> Void
     let assetRule: AssetRule
+    /// Where the private keys of this device lie, if its zone is signed.
+    package let keyStore: any KeyStore
     let nonces: NonceSource
     let stopwatch: @Sendable () -> @Sendable () -> Duration
     /// Whether this database is synced, decided anew for each run.
@@ -35,12 +37,13 @@ public final class SyncEngine: Sendable {
     ///   - database: the SQLite file.
     ///   - cloud: the cloud directory, if it now has another path than at `init`; it must be the same cloud.
     ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
+    ///   - keys: where the device's private keys lie, if its zone is signed.
     ///   - now: the time, for tests.
     public convenience init(
-        database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
+        database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, logger: logger, now: now) {
+        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now) {
             try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
         }
     }
@@ -74,7 +77,7 @@ public final class SyncEngine: Sendable {
     ///   - backend: the cloud that `openCloud` returns, where its identity has to be checked: a cloud directory checks its own.
     ///   - stopwatch: starts measuring how long a run takes.
     package init(
-        database path: String, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
+        database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
@@ -83,6 +86,7 @@ public final class SyncEngine: Sendable {
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
+        keyStore = keys
         self.backend = backend
         self.openCloud = openCloud
         self.now = now
@@ -208,9 +212,25 @@ public final class SyncEngine: Sendable {
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
-            let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: try openCloud(settings), limit: limit, datasets: settings.datasets), gate: gate)
-            return try device(settings, cloud)
+            let (opened, signedZone) = try open(settings)
+            let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: opened, limit: limit, datasets: settings.datasets), gate: gate)
+            var device = try device(settings, cloud)
+            device.signedZone = signedZone
+            return device
         }
+    }
+
+    /// Opens the cloud of the settings. In a signed zone it is told what this device knows, and what is learned is kept.
+    private func open(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+        let (cloud, signedZone) = try openToLook(settings)
+        return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
+    }
+
+    /// Opens the cloud of the settings as ``open(_:)`` does, for who writes nothing into the database.
+    package func openToLook(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+        let cloud = try openCloud(settings)
+        let known = try database.read { try $0.state.zoneKnowledge() }
+        return (cloud, try SignedZone(of: settings, knowing: known, keyStore, in: cloud))
     }
 
     /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).

@@ -138,9 +138,9 @@ extension SyncError {
         switch error.code {
         case .cloudUnavailable: .cloudUnavailable
         case .notACloud, .zoneNotFound, .unknownItem: .nothingThere
-        case .userDeletedZone, .limitExceeded, .notAuthenticated: .refused
+        case .userDeletedZone, .limitExceeded, .notAuthenticated, .keyUnavailable: .refused
         case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
-        case .rolledBack, .damaged: .dataRefused
+        case .rolledBack, .damaged, .untrusted: .dataRefused
         case .pending, .serverResponseLost, .serverRecordChanged, .zoneBusy, .requestRateLimited: .tryAgainLater
         case .permissionFailure: .permissionDenied
         default: .inputOutput

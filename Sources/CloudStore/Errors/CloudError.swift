@@ -30,6 +30,10 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let pending = Code(name: "pending")
         /// Bytes are not what their hash, size or grammar says.
         public static let damaged = Code(name: "damaged")
+        /// A signature, or who signed, is not what this device trusts.
+        public static let untrusted = Code(name: "untrusted")
+        /// The device's private keys are missing, or cannot be used.
+        public static let keyUnavailable = Code(name: "keyUnavailable")
         /// The device may not publish here.
         public static let notAuthorized = Code(name: "notAuthorized")
         /// The user lacks a right.

@@ -61,6 +61,9 @@ extension CloudErrorTable {
             10, "permissionFailure", .notAuthorized, "this device may not publish here", .afterAction,
             say: "This device may only read.", next: "publish on the device that made the zone, or use the role reader"),
         CloudErrorEntry(
+            10, "permissionFailure", .keyUnavailable, "the device's private keys are missing or cannot be used", .afterAction,
+            say: "This device cannot prove who it is.", next: "bring the key file back, or set the device up again and have it approved"),
+        CloudErrorEntry(
             11, "unknownItem", "the record, version or asset is not there", .never,
             say: "This item no longer exists.", next: "fetch what is new; to save the item all the same, make it anew without a tag"),
         CloudErrorEntry(
@@ -78,6 +81,9 @@ extension CloudErrorTable {
         CloudErrorEntry(
             15, "serverRejectedRequest", .rolledBack, "the zone's history ends before what this device has read, or is another", .afterAction,
             say: "The shared data is older than what this device has seen.", next: "find out who put an old copy there; run snapsync doctor"),
+        CloudErrorEntry(
+            15, "serverRejectedRequest", .untrusted, "a signature is missing or not one by a member who may do this", .afterAction,
+            say: "Somebody who may not has written to the shared data.", next: "find out who wrote it; run snapsync doctor"),
         CloudErrorEntry(
             16, "assetFileNotFound", "a record names an asset that is not there", .afterAction,
             say: "A file that belongs to this item is missing.", next: "write the asset again, then save"),

@@ -1,11 +1,14 @@
-/// Which history a commit belongs to: a cloud's UUID and a zone in it.
+/// Which history a commit belongs to: a cloud's UUID and a zone in it, and whether every document of it is signed.
 package struct HistoryID: Hashable, Sendable {
     package let cloud: String
     package let zone: ZoneID
+    /// Whether `zone.json` says that commits, reports and messages are signed.
+    package let isSigned: Bool
 
-    package init(cloud: String, zone: ZoneID) {
+    package init(cloud: String, zone: ZoneID, isSigned: Bool = false) {
         self.cloud = cloud
         self.zone = zone
+        self.isSigned = isSigned
     }
 
     /// The place of a commit in messages, which is its path where there are files.

@@ -10,11 +10,11 @@ package struct ZoneMarker: Codable {
 
     package static let fileName = "zone.json"
     /// What a reader of this version understands beyond the format itself.
-    package static let knownFeatures: Set<String> = []
+    package static let knownFeatures: Set<String> = [ZoneInfo.signedFeature]
 
-    package init(creator: String, publishers: PublisherRule) {
+    package init(creator: String, publishers: PublisherRule, isSigned: Bool = false) {
         self.creator = creator
-        self.features = []
+        self.features = isSigned ? [ZoneInfo.signedFeature] : []
         self.formatVersion = CloudMarker.formatVersion
         self.publishers = publishers.rawValue
     }

@@ -19,6 +19,7 @@ public final class DirectoryCloud: CloudDatabase {
     private let calls: any FileSystemCalls
     let files: FileMaker
     private let ends = VerifiedHeadCache()
+    package let authorities = ZoneAuthorities()
     /// A disk blocks, and a mount whose server is gone may block for ever.
     private let workers = BlockingCalls(limit: DirectoryCloud.threadLimit, label: "snapsync.cloud")
     /// How many threads of the process one cloud's calls may block at a time. Dispatch has 64 for all.
@@ -95,11 +96,13 @@ public final class DirectoryCloud: CloudDatabase {
     }
 
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
+    }
+
+    private func createZone(_ zone: ZoneID, _ marker: ZoneMarker) async throws -> ZoneInfo {
         try CloudNames.verify(zone)
-        try CloudNames.verify(creator, isNameOf: "device")
-        return try await offThread { root in
-            try ZoneSetup(root: root, files: self.files).create(zone, ZoneMarker(creator: creator, publishers: publishers))
-        }
+        try CloudNames.verify(marker.creator, isNameOf: "device")
+        return try await offThread { root in try ZoneSetup(root: root, files: self.files).create(zone, marker) }
     }
 
     public func zone(_ zone: ZoneID) async throws -> ZoneInfo {
@@ -210,7 +213,9 @@ extension DirectoryCloud {
         guard let folder = try root.folder(zone.description), let info = try ZoneMarker.read(zone, in: folder) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
-        return ZoneFolder(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, folder: folder, files: files)
+        return ZoneFolder(
+            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned), ends: ends, info: info, folder: folder, files: files,
+            authority: try authorities.authority(of: info))
     }
 
     func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ZoneFolder) throws -> T) async throws -> T {
@@ -220,6 +225,16 @@ extension DirectoryCloud {
     func offThread<T: Sendable>(_ body: @escaping @Sendable (CloudFolder) throws -> T) async throws -> T {
         try await workers.run { try StaleHandle.reopening { () throws in try self.inRoot(body) } }
     }
+}
+
+extension DirectoryCloud: SigningCloud {
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true))
+    }
+
+    package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }
+
+    package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try ReportFolder(zone: $0).requests() } }
 }
 
 extension DirectoryCloud: MirroredCloud {

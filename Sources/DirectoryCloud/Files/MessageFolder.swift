@@ -9,7 +9,7 @@ struct MessageFolder {
 
     /// Puts a message in place if nothing has its name.
     func add(_ message: CloudMessage, clock: Instant) throws {
-        let bytes = try MessageDocument.encode(message, of: zone.history)
+        let bytes = try MessageDocument.encode(message, of: zone.history, by: zone.history.isSigned ? zone.authority.signer() : nil)
         let folder = try zone.files.folder(message.sender, in: try zone.subfolder(CloudNames.messages))
         let name = "\(message.id).json"
         let placement = try zone.files.put(bytes, as: name, in: folder) { sealed throws(CloudError) in
@@ -32,12 +32,15 @@ struct MessageFolder {
             mailbox.setAside.append(SetAsideMessage(place: zone.folder.place(CloudNames.messages), reason: error.reason))
             return mailbox
         }
+        var signers: MessageSigners?
         try senders?.eachFolder { sender, folder in
             guard request.sender == nil || sender == request.sender else { return }
             stamps[sender] = try folder.stamp()
             // A folder without a stamp is not to be forgotten: then there is no mark.
             if stamps[sender] == nil { stamps[""] = nil }
-            mailbox.take(try folder.names(), of: sender, request, in: zone.history, at: folder.path, isArriving: { isArriving($0, in: folder) }) {
+            let names = try folder.names()
+            if signers == nil, !names.isEmpty { signers = try MessageSigners(zone, request) }
+            mailbox.take(names, of: sender, request, in: zone.history, by: signers, at: folder.path, isArriving: { isArriving($0, in: folder) }) {
                 name throws(CloudError) in
                 try folder.bytes(of: name, limit: CloudMessage.byteLimit)
             }

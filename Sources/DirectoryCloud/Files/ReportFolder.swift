@@ -17,11 +17,12 @@ struct ReportFolder {
         try report.verify()
         let devices = try zone.subfolder(CloudNames.devices)
         let folder = if let found = try devices.folder(report.device) { found } else { try zone.files.folder(report.device, in: devices) }
-        let bytes = try ChecksummedDocument.encode(report, named: DeviceReport.sealName)
+        let bytes = try report.bytes(of: zone.history, by: zone.history.isSigned ? zone.authority.signer() : nil)
+        let reader = ReportReader(zone)
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
             let counters = try counters(in: folder)
-            if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
+            if let last = newest(of: report.device, counters, in: folder, reader), !report.isNews(after: last) { return }
             let last = counters.last ?? 0
             // After the largest, which anyone may have laid there, comes the first free one; the others are removed below.
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
@@ -35,8 +36,9 @@ struct ReportFolder {
     /// The newest readable report of each device, in the order of their names.
     func newestOfEachDevice() throws -> [DeviceReport] {
         var reports: [DeviceReport] = []
+        let reader = ReportReader(zone)
         try zone.folder.folder(CloudNames.devices)?.eachFolder { name, folder in
-            if let report = newest(of: name, try counters(in: folder), in: folder) { reports.append(report) }
+            if let report = newest(of: name, try counters(in: folder), in: folder, reader) { reports.append(report) }
         }
         return reports
     }
@@ -44,7 +46,7 @@ struct ReportFolder {
     /// The newest readable report under a device's name.
     func newest(of device: String) throws -> DeviceReport? {
         guard let folder = try zone.folder.folder(CloudNames.devices)?.folder(device) else { return nil }
-        return newest(of: device, try counters(in: folder), in: folder)
+        return newest(of: device, try counters(in: folder), in: folder, ReportReader(zone))
     }
 
     /// Removes every report under a device's name, the oldest first. Its empty folder stays: the device may report again at any time.
@@ -57,16 +59,23 @@ struct ReportFolder {
         try folder.names().compactMap(CloudNames.number(ofFile:)).sorted()
     }
 
-    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
-    private func newest(of device: String, _ counters: [Int], in folder: CloudFolder) -> DeviceReport? {
-        for counter in counters.reversed() {
-            let name = "\(CloudNames.digits(counter)).json"
-            if let bytes = try? folder.bytes(of: name, limit: ReportFolder.byteLimit),
-                let report = try? DeviceReport(bytes, of: device, at: folder.place(name))
-            {
-                return report
-            }
+    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    func requests() throws -> [DeviceReport] {
+        var reports: [DeviceReport] = []
+        let reader = ReportReader(zone)
+        try zone.folder.folder(CloudNames.devices)?.eachFolder { name, folder in
+            if let report = reader.request(of: name, try counters(in: folder), read: { try read($0, in: folder) }) { reports.append(report) }
         }
-        return nil
+        return reports
+    }
+
+    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    private func newest(of device: String, _ counters: [Int], in folder: CloudFolder, _ reader: ReportReader) -> DeviceReport? {
+        reader.newest(of: device, counters) { try read($0, in: folder) }
+    }
+
+    private func read(_ counter: Int, in folder: CloudFolder) throws -> (bytes: [UInt8], place: String)? {
+        let name = "\(CloudNames.digits(counter)).json"
+        return try folder.bytes(of: name, limit: ReportFolder.byteLimit).map { ($0, folder.place(name)) }
     }
 }

@@ -10,6 +10,7 @@ struct ZoneFolder: HistoryStore {
     let info: ZoneInfo
     let folder: CloudFolder
     let files: FileMaker
+    var authority = ZoneAuthority()
 
     func commitBytes(_ number: Int) throws -> [UInt8]? {
         try folder.bytes(of: path(CloudNames.commits, number), limit: CommitDocument.byteLimit)

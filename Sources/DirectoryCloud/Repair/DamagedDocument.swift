@@ -37,6 +37,7 @@ struct MendedSource: HistorySource {
 
     var history: HistoryID { zone.history }
     var ends: VerifiedHeadCache { zone.ends }
+    var authority: ZoneAuthority { zone.authority }
     func commitBytes(_ number: Int) throws -> [UInt8]? { try commits[number] ?? zone.commitBytes(number) }
     func checkpointBytes(_ number: Int) throws -> [UInt8]? { try checkpoints[number] ?? zone.checkpointBytes(number) }
     func makeCommitsDurable() throws { try zone.makeCommitsDurable() }

@@ -19,6 +19,12 @@ extension StateTable {
     /// Records that the commits in the device's name up to that number are another database's.
     package func setOwnCommitsKnown(_ number: Int) throws { try setValue("ownCommitsKnown", number) }
 
+    /// What is known of a signed zone, as JSON: whom the device trusts, and the members that it has verified; nil in a zone that is not signed.
+    package func zoneKnowledge() throws -> String? { try table.text(of: "signedZone") }
+
+    /// Records what is known of a signed zone, before the token moves on to a commit that changed it.
+    package func setZoneKnowledge(_ text: String) throws { try table.setText(text, of: "signedZone") }
+
     /// What the preference and its bound store last agreed on; nil before the first time.
     package func preferenceAgreement() throws -> PreferenceAgreement? { try value("preferenceAgreement") }
 

@@ -18,6 +18,7 @@ public final class ObjectCloud: CloudDatabase {
     private let opened: CloudIdentity
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
+    package let authorities = ZoneAuthorities()
     private let zones = ZoneCache()
     /// A request blocks its thread until the answer is there.
     private let workers = BlockingCalls(limit: 8, label: "snapsync.bucket")
@@ -108,8 +109,12 @@ public final class ObjectCloud: CloudDatabase {
     public func identity() async throws -> CloudIdentity { opened }
 
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
+    }
+
+    private func createZone(_ zone: ZoneID, _ new: ZoneMarker) async throws -> ZoneInfo {
         try CloudNames.verify(zone)
-        try CloudNames.verify(creator, isNameOf: "device")
+        try CloudNames.verify(new.creator, isNameOf: "device")
         return try await workers.run { [self] in
             if let found = try marker(of: zone) { return found }
             let place = "\(zone)/\(ZoneMarker.fileName)"
@@ -120,7 +125,7 @@ public final class ObjectCloud: CloudDatabase {
                         hint: "if a tool is copying objects, wait for it; else bring the object back from a copy", isRetryable: true)
                 }
             }
-            _ = try client.put(try ZoneMarker(creator: creator, publishers: publishers).bytes(), as: place)
+            _ = try client.put(try new.bytes(), as: place)
             guard let info = try marker(of: zone) else {
                 throw CloudError(.inputOutput, at: place, "the object vanished as soon as it was made", isRetryable: true)
             }
@@ -254,8 +259,20 @@ extension ObjectCloud {
         guard let info = try marker(of: zone) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
-        return ObjectZone(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, info: info, client: client)
+        return ObjectZone(
+            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned), ends: ends, info: info, client: client,
+            authority: try authorities.authority(of: info))
     }
+}
+
+extension ObjectCloud: SigningCloud {
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true))
+    }
+
+    package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }
+
+    package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.requests() } }
 }
 
 extension ObjectCloud: MirroredCloud {

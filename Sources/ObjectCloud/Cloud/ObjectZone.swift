@@ -10,6 +10,7 @@ struct ObjectZone: HistoryStore {
     let ends: VerifiedHeadCache
     let info: ZoneInfo
     let client: ObjectClient
+    let authority: ZoneAuthority
 
     /// A path beneath the zone as one beneath the cloud.
     func path(_ beneath: String) -> String { "\(info.id)/\(beneath)" }
@@ -92,7 +93,7 @@ extension ObjectZone {
 extension ObjectZone {
     /// Puts a message in place if nothing has its name.
     func send(_ message: CloudMessage, clock: Instant) throws {
-        let bytes = try MessageDocument.encode(message, of: history)
+        let bytes = try MessageDocument.encode(message, of: history, by: history.isSigned ? authority.signer() : nil)
         try CommitClock.verify(clock, against: client.clock)
         let place = path("\(CloudNames.messages)/\(message.sender)/\(message.id).json")
         guard try client.put(bytes, as: place) != .taken else { throw CloudMailbox.takenID(at: place) }
@@ -109,9 +110,10 @@ extension ObjectZone {
             if senders.last?.name == parts[0] { senders[senders.count - 1].files.append(parts[1]) } else { senders.append((parts[0], [parts[1]])) }
         }
         var mailbox = CloudMailbox()
+        let signers = senders.isEmpty ? nil : try MessageSigners(self, request)
         for sender in senders.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
             let folder = "\(all)\(sender.name)"
-            mailbox.take(sender.files, of: sender.name, request, in: history, at: folder) { name throws(CloudError) in
+            mailbox.take(sender.files, of: sender.name, request, in: history, by: signers, at: folder) { name throws(CloudError) in
                 try client.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
             }
         }
@@ -132,12 +134,13 @@ extension ObjectZone {
 
     func add(_ report: DeviceReport) throws {
         try report.verify()
-        let bytes = try ChecksummedDocument.encode(report, named: DeviceReport.sealName)
+        let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
+        let reader = ReportReader(self)
         let folder = path("\(CloudNames.devices)/\(report.device)/")
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
             let counters = try counters(in: folder)
-            if let last = newest(of: report.device, counters, in: folder), !report.isNews(after: last) { return }
+            if let last = newest(of: report.device, counters, in: folder, reader), !report.isNews(after: last) { return }
             let last = counters.last ?? 0
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
             guard try client.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else { continue }
@@ -167,10 +170,21 @@ extension ObjectZone {
 
     func newestReport(of device: String) throws -> DeviceReport? {
         let folder = path("\(CloudNames.devices)/\(device)/")
-        return newest(of: device, try counters(in: folder), in: folder)
+        return newest(of: device, try counters(in: folder), in: folder, ReportReader(self))
     }
 
     func newestReports() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
+    }
+
+    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    func requests() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
+    }
+
+    private func reportsByDevice(_ choose: (_ device: String, _ counters: [Int], _ folder: String) -> DeviceReport?) throws -> [DeviceReport] {
         let all = path("\(CloudNames.devices)/")
         var devices: [String: [Int]] = [:]
         for object in try client.list(all) {
@@ -179,7 +193,7 @@ extension ObjectZone {
             devices[parts[0], default: []].append(counter)
         }
         return devices.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.compactMap { name, counters in
-            newest(of: name, counters.sorted(), in: "\(all)\(name)/")
+            choose(name, counters, "\(all)\(name)/")
         }
     }
 
@@ -188,11 +202,12 @@ extension ObjectZone {
     }
 
     /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
-    private func newest(of device: String, _ counters: [Int], in folder: String) -> DeviceReport? {
-        for counter in counters.reversed() {
-            let name = "\(folder)\(CloudNames.digits(counter)).json"
-            if let bytes = try? client.get(name, limit: Self.reportByteLimit), let report = try? DeviceReport(bytes, of: device, at: name) { return report }
-        }
-        return nil
+    private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
+        reader.newest(of: device, counters) { try read($0, in: folder) }
+    }
+
+    private func read(_ counter: Int, in folder: String) throws -> (bytes: [UInt8], place: String)? {
+        let name = "\(folder)\(CloudNames.digits(counter)).json"
+        return try client.get(name, limit: Self.reportByteLimit).map { ($0, name) }
     }
 }

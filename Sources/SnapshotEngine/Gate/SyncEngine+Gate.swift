@@ -11,7 +11,10 @@ extension SyncEngine {
                 settings, AbsentCloudDatabase(reason: SyncError(.refused, step: .open, at: database.path, gate.reason ?? "sync is off", hint: gate.hint)))
         }
         do {
-            return try device(settings, try openCloud(settings))
+            let (cloud, signedZone) = try openToLook(settings)
+            var device = try device(settings, cloud)
+            device.signedZone = signedZone
+            return device
         } catch {
             return try device(settings, AbsentCloudDatabase(reason: SyncError(error, step: .open)))
         }

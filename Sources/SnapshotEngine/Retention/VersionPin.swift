@@ -1,4 +1,5 @@
 package import CloudStore
+import CommitLog
 import LocalStore
 package import StrictText
 
@@ -62,8 +63,9 @@ package struct VersionPin: Sendable, Hashable {
 }
 
 extension CloudRecord {
-    /// Whether the record speaks of versions and carries no dataset: a pin, what was pruned last, or which devices have ranges of keys.
-    package var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType].contains(type) }
+    /// Whether the record speaks of versions and carries no dataset: a pin, what was pruned last, which devices have ranges of keys, or who
+    /// is a member of a signed zone.
+    package var isOfVersions: Bool { [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType].contains(type) }
 }
 
 extension ZoneState {

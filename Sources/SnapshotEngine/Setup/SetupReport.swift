@@ -21,12 +21,29 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var changesTaken = 0
     /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
     public internal(set) var keyRange: Int?
+    /// What makes the zone a signed one; nil if it is none.
+    public internal(set) var signature: SignedSetupReport?
     /// What deserves attention, in words.
     public internal(set) var warnings: [String] = []
     /// The tables as they were described, if the description was made from the database. Not part of the JSON; ``DescribeReport`` has its own.
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange, warnings
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange,
+            signature, warnings
     }
+}
+
+/// How a device stands in a signed zone after `init`.
+public struct SignedSetupReport: Sendable, Encodable {
+    /// The fingerprint of the zone's creator; nil where nothing has been published yet and none was given.
+    public let creator: String?
+    /// Whether the fingerprint was given, or is this device's own. If not, the device trusts whom it has met first.
+    public let isVerified: Bool
+    /// This device's own fingerprint.
+    public let fingerprint: String
+    /// Whether the device is a member. If not, it has asked to be one.
+    public let isMember: Bool
+    /// Where the private keys lie.
+    public let keys: String
 }

@@ -1,3 +1,4 @@
+public import CloudStore
 public import SnapshotModel
 
 /// What `init` is asked to do.
@@ -43,6 +44,12 @@ public struct SetupRequest: Sendable {
     public var takesKeyRange = false
     /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys.
     public var sharesKeys = false
+    /// Whether the zone that is made is signed: keys say who may publish and send messages. A zone that is there says itself whether it is.
+    public var isSigned = false
+    /// The fingerprint of the creator of a signed zone; nil trusts the one that is met first. Given, a zone that is not signed is refused.
+    public var trust: KeyFingerprint?
+    /// Where the private keys of the device are stored, if the zone is signed.
+    public var keyStore: any KeyStore = FileKeyStore()
     /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
     public var enables: Bool
     /// An application's settings file that the choice is bound to; nil if to none.

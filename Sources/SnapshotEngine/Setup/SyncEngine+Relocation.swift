@@ -42,6 +42,8 @@ extension SyncEngine {
     static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase) async throws -> String {
         let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
+        let known = try database.read(at: .read) { try $0.state.zoneKnowledge() }
+        _ = try SyncError.at(.open) { try SignedZone(of: settings, knowing: known, FileKeyStore(), in: cloud) }
         let place = CloudLocation.canonical(path, cloud)
         if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
         do {

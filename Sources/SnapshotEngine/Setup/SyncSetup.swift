@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -34,6 +35,7 @@ package enum SyncSetup {
                 try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated)
             }
             try database.read(at: .open) { try refuseSetUp($0, request) }
+            let trusted = try await SignedZoneSetup.verifyTrust(request, backend)
             let choice = try await DatasetChoice(request, filed, backend, database)
             let datasets = choice.datasets
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
@@ -57,7 +59,10 @@ package enum SyncSetup {
             }
             let sharesZone = try await SyncError.at(.open) { request.role.publishes ? try await cloud.zone(zone).publishers == .many : false }
             if sharesZone { try database.read(at: .open) { try SharedKeys(datasets, in: $0).refuse(request) } }
-            let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver)
+            let signed = try await SignedZoneSetup(request, zone, in: cloud, uuid: identity.uuid, as: device, trusting: trusted)
+            let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver, keys: signed?.zone.authority.knowledge.own)
+            let nonce = NonceSource.system.uuid()
+            try await signed?.request(request.role.rawValue, nonce: nonce)
 
             let path = backend == nil ? CloudLocation.canonical(request.cloud, cloud) : request.cloud
             let settings = SyncSettings(
@@ -73,6 +78,10 @@ package enum SyncSetup {
                     try $0.zoneBeginning.clear()
                     try $0.initialize(settings)
                     try claim.note(madeZone: madeZone, in: $0)
+                    if let signed {
+                        try $0.state.setZoneKnowledge(SignedZone.text(signed.zone.authority.knowledge))
+                        if !signed.report.isMember { try $0.state.setReportNonces(ReportNonces(seen: nonce, next: NonceSource.system.uuid())) }
+                    }
                     if request.isReplicated { try $0.settings.setReplicated() }
                     if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
@@ -99,6 +108,7 @@ package enum SyncSetup {
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: probeWarnings
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
+            report.signature = signed?.report
             report.described = choice.described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
@@ -226,7 +236,16 @@ package enum SyncSetup {
             _ = try await cloud.zone(zone)
             return
         }
-        let info = try await cloud.createZone(zone, creator: device, publishers: request.role == .peer ? .many : .one)
+        let publishers: PublisherRule = request.role == .peer ? .many : .one
+        let info: ZoneInfo
+        if request.isSigned {
+            guard let signing = cloud as? any SigningCloud else {
+                throw SyncError(.refused, step: .open, at: "zone \(zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
+            }
+            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers)
+        } else {
+            info = try await cloud.createZone(zone, creator: device, publishers: publishers)
+        }
         if info.publishers == .many {
             if isDirectory { try ReplicatedFolder.refuse(request.cloud, isSaid: request.isReplicated) }
             return

@@ -61,7 +61,7 @@ extension SyncEngine {
             if (try? await gate.decision()) == .open {
                 let applied = local.applied
                 facts.zone = await DoctorFacts.look(.open) {
-                    let cloud = try openCloud(settings)
+                    let cloud = try openToLook(settings).cloud
                     if let directory = cloud as? DirectoryCloud {
                         path = directory.path
                         facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)

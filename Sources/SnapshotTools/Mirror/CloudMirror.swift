@@ -67,7 +67,7 @@ public struct CloudMirror: Sendable {
         }
         var zones: [MirrorReport.Zone] = []
         for info in try await SyncError.at(.fetch, { try await source.zones() }) {
-            let copy = try await SyncError.at(.store) { try await target.createZone(info.id, creator: info.creator, publishers: info.publishers) }
+            let copy = try await SyncError.at(.store) { try await createZone(like: info, in: target) }
             guard copy == info else {
                 throw SyncError(
                     .refused, step: .store, at: "\(target.location), \(info.id)", "the zone there was made by another device, or with other rules",
@@ -79,6 +79,14 @@ public struct CloudMirror: Sendable {
                     zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest))
         }
         return MirrorReport(from: source.location, to: target.location, cloudUUID: identity.uuid, isNew: isNew, zones: zones)
+    }
+
+    /// Makes the copy of a zone, with its rules.
+    private func createZone(like info: ZoneInfo, in target: any MirroredCloud) async throws -> ZoneInfo {
+        guard info.isSigned, let signing = target as? any SigningCloud else {
+            return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)
+        }
+        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers)
     }
 
     private func mirrored(_ cloud: any CloudDatabase) throws -> any MirroredCloud {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import SnapshotModel
 import SnapshotSync
 
@@ -26,6 +27,7 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db log.db --cloud /srv/cloud --role writer --create --keep 30d
               snapsync init --db restored.db --take-over
               snapsync init --db app.db --cloud s3://team-data/app --role writer --create
+              snapsync init --db app.db --cloud /mnt/share/cloud --role writer --signed --tables all
               snapsync init --db app.db --cloud s3://team-data/app --endpoint https://s3.example.org --role peer --create
             """)
 
@@ -97,6 +99,18 @@ struct InitCommand: AsyncParsableCommand {
         name: .long,
         help: "Accept that two peers that insert at the same time may give one integer key to two rows: the later keeps it, the other is kept as a conflict.")
     var sharedKeys = false
+    @Flag(
+        name: .long,
+        help:
+            "Make a signed zone: the keys of its members say who may publish and send messages, not the rights on the directory. Without it, a zone that is there says itself what it is."
+    )
+    var signed = false
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Trust the signed zone of this creator alone: the eight words that init printed there. Default: whoever made the zone that is found.",
+            valueName: "words"))
+    var trust: String?
     @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
     var disabled = false
     @OptionGroup var binding: PreferenceOptions
@@ -143,6 +157,10 @@ struct InitCommand: AsyncParsableCommand {
         guard !keyRange && !sharedKeys || role != .reader else {
             throw ValidationError("--key-range and --shared-keys are for who publishes where others do, too: --role peer, or writer in a zone of peers.")
         }
+        guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
+        guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
+            throw ValidationError("--trust takes eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
+        }
         guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
         guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
         _ = try binding.file()
@@ -163,6 +181,8 @@ struct InitCommand: AsyncParsableCommand {
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.isReplicated = replicated
         request.takesKeyRange = keyRange
+        request.isSigned = signed
+        request.trust = trust.flatMap { KeyFingerprint($0) }
         request.sharesKeys = sharedKeys
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
@@ -193,6 +213,7 @@ struct InitCommand: AsyncParsableCommand {
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
         if let range = report.keyRange { lines.append("  new rows of tables with AUTOINCREMENT get keys of range \(range), which no other device has") }
+        if let signature = report.signature { lines += signature.lines(report.zone, device: report.device, database: report.database) }
         if report.journalMode != "wal" {
             lines.append(
                 "  the journal mode is \(report.journalMode); with WAL, programs can write while an export reads: sqlite3 \(report.database) 'PRAGMA journal_mode=WAL'"
@@ -204,5 +225,25 @@ struct InitCommand: AsyncParsableCommand {
             )
         }
         return lines + report.triggers.map { "  \($0.sentence)" } + report.warnings.map { "  warning: \($0)" }
+    }
+}
+
+extension SignedSetupReport {
+    /// Whom the device trusts, its own words, and what is left to do.
+    fileprivate func lines(_ zone: String, device: String, database: String) -> [String] {
+        let trusted =
+            switch (creator, isVerified) {
+            case (let words?, true): words == fingerprint ? "  the zone is signed; this device made it" : "  the zone is signed, by its creator \(words)"
+            case (let words?, false):
+                "  warning: the zone is signed; from now on this device trusts the creator that it has met: \(words). Compare these words with those on the device that made the zone"
+            case (nil, _):
+                "  warning: the zone is signed, and nothing was published yet; this device will trust the creator that it meets first. Give --trust, or compare later: snapsync member list"
+            }
+        let own = "  the words of this device: \(fingerprint)"
+        let next =
+            isMember
+            ? "  its keys lie in \(keys); whoever has that file can write in its name, and without it this device cannot"
+            : "  it reads the zone, but is no member: what it sends is refused until, on a member, these words are compared and approved: snapsync member approve \(device)"
+        return [trusted, own, next]
     }
 }

@@ -1,0 +1,53 @@
+import Crypto
+
+/// What everybody may know of a device's keys: with them its signatures are checked, and what is meant for it alone is closed.
+public struct DevicePublicKeys: Hashable, Sendable, Codable {
+    /// The Ed25519 public key (RFC 8032), as 64 lower-case hexadecimal digits.
+    public let signing: String
+    /// The X25519 public key (RFC 7748), as 64 lower-case hexadecimal digits. Nothing uses it yet: a zone whose contents are encrypted will.
+    public let sealing: String
+
+    public init(signing: String, sealing: String) {
+        self.signing = signing
+        self.sealing = sealing
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case signing = "key", sealing = "sealKey"
+    }
+
+    /// Whether both are 64 lower-case hexadecimal digits.
+    package var isWellFormed: Bool { ContentHash.isHash(signing) && ContentHash.isHash(sealing) }
+
+    /// The short form of both keys that people compare.
+    public var fingerprint: KeyFingerprint { KeyFingerprint(of: self) }
+
+    /// Whether `signature` is one of these bytes by the Ed25519 public key `key`.
+    ///
+    /// - Parameter key: 64 hexadecimal digits; any other text is no key, and then the signature is none.
+    package static func isValid(_ signature: [UInt8], of bytes: [UInt8], by key: String) -> Bool {
+        guard let raw = hexBytes(key[...].utf8), raw.count == 32, let key = try? Curve25519.Signing.PublicKey(rawRepresentation: raw) else { return false }
+        return bytes.withUnsafeBytes { key.isValidSignature(signature, for: $0) }
+    }
+
+    /// The bytes that lower-case hexadecimal digits stand for; nil if they are none.
+    package static func hexBytes(_ digits: some Sequence<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var high: UInt8?
+        for digit in digits {
+            let value: UInt8
+            switch digit {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+            default: return nil
+            }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return high == nil ? bytes : nil
+    }
+}

@@ -1,0 +1,106 @@
+package import CloudStore
+package import CommitLog
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+import Synchronization
+
+/// A device in a signed zone: what it trusts, where its keys are, and the cloud that checks by them.
+package struct SignedZone: Sendable {
+    package let owner: KeyOwner
+    package let authority: ZoneAuthority
+    package let keyStore: any KeyStore
+    package let cloud: any SigningCloud
+
+    /// Tells a cloud what this device knows of its zone.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` for a backend that knows no signatures.
+    init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
+        guard let signing = cloud as? any SigningCloud else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(owner.zone)", "the zone is signed, and this backend does not check signatures",
+                hint: "use a directory or a bucket")
+        }
+        authority = ZoneAuthority(knowledge) {
+            guard let keys = try keyStore.keys(of: owner) else {
+                throw CloudError(
+                    .keyUnavailable, at: keyStore.place(of: owner), "the keys of \(owner.device) are not there, and nothing is written unsigned",
+                    hint: "bring the file back from a copy; without one, detach the device, set it up under another name, and have it approved")
+            }
+            guard knowledge.own == nil || knowledge.own == keys.publicKeys else {
+                throw CloudError(
+                    .keyUnavailable, at: keyStore.place(of: owner), "the keys there are not those with which \(owner.device) was set up",
+                    hint: "bring the right file back from a copy")
+            }
+            return keys
+        }
+        (self.owner, self.keyStore, self.cloud) = (owner, keyStore, signing)
+        signing.authorities.set(authority, of: owner.zone)
+    }
+
+    /// The signed zone of a database that is set up; nil if its zone is not signed.
+    init?(of settings: SyncSettings, knowing text: String?, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
+        guard let text else { return nil }
+        let owner = KeyOwner(
+            cloud: settings.cloudUUID, zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), device: settings.device)
+        try self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
+    }
+
+    /// The history that the zone's documents name.
+    package var history: HistoryID { HistoryID(cloud: owner.cloud, zone: owner.zone, isSigned: true) }
+
+    /// What a database keeps of what is known.
+    static func text(_ knowledge: ZoneKnowledge) throws -> String { try StrictJSON.text(knowledge) }
+}
+
+/// A cloud whose signed zone was verified: what is learned of its members is in the database before the token can move on to it.
+struct SignedZoneCloud: CloudDatabaseDecorator {
+    let wrapped: any CloudDatabase
+    private let authority: ZoneAuthority
+    private let database: LocalDatabase
+    private let saved: SavedKnowledge
+
+    init(wrapping cloud: any CloudDatabase, _ zone: SignedZone, _ database: LocalDatabase) {
+        wrapped = cloud
+        authority = zone.authority
+        self.database = database
+        saved = SavedKnowledge(zone.authority.knowledge)
+    }
+
+    func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        let changes = try await wrapped.changes(since: token, in: zone)
+        try save()
+        return changes
+    }
+
+    func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        let state = try await wrapped.records(in: zone, at: number, notBefore: token)
+        try save()
+        return state
+    }
+
+    func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+        // Without keys nothing can be published: then nothing is written that nobody would name.
+        _ = try authority.signer()
+        return try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone)
+    }
+
+    func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        let token = try await wrapped.publish(commit)
+        try save()
+        return token
+    }
+
+    private func save() throws {
+        let knowledge = authority.knowledge, last = saved.value.withLock { $0 }
+        guard last != knowledge else { return }
+        try database.write { try $0.state.setZoneKnowledge(SignedZone.text(knowledge)) }
+        saved.value.withLock { $0 = knowledge }
+    }
+
+    private final class SavedKnowledge: Sendable {
+        let value: Mutex<ZoneKnowledge>
+        init(_ knowledge: ZoneKnowledge) { value = Mutex(knowledge) }
+    }
+}

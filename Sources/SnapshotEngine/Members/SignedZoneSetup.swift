@@ -1,0 +1,74 @@
+import CloudStore
+import CommitLog
+import LocalStore
+import SnapshotVersions
+import StrictText
+
+/// What `init` does about a signed zone: whom to trust, whose keys, and the request to be a member.
+struct SignedZoneSetup {
+    let zone: SignedZone
+    let report: SignedSetupReport
+
+    /// Sees, before anything of a zone is used, that it is signed by whom the request trusts. Returns the fingerprint that holds from now on.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be, with `.dataRefused` if another made it.
+    static func verifyTrust(_ request: SetupRequest, _ backend: (any CloudDatabase)?) async throws -> KeyFingerprint? {
+        let id = ZoneID(request.zone)
+        guard let cloud = try? backend ?? CloudLocation.open(request.cloud), let info = try? await cloud.zone(id) else { return request.trust }
+        guard info.isSigned else {
+            guard !request.isSigned, request.trust == nil else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(id)",
+                    request.isSigned ? "the zone is there, and it is not signed" : "the zone is not signed, and --trust says that it is",
+                    hint: request.isSigned
+                        ? "a zone is signed from its first version on: make another one (--zone)"
+                        : "ask whoever made the zone; somebody may have put another in its place")
+            }
+            return nil
+        }
+        guard let signing = cloud as? any SigningCloud else { return request.trust }
+        signing.authorities.set(ZoneAuthority(ZoneKnowledge(creator: request.trust)) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
+        _ = try await SyncError.at(.verify) { try await signing.members(in: id) }
+        return signing.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
+    }
+
+    /// Gets the device its keys, and finds out whether they are a member's; nil in a zone that is not signed.
+    ///
+    /// - Parameter trusted: what ``verifyTrust(_:_:)`` returned.
+    init?(_ request: SetupRequest, _ id: ZoneID, in cloud: any CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
+        let info = try await cloud.at(.open).zone(id)
+        guard info.isSigned else {
+            guard !request.isSigned, request.trust == nil else {
+                throw SyncError(.refused, step: .open, at: "zone \(id)", "the zone is not signed", hint: "ask whoever made the zone")
+            }
+            return nil
+        }
+        let owner = KeyOwner(cloud: uuid, zone: id, device: device), store = request.keyStore
+        let keys = try SyncError.at(.open) {
+            if let found = try store.keys(of: owner) { return found }
+            let made = DeviceKeys()
+            try store.store(made, of: owner)
+            return made
+        }
+        var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
+        let first = try SignedZone(knowledge, owner, store, in: cloud)
+        let state = try await cloud.at(.verify).records(in: id)
+        let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
+        if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
+        if list?.creator != nil { knowledge = first.authority.knowledge }
+        knowledge.floor = state.token
+        zone = try SignedZone(knowledge, owner, store, in: cloud)
+        let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
+        report = SignedSetupReport(
+            creator: knowledge.creator, isVerified: request.trust != nil || knowledge.creator == keys.publicKeys.fingerprint.words,
+            fingerprint: keys.publicKeys.fingerprint.words, isMember: isMember, keys: store.place(of: owner))
+    }
+
+    /// Asks to be a member: the report that every device writes, with the device's public keys, and signed by them.
+    func request(_ role: String, nonce: String) async throws {
+        guard !report.isMember else { return }
+        try await SyncError.at(.announce) {
+            try await zone.cloud.report(DeviceReport(device: zone.owner.device, role: role, token: nil, clock: .now, nonce: nonce), in: zone.owner.zone)
+        }
+    }
+}

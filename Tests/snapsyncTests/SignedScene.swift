@@ -1,0 +1,103 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A scene whose devices keep their keys beneath it, in `keys`, and scripts that hold keys of their own and sign with them.
+struct SignedScene {
+    let scene = try! Scene()
+    var environment: [String: String] { ["XDG_DATA_HOME": scene.scratch.path("keys")] }
+
+    static let zone = Scene.zone
+
+    /// The writer `phone` has published version 1 of a signed zone, the reader `watch` has imported it, and version 2 waits for it.
+    ///
+    /// The cloud as it is then lies in `good`, too.
+    static func phoneAndWatch() throws -> SignedScene {
+        let scene = SignedScene()
+        try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --signed")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --trust \(scene.words("phone"))")
+        try scene.succeed("sync --db watch.db")
+        try scene.succeed("generate --db phone.db --mark-read 3")
+        try scene.succeed("sync --db phone.db")
+        try scene.keepCloud()
+        return scene
+    }
+
+    /// Runs the command with the words of a line.
+    func run(_ line: String) throws -> ProgramRun { try scene.run(line, environment: environment) }
+
+    @discardableResult
+    func succeed(_ line: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        try scene.succeed(line, environment: environment, at: location)
+    }
+
+    func json(_ line: String, at location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
+        let text = try succeed(line + " --json", at: location)
+        return try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any], sourceLocation: location)
+    }
+
+    /// Runs a command that must be refused and change nothing.
+    func refuse(
+        _ line: String, exit code: Int32, saying fragments: [String], watching databases: [String] = [], at location: SourceLocation = #_sourceLocation
+    ) throws {
+        try scene.refuse(line, exit: code, saying: fragments, environment: environment, watching: databases, asJSONToo: false, at: location)
+    }
+
+    /// The eight words of a device.
+    func words(_ device: String) throws -> String { try forge("print(keys_of('\(device)').words)").trimmingCharacters(in: .whitespacesAndNewlines) }
+
+    /// Runs a piece of Python with the names of Tests/Signatures/forge.py, in the scene. Returns what it prints.
+    @discardableResult
+    func forge(_ script: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        let run = try ProgramRun("python3", ["\(Self.scripts)/run_forgery.py", script], in: scene.scratch.path)
+        guard run.status == 0 else { throw ToolFailure("the forgery: \(run.errorText)") }
+        return run.text
+    }
+
+    /// Checks the zone with the independent program. Returns what it prints.
+    func verifyIndependently(_ words: String = "") throws -> ProgramRun {
+        try ProgramRun(
+            "python3", ["\(Self.scripts)/run_forgery.py", "@verify_zone.py", Self.zone] + (words.isEmpty ? [] : [words]), in: scene.scratch.path)
+    }
+
+    /// Makes the cloud as it is the one that ``attack(exit:saying:reader:independently:at:forge:)`` puts back.
+    func keepCloud() throws {
+        try? FileManager.default.removeItem(atPath: scene.scratch.path("good"))
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "good")
+    }
+
+    func restoreCloud() throws {
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try scene.scratch.copy(scene.scratch.path("good"), to: "cloud")
+    }
+
+    /// Puts the good cloud back, runs a forgery, and sees that a reader refuses what it finds and keeps its data.
+    ///
+    /// - Parameter independently: whether the independent program must refuse it, too.
+    func attack(
+        _ forgery: String, exit code: Int32 = 65, saying fragments: [String], reader: String = "watch", independently: Bool = true,
+        at location: SourceLocation = #_sourceLocation
+    ) throws {
+        try restoreCloud()
+        try forge(forgery)
+        try refuse("sync --db \(reader).db", exit: code, saying: fragments, watching: ["\(reader).db"], at: location)
+        guard independently else { return }
+        let status = try verifyIndependently(words("phone")).status
+        #expect(status == 65, "the independent program takes it", sourceLocation: location)
+    }
+
+    /// Whether the scripts can run here: PyPI's cryptography is there, or must be.
+    static let isAvailable: Bool = {
+        let run = try? ProgramRun("python3", ["\(scripts)/run_forgery.py", "--install"])
+        if let run, run.status == 77, ProcessInfo.processInfo.environment["CI"] != "true" {
+            print("tests of signed zones are skipped: \(run.errorText)")
+            return false
+        }
+        return true
+    }()
+
+    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Signatures")
+        .path
+}
