@@ -9,7 +9,7 @@ import StrictText
 /// does not know take part.
 ///
 /// In a signed zone a third part follows: `,"signature":"<128 hexadecimal digits>"}`, the Ed25519 signature over
-/// `snapsync commit 1`, a line feed, and the same bytes. The first word after `snapsync` is the document's name, so no signature of one kind
+/// `snapsync-commit 1`, a line feed, and the same bytes. The word after `snapsync-` is the document's name, so no signature of one kind
 /// of document is one of another. Source: docs/security.md.
 package enum ChecksummedDocument {
     /// Seals a value under a name, and signs it in a signed zone.
@@ -31,7 +31,7 @@ package enum ChecksummedDocument {
     }
 
     /// What is signed: the label of the kind of document, and the body.
-    private static func message(_ body: some Sequence<UInt8>, _ name: String) -> [UInt8] { Array("snapsync \(name) 1\n".utf8) + body }
+    private static func message(_ body: some Sequence<UInt8>, _ name: String) -> [UInt8] { Array("snapsync-\(name) 1\n".utf8) + body }
 
     /// Seals a body that is JSON already.
     static func seal(_ body: Data, named name: String) -> [UInt8] {

@@ -27,6 +27,7 @@ struct Snapsync: AsyncParsableCommand {
         version: version,
         subcommands: [
             DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, MirrorCommand.self, DeviceCommand.self,
+            MemberCommand.self,
             GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,

@@ -36,7 +36,7 @@ def seal(value, name, keys=None, label=None):
     body = value if isinstance(value, bytes) else text(value)
     sealed = ('{"%s":' % name).encode() + body + (',"sha256":"%s"' % sha(body)).encode()
     if keys is None: return sealed + b"}"
-    return sealed + (',"signature":"%s"}' % keys.signing.sign((label or "snapsync %s 1\n" % name).encode() + body).hex()).encode()
+    return sealed + (',"signature":"%s"}' % keys.signing.sign((label or "snapsync-%s 1\n" % name).encode() + body).hex()).encode()
 
 
 def read(path): return open(path, "rb").read()

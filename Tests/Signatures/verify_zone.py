@@ -18,12 +18,12 @@ def document(data, name):
     head = ('{"%s":' % name).encode()
     body = data[len(head):-220]  # ,"sha256":" + 64 + ","signature":" + 128 + "}
     assert data == head + body + (',"sha256":"%s","signature":"' % sha(body)).encode() + data[-130:-2] + b'"}', "not a whole document"
-    def check(key): Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(bytes.fromhex(data[-130:-2].decode()), b"snapsync %s 1\n" % name.encode() + body)
+    def check(key): Ed25519PublicKey.from_public_bytes(bytes.fromhex(key)).verify(bytes.fromhex(data[-130:-2].decode()), b"snapsync-%s 1\n" % name.encode() + body)
     return json.loads(body), check
 
 
 def words(key, seal_key):
-    digest = hashlib.sha256(b"snapsync key 1\n" + bytes.fromhex(key) + bytes.fromhex(seal_key)).digest()
+    digest = hashlib.sha256(b"snapsync-key 1\n" + bytes.fromhex(key) + bytes.fromhex(seal_key)).digest()
     def word(n): return "".join(("bdfghjklmnprstvz"[n >> s & 15] if s in (12, 6, 0) else "aiou"[n >> s & 3]) for s in (12, 10, 6, 4, 0))
     return "-".join(word(digest[i] << 8 | digest[i + 1]) for i in range(0, 16, 2))
 

@@ -28,7 +28,7 @@ import Testing
             // A device that reads and has never been approved.
             ("k = keys_of('watch'); put(following('watch', k), k)", "watch, which signed the commit, was no member"),
             // Another kind of document, signed by the right key.
-            ("k = keys_of('phone'); put(following('phone', k), k, label='snapsync message 1\\n')", "the signature is not one"),
+            ("k = keys_of('phone'); put(following('phone', k), k, label='snapsync-message 1\\n')", "the signature is not one"),
             ("k = keys_of('phone'); put(following('phone', k), None)", "the zone is signed, and this commit is not"),
             ("k = keys_of('phone'); c = following('phone', k); del c['requires']; put(c, k)", "the commit does not say so"),
             ("k = keys_of('phone'); c = following('phone', k); del c['key']; put(c, k)", "the signature is not one"),

@@ -9,7 +9,7 @@ public struct KeyFingerprint: Hashable, Sendable, CustomStringConvertible {
     /// The eight words, joined by hyphens.
     public let words: String
 
-    private static let label = "snapsync key 1\n"
+    private static let label = "snapsync-key 1\n"
     private static let consonants = Array("bdfghjklmnprstvz")
     private static let vowels = Array("aiou")
     /// What a fingerprint looks like.

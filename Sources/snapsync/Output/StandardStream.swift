@@ -12,6 +12,12 @@ enum StandardStream: Int32 {
     /// Whether standard input or standard output is a terminal: a person started the program, not a scheduler.
     static var isAnyTerminal: Bool { isatty(STDIN_FILENO) == 1 || output.isTerminal }
 
+    /// Whether a person can answer a question.
+    static var isInputTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Asks a question on standard error, so that standard output stays the command's answer.
+    static func ask(_ text: String) { try? error.write(text) }
+
     /// Writes a text, whole.
     func write(_ text: String) throws {
         var text = text

@@ -1,0 +1,207 @@
+public import CloudStore
+import CommitLog
+import LocalStore
+import SnapshotVersions
+import StrictText
+
+/// Who is a member of a signed zone, and who asks to be one.
+public struct MembersReport: Sendable, Encodable {
+    public struct Member: Sendable, Encodable {
+        public let device: String
+        /// `writer`, `peer`, `reader` or `observer`.
+        public let role: String
+        /// The eight words of the member's keys.
+        public let fingerprint: String
+        /// The member that admitted it; itself for the creator.
+        public let by: String
+        /// When, by that member's clock.
+        public let since: String
+        /// Whether this database is that device.
+        public let isOwn: Bool
+    }
+
+    /// A device that has asked to be a member.
+    public struct Request: Sendable, Encodable {
+        public let device: String
+        /// The role that the device was set up with.
+        public let role: String
+        public let fingerprint: String
+        /// When the device asked, by its own clock.
+        public let at: String
+        /// Whether a member has that name, with other keys.
+        public let isNameTaken: Bool
+    }
+
+    public let zone: String
+    /// The words of the zone's creator; nil where nothing has been published yet.
+    public let creator: String?
+    /// The device that made the zone.
+    public let creatorDevice: String
+    public let members: [Member]
+    public let requests: [Request]
+}
+
+/// What a change of the list of members did.
+public struct MemberChangeReport: Sendable, Encodable {
+    public enum Action: String, Sendable, Encodable { case approved, removed, role }
+
+    public let zone: String
+    public let action: Action
+    public let device: String
+    /// The member's role from now on, or, of one that was removed, until now.
+    public let role: String
+    public let fingerprint: String
+    /// The version that says so.
+    public let version: Int
+}
+
+extension SyncEngine {
+    /// Who is a member of the zone, and who asks to be one. Changes nothing.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
+    public func members() async throws -> MembersReport {
+        try await WorkerThreads.host {
+            try gate.verify(asIfWanted: true)
+            let settings = try database.read(at: .open) { try $0.settings.read() }
+            let (cloud, found) = try SyncError.at(.open) { try openToLook(settings) }
+            let zone = try signed(found)
+            let list = try await SyncError.at(.fetch) { try await zone.cloud.members(in: zone.owner.zone) }
+            let requests = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }
+            let own = zone.authority.knowledge.own
+            return MembersReport(
+                zone: zone.owner.zone.name, creator: list?.creator?.keys.fingerprint.words,
+                creatorDevice: try await cloud.at(.fetch).zone(zone.owner.zone).creator,
+                members: (list?.members ?? []).map {
+                    MembersReport.Member(
+                        device: $0.device, role: $0.role.rawValue, fingerprint: $0.keys.fingerprint.words, by: $0.by, since: $0.since.description,
+                        isOwn: $0.keys == own)
+                },
+                requests: requests.compactMap { report in
+                    report.keys.map {
+                        MembersReport.Request(
+                            device: report.device, role: report.role, fingerprint: $0.fingerprint.words, at: report.clock.description,
+                            isNameTaken: list?.member(report.device) != nil)
+                    }
+                })
+        }
+    }
+
+    /// Makes a device that has asked for it a member: a version of its own says so.
+    ///
+    /// - Parameters:
+    ///   - role: nil means the role that the device was set up with.
+    ///   - fingerprint: the words that a person has compared with those on the device. Another request under the name is refused.
+    /// - Throws: ``SyncError`` with `.nothingThere` if no such device has asked; `.refused` if this device may not admit members, or the role does not fit the zone.
+    public func approveMember(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
+        let requests = Asked()
+        return try await changeMembers { zone, info, list, context, token in
+            let report = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }.first { $0.device == device }
+            if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
+                throw SyncError(
+                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member already", hint: "snapsync member list shows who is")
+            }
+            guard let report, let keys = report.keys else {
+                throw SyncError(
+                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "no device asks to be a member as \(device)",
+                    hint: "run snapsync init there first; snapsync member list shows who asks")
+            }
+            guard keys.fingerprint == fingerprint else {
+                throw SyncError(
+                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "another device asks as \(device) by now: \(keys.fingerprint)",
+                    hint: "compare these words with those on the device, then run the same command again")
+            }
+            guard list.member(device) == nil else {
+                throw SyncError(
+                    .refused, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is a member with other keys",
+                    hint: "if that one is gone: snapsync member remove \(device), then approve again; else set the new device up under another name")
+            }
+            let role = role ?? MemberRole(rawValue: report.role) ?? .reader
+            try Self.verify(role, of: device, in: info)
+            var list = list
+            try list.add(device, role, keys, floor: token, by: zone.owner.device, zone.authority.signer(), at: context.now(), of: zone.history)
+            requests.outcome = (role, keys)
+            return list
+        } report: { zone, token in
+            MemberChangeReport(
+                zone: zone.owner.zone.name, action: .approved, device: device, role: requests.outcome?.0.rawValue ?? "",
+                fingerprint: requests.outcome?.1.fingerprint.words ?? "", version: token.number)
+        }
+    }
+
+    /// Ends a device's membership: nothing that it signs from then on counts. What it could read it can still read.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` for the last member that publishes.
+    public func removeMember(_ device: String) async throws -> MemberChangeReport { try await setRole(nil, of: device) }
+
+    /// Gives a member another role.
+    ///
+    /// - Throws: ``SyncError`` with `.nothingThere` if it is no member, `.refused` if the role does not fit the zone, or nobody would be left that publishes.
+    public func setMemberRole(_ role: MemberRole, of device: String) async throws -> MemberChangeReport { try await setRole(role, of: device) }
+
+    private func setRole(_ role: MemberRole?, of device: String) async throws -> MemberChangeReport {
+        let known = Asked()
+        return try await changeMembers { zone, info, list, context, _ in
+            guard let member = list.member(device) else {
+                throw SyncError(
+                    .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is no member", hint: "snapsync member list shows who is")
+            }
+            if let role { try Self.verify(role, of: device, in: info) }
+            known.outcome = (role ?? member.role, member.keys)
+            var list = list
+            try list.change(device, to: role, by: zone.owner.device, zone.authority.signer(), at: context.now(), of: zone.history)
+            return list
+        } report: { zone, token in
+            MemberChangeReport(
+                zone: zone.owner.zone.name, action: role == nil ? .removed : .role, device: device, role: known.outcome?.0.rawValue ?? "",
+                fingerprint: known.outcome?.1.fingerprint.words ?? "", version: token.number)
+        }
+    }
+
+    /// What a change was made of, after the last of several attempts.
+    private final class Asked {
+        var outcome: (MemberRole, DevicePublicKeys)?
+    }
+
+    /// Publishes a version that changes the list of members alone.
+    private func changeMembers(
+        _ change: (SignedZone, ZoneInfo, MemberList, SyncContext, ChangeToken) async throws -> MemberList,
+        report: (SignedZone, ChangeToken) -> MemberChangeReport
+    ) async throws -> MemberChangeReport {
+        try await gate.enter()
+        return try await locked {
+            let context = try device()
+            let zone = try signed(context.signedZone)
+            let info = try await context.zoneInfo()
+            let token = try await MetadataPublisher(device: context).publish { state in
+                guard let record = state.record(MemberList.recordName), let token = state.token else {
+                    throw SyncError(
+                        .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "nothing has been published yet",
+                        hint: "run snapsync sync on \(info.creator) first")
+                }
+                let list = try SyncError.at(.verify) {
+                    try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                }
+                let changed = try await SyncError.at(.announce) { try await change(zone, info, list, context, token) }
+                return MetadataPublisher.Changes(saving: [changed.record])
+            }
+            return report(zone, token)
+        }
+    }
+
+    private func signed(_ zone: SignedZone?) throws -> SignedZone {
+        guard let zone else {
+            throw SyncError(
+                .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
+                hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed")
+        }
+        return zone
+    }
+
+    /// Refuses a role that could not be used in the zone.
+    private static func verify(_ role: MemberRole, of device: String, in info: ZoneInfo) throws {
+        guard role.mayPublish, info.publishers == .one, device != info.creator else { return }
+        throw SyncError(
+            .refused, step: .announce, at: "zone \(info.id)", "its one publisher is \(info.creator), so \(device) cannot be a \(role.rawValue)",
+            hint: "give it the role reader (sends messages) or observer (reads only)")
+    }
+}

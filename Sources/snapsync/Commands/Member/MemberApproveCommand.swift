@@ -1,0 +1,61 @@
+import ArgumentParser
+import CloudStore
+import SnapshotSync
+
+/// `snapsync member approve`: a device that asks for it becomes a member.
+struct MemberApproveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "approve",
+        abstract: "Makes a device that asks for it a member of the signed zone.",
+        discussion: """
+            Shows the words of the device's keys and asks, on a terminal. Compare them with the words that init printed on that device: only then
+            is it that device, and not one whose request somebody else has put into the cloud. A version of its own says that it is a member.
+
+            EXAMPLES
+              snapsync member approve phone --db desk.db
+              snapsync member approve kiosk --role observer --yes --db desk.db
+            """)
+
+    @Argument(help: "The device's name, as member list shows it.")
+    var name: String
+    @Option(
+        name: .long,
+        help: "What it may do: writer and peer publish, reader sends messages, observer only reads. Default: the role that the device was set up with.")
+    var role: MemberRole?
+    @Flag(name: .long, help: "The words were compared already: do not ask.")
+    var yes = false
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let engine = try SyncEngine(database: path)
+            let members = try await engine.members()
+            guard let request = members.requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
+                let isMember = members.members.contains { $0.device == name }
+                throw SyncError(
+                    isMember ? .refused : .nothingThere, at: "zone \(members.zone)",
+                    isMember ? "\(name) is a member already" : "no device asks to be a member as \(name)",
+                    hint: "snapsync member list shows who is one, and who asks")
+            }
+            guard try yes || isConfirmed(request) else {
+                throw SyncError(.refused, at: "zone \(members.zone)", "\(name) was not approved", hint: "if the words differ, the request is not that device's")
+            }
+            let report = try await engine.approveMember(name, as: role, fingerprint: words)
+            try output.printer.print(
+                report, ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"])
+        }
+    }
+
+    /// Asks on the terminal whether the words are the device's.
+    private func isConfirmed(_ request: MembersReport.Request) throws -> Bool {
+        guard StandardStream.isInputTerminal else {
+            throw SyncError(
+                .refused, at: name, "nobody is here to compare the words \(request.fingerprint)",
+                hint: "compare them with those on the device, then add --yes")
+        }
+        StandardStream.ask("\(request.device) asks to be a \(request.role). Are these the words on that device?\n  \(request.fingerprint)\n[y/N] ")
+        return ["y", "yes"].contains((readLine() ?? "").lowercased())
+    }
+}

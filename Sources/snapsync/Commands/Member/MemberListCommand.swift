@@ -1,0 +1,42 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync member list`: the members of a signed zone, and who asks to be one.
+struct MemberListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Lists the members of a signed zone, their roles and words, and the devices that ask to be members.",
+        discussion: """
+            EXAMPLES
+              snapsync member list --db desk.db
+              snapsync member list --json --db desk.db | jq -r '.requests[].device'
+            """)
+
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).members()
+            try output.printer.print(report, report.lines)
+        }
+    }
+}
+
+extension MembersReport {
+    /// The creator, the members and the requests, an entry each.
+    fileprivate var lines: [String] {
+        let head = creator.map { "zone \(zone) is signed; its creator is \($0)" } ?? "zone \(zone) is signed; \(creatorDevice) has published nothing yet"
+        return [head]
+            + members.map { member in
+                "  \(member.role) \(member.device)\(member.isOwn ? " (this device)" : ""): \(member.fingerprint)"
+                    + (member.by == member.device ? "" : ", approved by \(member.by)") + ", \(member.since)"
+            }
+            + requests.map { request in
+                "  \(request.device) asks to be a \(request.role): \(request.fingerprint), \(request.at)"
+                    + (request.isNameTaken ? "; a member has that name, with other keys" : "")
+            }
+            + (requests.contains { !$0.isNameTaken } ? ["  compare the words with those on the device, then: snapsync member approve NAME"] : [])
+    }
+}

@@ -1,0 +1,34 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync member remove`: nothing that a device signs counts any more.
+struct MemberRemoveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "Ends a device's membership of the signed zone.",
+        discussion: """
+            Versions, messages and reports that the device signs from then on are refused. What it published before stays. What it could read it can
+            still read, if it can still read the cloud.
+
+            EXAMPLE
+              snapsync member remove phone --db desk.db
+            """)
+
+    @Argument(help: "The member's name, as member list shows it.")
+    var name: String
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).removeMember(name)
+            try output.printer.print(
+                report,
+                [
+                    "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",
+                    "  what it could read it can still read, as long as it can read the cloud",
+                ])
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import CloudStore
+import SnapshotSync
+
+/// `snapsync member role`: another role for a member.
+struct MemberRoleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "role",
+        abstract: "Gives a member of the signed zone another role.",
+        discussion: """
+            EXAMPLE
+              snapsync member role phone observer --db desk.db
+            """)
+
+    @Argument(help: "The member's name, as member list shows it.")
+    var name: String
+    @Argument(help: "What it may do: writer and peer publish, reader sends messages, observer only reads.")
+    var role: MemberRole
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).setMemberRole(role, of: name)
+            try output.printer.print(report, ["\(report.device) is a \(report.role) of zone \(report.zone) from version \(report.version) on"])
+        }
+    }
+}
