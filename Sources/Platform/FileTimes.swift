@@ -6,7 +6,7 @@
     package import Darwin
 #endif
 
-/// A file's size and times.
+/// A file's size, times and number.
 package struct FileTimes: Sendable {
     /// A time of a file, since 1970.
     package struct Time: Sendable {
@@ -30,6 +30,8 @@ package struct FileTimes: Sendable {
 
     /// The file's size in bytes.
     package let byteCount: Int
+    /// The number that the file system gives the file: it stays when the file is renamed, and a copy has another one.
+    package let fileNumber: UInt64
     /// When the content changed last.
     package let modified: Time
     /// When the content was read last.
@@ -40,6 +42,7 @@ package struct FileTimes: Sendable {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         byteCount = Int(status.st_size)
+        fileNumber = UInt64(status.st_ino)
         modified = Time(System.modification(status))
         accessed = Time(System.access(status))
     }

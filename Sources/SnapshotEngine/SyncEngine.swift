@@ -122,10 +122,13 @@ public final class SyncEngine: Sendable {
                     let settings = try transaction.settings.read()
                     let kept = try transaction.detachedChanges.keep(of: settings)
                     try SetAsideReturn.keepCopies(of: settings.datasets, in: transaction, database: database.path, now: now())
+                    // Written before the tables go: a file without a detached database is overwritten by the next detach, and no name is lost.
+                    let device = try DetachedDevice(settings, nonces: transaction.state.reportNonces(), database: database.path)
+                    try device.write(besides: database.path)
                     try transaction.detach()
                     return (settings, kept)
                 }
-                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud, keptChanges: kept)
+                return DetachReport(database: database.path, zone: settings.zone, cloud: settings.cloud, device: settings.device, keptChanges: kept)
             }
         }
     }
@@ -283,6 +286,8 @@ public struct DetachReport: Sendable, Encodable {
     public let database: String
     public let zone: String
     public let cloud: String
+    /// The device's name, which the next `init` of the database finds again.
+    public let device: String
     /// How many edits that no version has wait in the database for the next `init` with the same zone.
     public let keptChanges: Int
 }

@@ -63,7 +63,8 @@ extension CommandPage {
                 if !field.isOptional, hasParent { differences.append("\(field.path) is missing") }
                 continue
             }
-            let expected: Set<String> = [field.type]
+            let keys: Set<String> = ["string", "array of string", "array of integer", "array of object", "array of ?"]
+            let expected: Set<String> = field.type == "key" ? keys : [field.type]
             if !found.isSubset(of: expected.union(field.type.hasPrefix("array") ? ["array"] : [])) {
                 differences.append("\(field.path) is \(found), not \(field.type)")
             }

@@ -252,7 +252,7 @@ import Testing
         check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
 
         try scene.database("own.db").run(
-            "CREATE TABLE t(id INTEGER PRIMARY KEY, updated_at TEXT, modified INTEGER, n INTEGER AS (id)); CREATE TABLE u(x TEXT PRIMARY KEY); INSERT INTO u VALUES(NULL)"
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, updated_at TEXT, modified INTEGER, n INTEGER AS (id)); CREATE TABLE v(id TEXT PRIMARY KEY NOT NULL, mtime INTEGER); INSERT INTO v VALUES('a', 1700000000); CREATE TABLE u(x TEXT PRIMARY KEY); INSERT INTO u VALUES(NULL)"
         )
         var described = try scene.json("describe --db own.db")
         described["file"] = [String: Any]()

@@ -4,29 +4,47 @@ import SnapshotVersions
 
 /// A device's name, looked up in the zone before a database takes it.
 struct NameClaim {
-    private let takesOver: Bool
+    /// Whether what is in the zone under the name is recorded as this database's own.
+    private let isTaken: Bool
     private let seen: String?
     private let newest: Int
+    /// Whether the database had the name before it was detached, and no other database has synced under it since.
+    let isReturning: Bool
 
     /// Looks whether another database has reported under the name.
     ///
-    /// - Parameter keys: the keys of the device in a signed zone: what they have signed, this device has reported.
-    /// - Throws: ``SyncError`` with `.refused` if one has, unless it is to be taken over.
-    init(_ name: String, in zone: ZoneID, of cloud: any CloudDatabase, takesOver: Bool, keys: DevicePublicKeys? = nil) async throws {
-        self.takesOver = takesOver
+    /// - Parameters:
+    ///   - detached: what the database was before it was detached, if it was that in this zone.
+    ///   - keys: the keys of the device in a signed zone: what they have signed, this device has reported.
+    /// - Throws: ``SyncError`` with `.refused` if another one has, unless the name is to be taken over.
+    init(_ name: String, in zone: ZoneID, of cloud: any CloudDatabase, takesOver: Bool, detached: DetachedDevice?, keys: DevicePublicKeys? = nil) async throws {
         let report = try await cloud.at(.open).deviceReport(of: name, in: zone)
-        if let report, !takesOver, keys == nil || report.keys != keys || report.token != nil {
+        let isReturning = detached?.device == name && detached?.isAuthor(of: report) == true
+        if let report, !takesOver, !isReturning, keys == nil || report.keys != keys || report.token != nil {
             throw SyncError(
                 .refused, step: .open, at: "zone \(zone)", "a \(report.role) has synced as \(name) before, at \(report.clock), from another database",
                 hint: "choose another name with --device; if that database is lost, was detached, or is this one made anew: --take-over")
         }
+        self.isReturning = isReturning
         seen = report?.nonce
-        newest = takesOver ? try await cloud.at(.open).records(in: zone).token?.number ?? 0 : 0
+        let newest = takesOver || isReturning ? try await cloud.at(.open).records(in: zone).token?.number ?? 0 : 0
+        self.newest = newest
+        // Before the first version, only the device that made the zone may publish without importing.
+        let isCreator = isReturning ? try await cloud.at(.open).zone(zone).creator == name : false
+        isTaken = takesOver || isReturning && (newest > 0 || isCreator)
     }
 
     /// Notes how the database came to its zone and its name, in the transaction that writes the settings.
     func note(madeZone: Bool, in transaction: LocalTransaction) throws {
         try transaction.state.setBootstrapNote(BootstrapNote(madeZone: madeZone))
-        if takesOver { try transaction.recordTakeOver(seen: seen, newest: newest) }
+        if isTaken { try transaction.recordTakeOver(seen: seen, newest: newest) }
+    }
+}
+
+extension DetachedDevice {
+    /// Whether a report in the zone is this device's; true if there is no report, because then nobody else has synced under the name.
+    func isAuthor(of report: DeviceReport?) -> Bool {
+        guard let report else { return true }
+        return report.nonce.map { nonces?.include($0) == true } ?? false
     }
 }

@@ -17,6 +17,8 @@ public struct SetupReport: Sendable, Encodable {
     public let isEnabled: Bool
     /// The application's triggers of the tables that travel, and what becomes of them at an import.
     public let triggers: [TriggerReport]
+    /// Whether the database was the same device of the zone before it was detached.
+    public internal(set) var isReturning = false
     /// How many edits that waited since `detach` are tracked again.
     public internal(set) var changesTaken = 0
     /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
@@ -29,8 +31,8 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, changesTaken, keyRange,
-            signature, warnings
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, isReturning, changesTaken,
+            keyRange, signature, warnings
     }
 }
 

@@ -27,7 +27,6 @@ package enum SyncSetup {
         }
         let lock = try SyncError.at(.open) { try RunLock(database: request.database) }
         defer { withExtendedLifetime(lock) {} }
-        let device = request.device ?? defaultDeviceName()
         var hasBegun = false
 
         do {
@@ -46,6 +45,8 @@ package enum SyncSetup {
             let identity = try await cloud.at(.open).identity()
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
+            let name = try await DeviceName(request, in: zone, of: cloud, identity)
+            let device = name.name
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
             do {
@@ -60,7 +61,9 @@ package enum SyncSetup {
             let sharesZone = try await SyncError.at(.open) { request.role.publishes ? try await cloud.zone(zone).publishers == .many : false }
             if sharesZone { try database.read(at: .open) { try SharedKeys(datasets, in: $0).refuse(request) } }
             let signed = try await SignedZoneSetup(request, zone, in: cloud, uuid: identity.uuid, as: device, trusting: trusted)
-            let claim = try await NameClaim(device, in: zone, of: cloud, takesOver: request.takesOver, keys: signed?.zone.authority.knowledge.own)
+            let claim = try await NameClaim(
+                device, in: zone, of: cloud, takesOver: request.takesOver, detached: name.detached,
+                keys: signed?.zone.authority.knowledge.own)
             let nonce = NonceSource.system.uuid()
             try await signed?.request(request.role.rawValue, nonce: nonce)
 
@@ -106,9 +109,11 @@ package enum SyncSetup {
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
-                warnings: probeWarnings
+                warnings: probeWarnings + name.warnings
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
             report.signature = signed?.report
+            report.isReturning = claim.isReturning
+            DetachedDevice.remove(besides: request.database)
             report.described = choice.described.map { DescribeReport($0, database: request.database) }
             return report
         } catch {
@@ -279,11 +284,6 @@ package enum SyncSetup {
         } catch let error as CloudError where error.code == .zoneNotFound {
             return false
         }
-    }
-
-    /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
-    private static func defaultDeviceName() -> String {
-        machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
     }
 
     /// The machine's name, made fit for a file name.

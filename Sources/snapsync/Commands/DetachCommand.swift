@@ -8,7 +8,8 @@ struct DetachCommand: AsyncParsableCommand {
         abstract: "Takes everything of snapsync out of a database.",
         discussion: """
             Drops the tables named snapsync_…; your tables and the cloud stay as they are. Edits that no version has yet wait in the
-            table snapsync_detached for the next init of this database with the same zone.
+            table snapsync_detached for the next init of this database with the same zone. The device's name waits in the file
+            FILE.snapsync-device beside the database, for the next init of the same file.
 
             EXAMPLE
               snapsync detach --db phone.db

@@ -43,7 +43,9 @@ struct InitCommand: AsyncParsableCommand {
     var role: Role?
     @Option(
         name: .long,
-        help: ArgumentHelp("This device's name, the only one of that name in the zone. Default: the machine's name and a random part.", valueName: "name"))
+        help: ArgumentHelp(
+            "This device's name, the only one of that name in the zone. Default: the name that it had before detach, else the machine's name and a random part.",
+            valueName: "name"))
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
     var zone = "ZentikSyncZone"
@@ -202,7 +204,7 @@ struct InitCommand: AsyncParsableCommand {
 
     private func lines(_ report: SetupReport) -> [String] {
         var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
-        lines.append("  device \(report.device), datasets \(report.datasets.joined(separator: ", "))")
+        lines.append("  device \(report.device)\(report.isReturning ? " again, as before detach" : ""), datasets \(report.datasets.joined(separator: ", "))")
         lines += (report.described?.remarks ?? []).map { "  \($0)" }
         if let described = report.described, described.tables.contains(where: { $0.timestamp != nil }) {
             lines.append("  last write wins goes by these columns; choose others with --timestamp TABLE=COLUMN, or TABLE=none")

@@ -1,0 +1,59 @@
+import CloudStore
+import Foundation
+import LocalStore
+import SnapshotVersions
+
+/// The name that a database gets at `init`: the one that was asked for, else the one that it had before `detach`, else a new one.
+struct DeviceName {
+    let name: String
+    /// What the database was in this zone before `detach`; nil beside a copy of a detached database.
+    let detached: DetachedDevice?
+    /// Why an earlier name was not taken, in words.
+    let warnings: [String]
+
+    init(_ request: SetupRequest, in zone: ZoneID, of cloud: any CloudDatabase, _ identity: CloudIdentity) async throws {
+        let remembered = DetachedDevice(besides: request.database)
+        let own = remembered.flatMap { $0.isOf(database: request.database) ? $0 : nil }
+        let isSameZone = own?.cloudUUID == identity.uuid && own?.zone == request.zone
+        detached = isSameZone ? own : nil
+        if let device = request.device {
+            (name, warnings) = (device, [])
+            return
+        }
+        if let own {
+            let report = try await Self.report(of: own.device, in: zone, of: cloud)
+            if report == nil || (isSameZone && own.isAuthor(of: report)) || request.takesOver {
+                (name, warnings) = (own.device, [])
+                return
+            }
+        }
+        name = Self.makeName()
+        warnings = remembered.map { [Self.loss(of: $0, isCopy: own == nil, isSameZone: isSameZone)] } ?? []
+    }
+
+    private static func loss(of remembered: DetachedDevice, isCopy: Bool, isSameZone: Bool) -> String {
+        let way = "to be \(remembered.device) all the same: snapsync detach, then snapsync init --device \(remembered.device) --take-over"
+        if isCopy {
+            return "this file is a copy of the database that was the device \(remembered.device) before detach, so it has a name of its own; \(way)"
+        }
+        return isSameZone
+            ? "another database has synced as \(remembered.device), which this one was before detach, so this one has another name; \(way)"
+            : "this database was \(remembered.device) in another zone, and a device of that name is in this zone, so this one has another name"
+    }
+
+    /// What a device reported; nil if it never has, or if there is no such zone yet.
+    private static func report(of device: String, in zone: ZoneID, of cloud: any CloudDatabase) async throws -> DeviceReport? {
+        do {
+            return try await cloud.deviceReport(of: device, in: zone)
+        } catch let error as CloudError where error.code == .zoneNotFound {
+            return nil
+        } catch {
+            throw SyncError(error, step: .open)
+        }
+    }
+
+    /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.
+    private static func makeName() -> String {
+        SyncSetup.machineName() + "-" + String(UInt32.random(in: 0x1000_0000...UInt32.max), radix: 16)
+    }
+}

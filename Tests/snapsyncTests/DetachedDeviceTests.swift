@@ -1,0 +1,94 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A database that was detached is the same device again at its next `init`; a copy of it is not.
+@Suite struct DetachedDeviceTests {
+    /// A writer and a reader `watch.db` under a name that `init` made; both have version 1.
+    private func scene() throws -> (Scene, device: String) {
+        let scene = try Scene.phone()
+        try scene.succeed("sync --db phone.db")
+        let device = try #require(try scene.json("init --db watch.db --cloud cloud --role reader --create")["device"] as? String)
+        try scene.succeed("sync --db watch.db")
+        return (scene, device)
+    }
+
+    private func names(_ scene: Scene) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scene.scratch.path("cloud/private/ZentikSyncZone/devices")).sorted()
+    }
+
+    @Test func initFindsTheNameAgain() throws {
+        let (scene, device) = try scene()
+        let before = try names(scene)
+        let report = try scene.json("detach --db watch.db")
+        #expect(report["device"] as? String == device)
+        #expect(scene.scratch.exists("watch.db.snapsync-device"))
+        // Moving the file within its file system makes no copy.
+        try FileManager.default.moveItem(atPath: scene.scratch.path("watch.db"), toPath: scene.scratch.path("moved.db"))
+        try FileManager.default.moveItem(atPath: scene.scratch.path("watch.db.snapsync-device"), toPath: scene.scratch.path("moved.db.snapsync-device"))
+        let again = try scene.succeed("init --db moved.db --cloud cloud --role reader --adopt")
+        #expect(again.contains("  device \(device) again, as before detach, datasets"))
+        #expect(!scene.scratch.exists("moved.db.snapsync-device"))
+        #expect(try !scene.succeed("sync --db moved.db").contains("warning"))
+        #expect(try names(scene) == before)
+        // The name needs no --take-over, also where it is given.
+        try scene.succeed("detach --db moved.db")
+        let named = try scene.json("init --db moved.db --cloud cloud --role reader --adopt --device \(device)")
+        #expect(named["isReturning"] as? Bool == true && named["device"] as? String == device)
+        try scene.succeed("sync --db moved.db")
+        // Nobody else gets it.
+        try scene.refuse(
+            "init --db other.db --cloud cloud --role reader --create --device \(device)", exit: 78, saying: ["from another database", "--take-over"])
+    }
+
+    @Test func theWriterOfAZoneIsItsWriterAgain() throws {
+        let (scene, _) = try scene()
+        try scene.succeed("detach --db phone.db")
+        #expect(try scene.succeed("init --db phone.db --cloud cloud --role writer").contains("device phone again"))
+        try scene.succeed("import --db phone.db")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'after detach'")
+        #expect(try scene.succeed("sync --db phone.db").contains("published version 2"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try scene.database("watch.db").run("SELECT DISTINCT name FROM buckets") == "after detach\n")
+    }
+
+    @Test func aCopyIsAnotherDevice() throws {
+        let (scene, device) = try scene()
+        try scene.succeed("detach --db watch.db")
+        try scene.scratch.copy(scene.scratch.path("watch.db"), to: "copy.db")
+        try scene.scratch.copy(scene.scratch.path("watch.db.snapsync-device"), to: "copy.db.snapsync-device")
+        let copy = try scene.json("init --db copy.db --cloud cloud --role reader --adopt")
+        let warnings = try #require(copy["warnings"] as? [String])
+        #expect(copy["device"] as? String != device && copy["isReturning"] as? Bool == false)
+        #expect(warnings.contains { $0.contains("this file is a copy of the database that was the device \(device) before detach") }, "\(warnings)")
+        try scene.succeed("sync --db copy.db")
+        #expect(try scene.json("init --db watch.db --cloud cloud --role reader --adopt")["device"] as? String == device)
+        #expect(try !scene.succeed("sync --db watch.db").contains("warning"))
+        #expect(try names(scene).count == 3)
+    }
+
+    /// A copy that took the name over on purpose keeps it: the database that had it is told, and gets another name.
+    @Test func aNameThatAnotherDatabaseHasTakenIsGone() throws {
+        let (scene, device) = try scene()
+        try scene.succeed("detach --db watch.db")
+        try scene.succeed("init --db other.db --cloud cloud --role reader --create --device \(device) --take-over")
+        try scene.succeed("sync --db other.db")
+        try scene.refuse(
+            "init --db watch.db --cloud cloud --role reader --adopt --device \(device)", exit: 78, saying: ["from another database", "--take-over"])
+        let report = try scene.json("init --db watch.db --cloud cloud --role reader --adopt")
+        #expect(report["device"] as? String != device && report["isReturning"] as? Bool == false)
+        #expect(
+            (report["warnings"] as? [String])?.contains { $0.contains("another database has synced as \(device), which this one was before detach") } == true)
+        try scene.succeed("sync --db watch.db")
+        #expect(try !scene.succeed("sync --db other.db").contains("warning"))
+    }
+
+    /// Files that are no notes of a detached device say nothing.
+    @Test(arguments: ["", "{", "[]", #"{"device":"../x"}"#])
+    func aDamagedNoteIsNoName(text: String) throws {
+        let (scene, _) = try scene()
+        try scene.scratch.write(text, to: "other.db.snapsync-device")
+        #expect(try scene.succeed("init --db other.db --cloud cloud --role reader --create").contains("other.db is a reader"))
+        #expect(!scene.scratch.exists("other.db.snapsync-device"))
+    }
+}
