@@ -27,6 +27,8 @@ package struct DatabaseDescription: Sendable {
         package let table: String
         /// The column; nil if the table has none.
         package let column: String?
+        /// What the column's numbers count; nil for a column of text.
+        package let unit: TimestampUnit?
         /// Whether the caller named the column, or said that there is none.
         package let isGiven: Bool
         /// Columns with a fitting name that were not taken.
@@ -55,7 +57,7 @@ package struct DescriptionRequest: Sendable {
     package var tables: [String]?
     /// Tables that are to be left out.
     package var skipped: [String]
-    /// The timestamp column of each table for which the caller chose one; nil as the value: none.
+    /// The timestamp column (``GivenTimestamp``) of each table for which the caller chose one; nil as the value: none.
     package var timestamps: [(table: String, column: String?)]
 
     package init(tables: [String]? = nil, skipped: [String] = [], timestamps: [(table: String, column: String?)] = []) {

@@ -156,7 +156,8 @@ extension TableDescriber {
         if stored.count > 1000 { reasons.append("it has \(stored.count) columns; a dataset has at most 1000") }
         guard reasons.isEmpty else { return .unfit(reasons) }
 
-        let census = try ColumnCensus(db, table)
+        let wanted = try given.flatMap { try $0.map { try GivenTimestamp($0, in: table, at: path) } }
+        let census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name == wanted?.column }
         let key = try findKey(of: table, census)
         if case .none(let why) = key { reasons.append(why) }
         var kinds: [String: ColumnKind] = [:]
@@ -188,11 +189,16 @@ extension TableDescriber {
         for column in table.columns where column.isGenerated {
             description.leftOut.append(.init(table: table.name, column: column.name, reason: "generated: it follows from other columns"))
         }
-        let timestamp = try findTimestamp(of: TimestampColumn(table: table, kinds: kinds, census: census), given: given)
+        let references = Set(
+            try ForeignKey.all(db).filter { $0.child.asciiLowercased == table.name.asciiLowercased }.flatMap { $0.columns.map(\.child.asciiLowercased) })
+        let timestamp = try findTimestamp(
+            of: TimestampColumn(table: table, kinds: kinds, census: census, references: references), given: given.map { _ in wanted })
         do {
-            let schema = try DatasetSchema(name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns)
+            let schema = try DatasetSchema(
+                name: name, table: table.name, keys: key.names, timestamp: timestamp.column, columns: columns, timestampUnit: timestamp.unit)
             _ = try transaction.tables.check(of: schema)
             description.timestamps.append(timestamp)
+            if timestamp.column == nil, !timestamp.isGiven { noteOnNumbers(timestamp.others, of: table.name, kinds, &description) }
             return .dataset(schema)
         } catch let error as SchemaError {
             return .unfit([error.reason])
@@ -241,26 +247,57 @@ extension TableDescriber {
         return .rowid(name)
     }
 
-    private func findTimestamp(of finder: TimestampColumn, given: String??) throws -> DatabaseDescription.Timestamp {
+    private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
         let candidates = finder.candidates()
-        func found(_ column: String?, isGiven: Bool) -> DatabaseDescription.Timestamp {
-            .init(table: finder.table.name, column: column, isGiven: isGiven, others: candidates.filter { $0 != column })
+        func found(_ column: String?, _ unit: TimestampUnit?, isGiven: Bool) -> DatabaseDescription.Timestamp {
+            .init(table: finder.table.name, column: column, unit: unit, isGiven: isGiven, others: candidates.filter { $0 != column })
         }
         guard let given else {
-            return found(try candidates.first { try finder.refusal(of: $0, db) == nil }, isGiven: false)
+            let column = try candidates.first { try finder.refusal(of: $0, db) == nil }
+            return found(column, column.flatMap { finder.unit(of: $0) }, isGiven: false)
         }
-        guard let wanted = given else { return found(nil, isGiven: true) }
-        guard let column = finder.table.column(wanted)?.name else {
-            throw LocalStoreError(
-                .schemaMismatch, at: "\(path), table \(finder.table.name)", "it has no column \(wanted)",
-                hint: "correct --timestamp: the columns are \(finder.table.columns.map(\.name).joined(separator: ", "))")
-        }
+        guard let wanted = given else { return found(nil, nil, isGiven: true) }
+        let column = wanted.column
         if let why = try finder.refusal(of: column, db, checksValues: false) {
             throw LocalStoreError(
                 .schemaMismatch, at: "\(path), table \(finder.table.name)", "the column \(column) cannot be the timestamp: it \(why)",
                 hint: "name another column, or none: --timestamp \(finder.table.name)=none")
         }
-        return found(column, isGiven: true)
+        return found(column, try unit(of: wanted, finder), isGiven: true)
+    }
+
+    /// What the numbers of a column that the caller named count; nil for a column of text.
+    private func unit(of wanted: GivenTimestamp, _ finder: TimestampColumn) throws -> TimestampUnit? {
+        let column = wanted.column, place = "\(path), table \(finder.table.name)", kind = finder.kinds[column] ?? .text
+        let names = TimestampUnit.allCases.filter { $0.columnKinds.contains(kind) }.map(\.rawValue)
+        guard kind != .text else {
+            guard let unit = wanted.unit else { return nil }
+            throw LocalStoreError(
+                .schemaMismatch, at: place, "the column \(column) holds text, so its values are no \(unit.rawValue)",
+                hint: "leave the unit out: --timestamp \(finder.table.name)=\(column)")
+        }
+        if let unit = wanted.unit {
+            guard unit.columnKinds.contains(kind) else {
+                throw LocalStoreError(
+                    .schemaMismatch, at: place, "the column \(column) is of type \(kind.rawValue), which cannot hold \(unit.rawValue)",
+                    hint: "name another unit: \(names.joined(separator: ", "))")
+            }
+            return unit
+        }
+        if let unit = finder.unit(of: column) { return unit }
+        let fitting = finder.units(of: column).map(\.rawValue)
+        throw LocalStoreError(
+            .schemaMismatch, at: place,
+            "the rows do not say what the numbers in the column \(column) count\(fitting.isEmpty ? "" : ": they fit \(fitting.joined(separator: " and "))")",
+            hint: "say the unit, one of \(names.joined(separator: ", ")): --timestamp \(finder.table.name)=\(column):UNIT")
+    }
+
+    /// Says which columns of numbers could be the timestamp if the unit were known.
+    private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [String: ColumnKind], _ description: inout DatabaseDescription) {
+        for column in candidates where kinds[column] == .integer || kinds[column] == .real {
+            description.notes.append(
+                "\(table).\(column) may say when a row was last changed, but its numbers do not fit one unit; if it does: --timestamp \(table)=\(column):UNIT")
+        }
     }
 
     /// Parents before children; tables that refer to one another in a circle keep the order in which they were made.

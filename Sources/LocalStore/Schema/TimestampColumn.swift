@@ -5,24 +5,39 @@ import StrictText
 /// Recognises the column that says when a row was last changed.
 ///
 /// A name is taken only if it says *changed*, not if it says *created* or names a date of the business: last write wins would then go by a date that no
-/// edit changes. The values must be instants, too.
+/// edit changes. The values must be instants, too: RFC 3339 text, or numbers of one unit (``TimestampUnitFinder``). A foreign key is none.
 struct TimestampColumn {
     let table: TableColumns
     let kinds: [String: ColumnKind]
     let census: ColumnCensus
+    /// The table's columns that refer to other tables, in lower case.
+    let references: Set<String>
+    private let finder = TimestampUnitFinder()
+
+    init(table: TableColumns, kinds: [String: ColumnKind], census: ColumnCensus, references: Set<String>) {
+        self.table = table
+        self.kinds = kinds
+        self.census = census
+        self.references = references
+    }
 
     /// Names without `_`, spaces and `-`, in lower case; the first one that a table has is taken.
     private static let names = [
         "updatedat", "updatedon", "updated", "updatedate", "dateupdated", "updatetime", "timeupdated", "updatedts", "updatedtime", "lastupdated",
         "lastupdatedat", "lastupdate", "lastupdatedts", "modifiedat", "modifiedon", "modified", "modifieddate", "datemodified", "modifiedtime", "timemodified",
         "modificationdate", "modificationtime", "lastmodified", "lastmodifiedat", "lastmodifieddate", "lastmodification", "changedat", "changedon", "changed",
-        "lastchanged", "lastchangedat", "lastchange", "changedate", "changetime", "mtime",
+        "lastchanged", "lastchangedat", "lastchange", "changedate", "changetime", "mtime", "lastchangedts", "modifiedts", "lastmodifiedts", "lastmodifiedtime",
+        "updatedtimestamp", "modifiedtimestamp", "lastupdatedtime", "lastupdatetime", "mod",
     ]
 
     /// Whether a column's name says that it holds the time of the last change.
     static func isName(_ name: String) -> Bool { names.contains(plain(name)) }
 
-    private static func plain(_ name: String) -> String { name.asciiLowercased.filter { $0 != "_" && $0 != " " && $0 != "-" } }
+    /// Core Data writes a Z in front of each name, in upper case.
+    private static func plain(_ name: String) -> String {
+        let plain = name.asciiLowercased.filter { $0 != "_" && $0 != " " && $0 != "-" }
+        return name.hasPrefix("Z") && name == name.uppercased() ? String(plain.dropFirst()) : plain
+    }
 
     /// The columns with such a name, the best first.
     func candidates() -> [String] {
@@ -34,6 +49,12 @@ struct TimestampColumn {
     /// - Parameter checksValues: whether to look at values, too: as many as ``sampleSize``.
     func refusal(of column: String, _ db: Database, checksValues: Bool = true) throws -> String? {
         guard let kind = kinds[column] else { return "does not travel" }
+        guard !references.contains(column.asciiLowercased) else { return "refers to another table" }
+        if kind == .integer || kind == .real {
+            guard table.column(column)?.keyPlace == 0 else { return "is of type \(kind.rawValue) and of the key" }
+            guard checksValues else { return nil }
+            return unit(of: column) == nil ? "holds numbers that are no dates, or dates by several units" : nil
+        }
         guard kind == .text else { return "is of type \(kind.rawValue)" }
         guard checksValues else { return nil }
         if census.rowCount > 0, census.columns[column]?.nulls == census.rowCount { return "is NULL in all rows" }
@@ -44,6 +65,18 @@ struct TimestampColumn {
                 SELECT sum(snapsync_instant(v) IS NULL) FROM (SELECT \(name) AS v FROM \(table.name.sqlIdentifier) WHERE \(name) IS NOT NULL LIMIT \(Self.sampleSize))
                 """)
         return (bad ?? 0) > 0 ? "holds text that is no RFC 3339 date and time" : nil
+    }
+
+    /// What the numbers of a column count; nil for a column of text, and where the values do not say it.
+    func unit(of column: String) -> TimestampUnit? {
+        let units = units(of: column)
+        return units.count == 1 ? units[0] : nil
+    }
+
+    /// The units that the numbers of a column may count.
+    func units(of column: String) -> [TimestampUnit] {
+        guard let kind = kinds[column], let counts = census.columns[column] else { return [] }
+        return finder.units(of: kind, counts)
     }
 
     private static let sampleSize = 200

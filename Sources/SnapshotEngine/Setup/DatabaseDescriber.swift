@@ -11,6 +11,8 @@ public struct DescribeReport: Sendable, Encodable {
         public let dataset: String
         /// The column that says when a row was last changed; nil if there is none.
         public let timestamp: String?
+        /// What the numbers of that column count, by the names of a dataset file; nil for RFC 3339 text.
+        public let timestampUnit: String?
         /// Columns with a fitting name that were not taken as the timestamp.
         public let otherTimestamps: [String]
     }
@@ -70,7 +72,9 @@ extension DescribeReport {
         self.init(
             database: database, file: DatasetFileDocument(found.datasets),
             tables: found.datasets.map {
-                Table(table: $0.table, dataset: $0.name, timestamp: stamps[$0.table]?.column, otherTimestamps: stamps[$0.table]?.others ?? [])
+                Table(
+                    table: $0.table, dataset: $0.name, timestamp: stamps[$0.table]?.column, timestampUnit: $0.timestampUnit?.rawValue,
+                    otherTimestamps: stamps[$0.table]?.others ?? [])
             },
             unfit: found.unfit.map { UnfitTable(table: $0.table, reasons: $0.reasons) },
             leftOut: found.leftOut.map { LeftOut(table: $0.table, column: $0.column, reason: $0.reason) }, notes: found.notes)

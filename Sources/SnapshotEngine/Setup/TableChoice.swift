@@ -7,7 +7,7 @@ public struct TableChoice: Sendable, Hashable {
     /// The column that says when a row of a table was last changed.
     public struct Timestamp: Sendable, Hashable {
         public let table: String
-        /// The column; nil: none, whatever columns the table has.
+        /// The column, for numbers whose unit the rows do not say with it, as in `mtime:milliseconds`; nil: none, whatever columns the table has.
         public let column: String?
 
         public init(table: String, column: String?) {

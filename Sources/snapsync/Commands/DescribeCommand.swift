@@ -81,7 +81,7 @@ extension DescribeReport {
         tables.compactMap { table in
             guard table.timestamp != nil || !table.otherTimestamps.isEmpty else { return nil }
             let others = table.otherTimestamps.isEmpty ? "" : "; not \(table.otherTimestamps.joined(separator: ", "))"
-            return "timestamp of \(table.table): \(table.timestamp ?? "none")\(others)"
+            return "timestamp of \(table.table): \(table.timestamp ?? "none")\(table.timestampUnit.map { " (\($0))" } ?? "")\(others)"
         }
     }
 }

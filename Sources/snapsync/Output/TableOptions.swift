@@ -11,7 +11,9 @@ struct TableOptions: ParsableArguments {
     var skip: [String] = []
     @Option(
         name: .long,
-        help: ArgumentHelp("The column that says when a row of a table was last changed, or none. May be repeated.", valueName: "table=column|none"))
+        help: ArgumentHelp(
+            "The column that says when a row of a table was last changed, or none; with a column of numbers also what they count: notes=mtime:milliseconds. May be repeated.",
+            valueName: "table=column|none"))
     var timestamp: [String] = []
 
     /// Whether any of the options was given.
