@@ -47,7 +47,7 @@ def told_key(text, key):
     if not isinstance(key, tuple):
         return text
     import base64
-    return tuple(base64.b64decode(value["base64"]) if isinstance(value, dict) else value for value in json.loads(text))
+    return tuple(base64.b64decode(value["base64"]) if isinstance(value, dict) else value for value in text)
 
 
 def loaded(text):

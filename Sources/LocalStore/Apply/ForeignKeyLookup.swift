@@ -99,7 +99,7 @@ package struct ForeignKeyLookup: TransactionPart {
                 let key = rows.key(0)
                 let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
                 let isSetAside = try isAnySetAside && key.map { try !transaction.setAside.parents(of: $0, in: schema, among: schemas).isEmpty } == true
-                let row = DanglingRows.Row(key: key?.description ?? "NULL", parentKey: parentKey, isSetAside: isSetAside)
+                let row = DanglingRows.Row(key: key, parentKey: parentKey, isSetAside: isSetAside)
                 if isSetAside, ours.count < limit { ours.append(row) } else if !isSetAside, others.count < limit { others.append(row) }
             }
             if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: Array((ours + others).prefix(limit)))) }

@@ -1,12 +1,12 @@
 import GRDB
-import SnapshotModel
+package import SnapshotModel
 
 /// The rows of one foreign key of a synced table that refer to rows that are not there.
 package struct DanglingRows: Sendable {
     /// One of them.
     package struct Row: Sendable {
-        /// The row's key as people read it; `NULL` for a row without one.
-        package let key: String
+        /// The row's key; nil for a row without one.
+        package let key: EntityKey?
         /// What the row refers to, as SQL writes it; of several columns with commas between them.
         package let parentKey: String
         /// Whether this device keeps the parent in `snapsync_set_aside`: then an import has left the row without it.

@@ -1,7 +1,7 @@
 import LocalStore
 import SnapshotFormat
 import SnapshotModel
-import SnapshotVersions
+public import SnapshotVersions
 import StrictText
 
 /// What the conflict journal of a database holds.
@@ -31,8 +31,8 @@ public struct ConflictsReport: Sendable, Encodable {
     public struct Entry: Sendable, Encodable {
         public let id: Int64
         public let dataset: String
-        /// The entity's key as text.
-        public let key: String
+        /// The entity's key.
+        public let key: ReportedKey
         /// `laterEdit`, `laterDeletion`, `sameKey`, `valueTaken`, `refused` or `replaced`.
         public let reason: String
         /// More about the reason, in words; nil where there is nothing to add.
@@ -68,7 +68,7 @@ extension ConflictsReport.Entry {
                 isDeletion: side.entity == nil, at: side.instant == .distantPast ? nil : side.instant.description, device: side.device, entity: side.entity)
         }
         self.init(
-            id: entry.id, dataset: conflict.dataset, key: conflict.key.plainText, reason: conflict.reason.name, detail: conflict.detail,
+            id: entry.id, dataset: conflict.dataset, key: ReportedKey(conflict.key), reason: conflict.reason.name, detail: conflict.detail,
             columns: shown.map { .init(name: names[$0], lost: lost?[$0].description, kept: kept?[$0].description) },
             lost: side(conflict.loser), kept: side(conflict.winner), recordedAt: entry.recordedAt.description, state: entry.state.rawValue)
     }

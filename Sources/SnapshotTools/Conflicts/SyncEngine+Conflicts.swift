@@ -1,14 +1,14 @@
 import LocalStore
 public import SnapshotEngine
 import SnapshotModel
-import SnapshotVersions
+public import SnapshotVersions
 
 /// What `conflicts take` did.
 public struct ConflictTakeReport: Sendable, Encodable {
     public let id: Int64
     public let dataset: String
-    /// The key that the edit has now, as text.
-    public let key: String
+    /// The key that the edit has now.
+    public let key: ReportedKey
     /// Whether the edit became a row under a new key.
     public let hasNewKey: Bool
     /// Whether the edit is a deletion.
@@ -76,7 +76,7 @@ extension SyncEngine {
                 let key = try taker.take(entry, to: place == .usual ? .usual : place == .sameKey ? .sameKey : .newKey)
                 _ = try transaction.conflictJournal.set(id, to: .taken)
                 return ConflictTakeReport(
-                    id: id, dataset: entry.conflict.dataset, key: key.plainText, hasNewKey: key != entry.conflict.key,
+                    id: id, dataset: entry.conflict.dataset, key: ReportedKey(key), hasNewKey: key != entry.conflict.key,
                     isDeletion: entry.conflict.loser.entity == nil)
             }
         }

@@ -1,4 +1,4 @@
-import SnapshotVersions
+public import SnapshotVersions
 
 /// One side of a comparison.
 public enum DiffSide: Sendable, Hashable, CustomStringConvertible {
@@ -31,8 +31,8 @@ public struct EntityDifference: Sendable, Encodable {
 
     public let dataset: String
     public let change: Kind
-    /// The entity's key; an integer in decimal.
-    public let key: String
+    /// The entity's key.
+    public let key: ReportedKey
     /// The names of the columns that differ; of an entity that one side lacks, none.
     public let columns: [String]
     /// What the columns hold on the first side and on the second; nil unless values were asked for.

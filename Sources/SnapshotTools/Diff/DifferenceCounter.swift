@@ -30,7 +30,7 @@ final class DifferenceCounter {
         }
         try give(
             EntityDifference(
-                dataset: schema.name, change: kind, key: key.plainText, columns: kind == .changed ? differing.map { schema.columns[$0].name } : [],
+                dataset: schema.name, change: kind, key: ReportedKey(key), columns: kind == .changed ? differing.map { schema.columns[$0].name } : [],
                 values: hasValues
                     ? shown.map { .init(name: schema.columns[$0].name, before: (before?[$0] ?? .null).description, after: (after?[$0] ?? .null).description) }
                     : nil,

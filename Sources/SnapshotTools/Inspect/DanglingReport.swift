@@ -1,12 +1,13 @@
 import LocalStore
 import SnapshotModel
+public import SnapshotVersions
 
 extension VerifyReport {
     /// A row of a synced table that refers to a row that is not there.
     public struct Dangling: Sendable, Encodable {
         public let table: String
-        /// The row's key.
-        public let key: String
+        /// The row's key; nil for a row that has none.
+        public let key: ReportedKey?
         /// The table that it refers to.
         public let parentTable: String
         /// What it refers to there, as SQL writes it.
@@ -30,12 +31,13 @@ struct DanglingReport: Sendable {
     init(_ found: [DanglingRows], in database: String) {
         rows = found.flatMap { one in
             one.rows.map {
-                VerifyReport.Dangling(table: one.table, key: $0.key, parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside)
+                VerifyReport.Dangling(
+                    table: one.table, key: $0.key.map(ReportedKey.init), parentTable: one.parentTable, parentKey: $0.parentKey, isDamage: $0.isSetAside)
             }
         }
         for one in found {
             let named =
-                one.rows.prefix(Self.limit).map { "row \($0.key) refers to \($0.parentKey)" }.joined(separator: ", ")
+                one.rows.prefix(Self.limit).map { "row \($0.key?.description ?? "NULL") refers to \($0.parentKey)" }.joined(separator: ", ")
                 + (one.count > one.rows.count ? ", …" : "")
             let found =
                 "\(database), table \(one.table): \(one.count) \(one.count == 1 ? "row refers to a row" : "rows refer to rows") of \(one.parentTable) that \(one.count == 1 ? "is" : "are") not there (\(named))"

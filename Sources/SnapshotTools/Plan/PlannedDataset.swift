@@ -48,7 +48,7 @@ struct PlannedDataset {
         let cloud = SyncPlan.Counts(added: publishes ? first.count : 0)
         let items =
             publishes
-            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: $0.plainText, wins: "local", reason: "the cloud has no such dataset yet") }
+            ? first.keys.map { SyncPlan.Item(side: "cloud", change: "added", key: ReportedKey($0), wins: "local", reason: "the cloud has no such dataset yet") }
             : []
         return SyncPlan.Dataset(name: schema.name, local: SyncPlan.Counts(), cloud: cloud, kept: SyncPlan.Counts(), conflicts: 0, items: items)
     }
@@ -104,7 +104,7 @@ struct PlannedDataset {
         tally[keyPath: side].count(change)
         guard tally.items.count < limit else { return }
         let name = !localWins ? "local" : publishes ? "cloud" : "kept"
-        tally.items.append(SyncPlan.Item(side: name, change: change, key: key.plainText, wins: localWins ? "local" : "cloud", reason: reason))
+        tally.items.append(SyncPlan.Item(side: name, change: change, key: ReportedKey(key), wins: localWins ? "local" : "cloud", reason: reason))
     }
 
     /// Why the change wins or loses, in words.

@@ -1,3 +1,4 @@
+public import SnapshotVersions
 public import StrictText
 
 /// What a sync would do, on each side, found out without doing it.
@@ -20,8 +21,8 @@ public struct SyncPlan: Sendable, Codable, Hashable {
         public let side: String
         /// `added`, `changed` or `removed`, on that side.
         public let change: String
-        /// The entity's key; an integer in decimal.
-        public let key: String
+        /// The entity's key.
+        public let key: ReportedKey
         /// Whose state wins: `local` or `cloud`.
         public let wins: String
         /// Why.

@@ -50,7 +50,7 @@ struct DiffCommand: AsyncParsableCommand {
 
     private func lines(_ one: EntityDifference) -> [String] {
         let columns = one.columns.isEmpty ? "" : ": \(one.columns.joined(separator: ", "))"
-        return ["\(one.change.rawValue) \(one.dataset) \(one.key.debugDescription)\(columns)"]
+        return ["\(one.change.rawValue) \(one.dataset) \(one.key.description.debugDescription)\(columns)"]
             + (one.values ?? []).map { column in
                 switch one.change {
                 case .added: "  \(column.name): \(column.after)"

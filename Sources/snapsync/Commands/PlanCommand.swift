@@ -44,7 +44,7 @@ struct PlanCommand: AsyncParsableCommand {
                 "    here: \(words(dataset.local)); in the cloud: \(words(dataset.cloud))"
                     + (dataset.kept.total > 0 ? "; only here: \(words(dataset.kept))" : ""))
             if dataset.conflicts > 0 { lines.append("    changed on both sides: \(Format.count(dataset.conflicts))") }
-            lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.debugDescription), \($0.wins) wins: \($0.reason)" }
+            lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.description.debugDescription), \($0.wins) wins: \($0.reason)" }
             let more = dataset.local.total + dataset.cloud.total + dataset.kept.total - dataset.items.count
             if more > 0 { lines.append("    and \(Format.count(more)) more (--all)") }
         }
