@@ -12,10 +12,10 @@ let house: [SwiftSetting] = [
 let package = Package(
     name: "SnapshotSync",
     products: [
-        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
-        .library(name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
-        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
-        .library(name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "StrictText"]),
+        .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
@@ -145,7 +145,7 @@ let package = Package(
         // The umbrella: one import for an application.
         .target(
             name: "SnapshotSync",
-            dependencies: ["SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade"],
+            dependencies: ["SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade", "ObjectCloud"],
             swiftSettings: house),
         // The command: parse, call one engine method, print.
         .executableTarget(

@@ -2,6 +2,7 @@ public import CloudStore
 import DirectoryCloud
 package import LocalStore
 public import Logging
+public import ObjectCloud
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -28,6 +29,8 @@ public final class SyncEngine: Sendable {
     package let keyStore: any KeyStore
     let nonces: NonceSource
     let stopwatch: @Sendable () -> @Sendable () -> Duration
+    /// Counts the requests to a bucket that this engine opens.
+    package let requests: RequestMeter
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
 
@@ -43,8 +46,9 @@ public final class SyncEngine: Sendable {
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now) {
-            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container)
+        let requests = RequestMeter()
+        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now, requests: requests) {
+            try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container, meter: requests)
         }
     }
 
@@ -76,12 +80,13 @@ public final class SyncEngine: Sendable {
     ///   - nonces: where the ids of messages and reports come from.
     ///   - backend: the cloud that `openCloud` returns, where its identity has to be checked: a cloud directory checks its own.
     ///   - stopwatch: starts measuring how long a run takes.
+    ///   - requests: counts the requests of the clouds that `openCloud` returns.
     package init(
         database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil,
-        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch,
+        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
         openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
         database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
@@ -95,6 +100,7 @@ public final class SyncEngine: Sendable {
         self.assetRule = assetRule
         self.nonces = nonces
         self.stopwatch = stopwatch
+        self.requests = requests
     }
 
     /// Says that another program's lock holds this one up.
@@ -142,11 +148,13 @@ public final class SyncEngine: Sendable {
     public func export(
         level: Int = 1, isFull: Bool = false, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil
     ) async throws -> ExportReport {
-        try await run {
-            let device = try await updatedDevice()
-            let export = ExportRun(
-                device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
-            return try await retaining(export.run())
+        try await countingRequests {
+            try await run {
+                let device = try await updatedDevice()
+                let export = ExportRun(
+                    device: device, level: level, isFull: isFull, isOneOfMany: try await device.isOneOfMany(), progress: progress, allowed: allowed)
+                return try await retaining(export.run())
+            }
         }
     }
 
@@ -154,6 +162,10 @@ public final class SyncEngine: Sendable {
     ///
     /// - Parameter allowed: the datasets that may lose more than half of their entities although no commit approves of that.
     public func importNewest(allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> ImportReport {
+        try await countingRequests { try await importUpdates(allowed, progress) }
+    }
+
+    private func importUpdates(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> ImportReport {
         try await run {
             try await adoptingUnknownColumns(updatedDevice()) { try await ImportRun(device: $0, progress: progress, allowed: allowed).importNewest() }
         }
@@ -178,7 +190,7 @@ public final class SyncEngine: Sendable {
 
     /// Does what the role does: a writer publishes what is new, a reader imports what is newer, a peer does both; a view is left as it is.
     public func sync(level: Int = 1, allowing allowed: ShrinkApproval = .none, progress: ProgressHandler? = nil) async throws -> SyncReport {
-        try await WorkerThreads.host { try await syncOnce(level, allowed, progress) }
+        try await WorkerThreads.host { try await countingRequests { try await syncOnce(level, allowed, progress) } }
     }
 
     private func syncOnce(_ level: Int, _ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> SyncReport {
@@ -201,7 +213,7 @@ public final class SyncEngine: Sendable {
                 return SyncReport(
                     role: settings.role.rawValue, exported: nil, imported: ImportReport(applied: false, version: nil, datasets: [], view: view, warnings: []))
             }
-            let imported = try await importNewest(allowing: allowed, progress: progress)
+            let imported = try await importUpdates(allowed, progress)
             return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
         }
     }
@@ -301,4 +313,7 @@ public struct SyncReport: Sendable, Encodable {
     public let imported: ImportReport?
     /// What a reader told the publisher of its own changes; nil where nothing was to be told.
     public internal(set) var messages: SendReport?
+    public package(set) var requests: RequestUsage?
 }
+
+extension SyncReport: RequestCounting {}

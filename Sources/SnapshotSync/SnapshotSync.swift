@@ -2,6 +2,7 @@
 ///
 /// An application that needs only a part can import that module alone.
 @_exported public import CloudKitFacade
+@_exported public import ObjectCloud
 @_exported public import ProjectSharing
 @_exported public import SnapshotEngine
 @_exported public import SnapshotTools

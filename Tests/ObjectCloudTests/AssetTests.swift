@@ -110,6 +110,46 @@ struct ObjectAssetTests {
         #expect(asked.map(\.method) == ["GET", "GET"] && !asked.contains { $0.url.contains("list-type") })
     }
 
+    /// A device that knows the cloud opens it without a request, and still finds out that another one, or none, is in the place.
+    @Test func aKnownCloudIsOpenedWithoutARequest() async throws {
+        let store = FakeStore()
+        let made = try await zone(store)
+        let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("a")])], clock: .now)
+        let token = try await made.publish(try await made.prepare(draft, after: nil, in: .standard))
+        let uuid = try await made.identity().uuid
+        let before = store.requests.count
+        let known = try ObjectCloud(client: store.client(), expecting: uuid, container: "iCloud.org.example.test")
+        #expect(try await known.changes(since: token, in: .standard).commits.isEmpty)
+        #expect(store.requests.dropFirst(before).allSatisfy { $0.url.contains("/commits/") } && store.requests.count == before + 2)
+
+        let report = DeviceReport(device: "phone", role: "writer", token: token, clock: .now, nonce: nil)
+        let misled = try ObjectCloud(client: store.client(), expecting: uuid, container: "iCloud.org.example.other")
+        let reporting = await #expect(throws: CloudError.self) { try await misled.report(report, in: .standard) }
+        #expect(reporting?.code == .badContainer)
+
+        let another = FakeStore()
+        let cloud = try await zone(another)
+        _ = try await cloud.publish(try await cloud.prepare(draft, after: nil, in: .standard))
+        for (store, code) in [(another, CloudError.Code.badContainer), (FakeStore(), .cloudUnavailable)] {
+            let gone = try ObjectCloud(client: store.client(), expecting: uuid)
+            let error = await #expect(throws: CloudError.self) { _ = try await gone.changes(since: token, in: .standard) }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test func theReportsOfADeviceAreListedOnce() async throws {
+        let store = FakeStore()
+        let cloud = try await zone(store)
+        let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("a")])], clock: .now)
+        let token = try await cloud.publish(try await cloud.prepare(draft, after: nil, in: .standard))
+        for nonce in ["a", "b", "c"] {
+            try await cloud.report(DeviceReport(device: "phone", role: "writer", token: token, clock: .now, nonce: nonce), in: .standard)
+        }
+        #expect(store.requests.count { $0.url.contains("list-type") && $0.url.contains("devices") } == 1)
+        #expect(try await cloud.deviceReport(of: "phone", in: .standard)?.nonce == "c")
+        #expect(store.state.withLock { $0.objects.keys.count { $0.contains("/devices/phone/") } } == 1)
+    }
+
     @Test func aStoreThatOverwritesIsFoundOut() throws {
         let good = try BucketProbe(FakeStore().client())
         #expect(good.isSafeForMany && good.findings.allSatisfy(\.isKept), "\(good.findings)")

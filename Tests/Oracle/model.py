@@ -124,13 +124,12 @@ def imported(world, name, chooser):
             kept = mine if answer > 0 else theirs
             if answer > 0:
                 tracked.add(place)
-                if not device.latched and mine.row != theirs.row and mine.origin[:1] not in (("displaced",), ("revived",)):
+                if not device.latched and mine.row != theirs.row and not made_by_rule(mine):
                     # An edit that wins a tie counts as made on top of the version's.
                     kept = mine._replace(lo=max(mine.lo, theirs.lo + 1), hi=max(mine.hi, theirs.hi + 1))
-                # A row that had to give way elsewhere has a deletion, but nobody's edit.
-                if not device.latched and theirs != published.get(place) and mine.row != theirs.row and theirs.origin[:1] != ("displaced",):
+                if not device.latched and theirs != published.get(place) and mine.row != theirs.row and not made_by_rule(theirs):
                     lost.add((name, place, theirs.row, mine.row))
-            elif mine.row != theirs.row and not device.latched and mine.origin[:1] != ("displaced",):
+            elif mine.row != theirs.row and not device.latched and not made_by_rule(mine):
                 # What a first import replaces is in a file beside the database.
                 lost.add((name, place, mine.row, theirs.row))
         if kept is not None:
@@ -145,6 +144,11 @@ def imported(world, name, chooser):
         world.lost = world.lost | lost
         world.note("lost edit")
     return world
+
+
+def made_by_rule(entry):
+    """A row that gave way has a deletion, and a revived row is as it was before its deletion: both are nobody's edit."""
+    return entry.origin[:1] in (("displaced",), ("revived",))
 
 
 # MARK: versions

@@ -15,7 +15,7 @@ class Run(UserCommands, Follower):
     def __init__(self, history, devices):
         super().__init__(history.schema, devices)
         self.history = history
-        self.off, self.bare, self.pruned = set(), set(devices.names), False
+        self.off, self.bare, self.pruned, self.has_dangling = set(), set(devices.names), False, False
         self.log = []
 
     # MARK: steps
@@ -38,7 +38,7 @@ class Run(UserCommands, Follower):
         if made is None:
             self.figures["statements refused"] += 1
             return
-        self.figures["dangling by the application"] += not step["foreign_keys"] and dangles(self.schema, made[0])
+        self.figures["dangling by the application"] += self.leaves_dangling(step, made)
         if made[0] != self.seen[name]:
             raise Failed("%s: the tables are not what the statements make of them without snapsync: %r, not %r" % (describe(step), self.seen[name], made[0]))
         self.follow(self.edit_action(step, made[1]), describe(step))
@@ -172,6 +172,7 @@ class Run(UserCommands, Follower):
                 clock.text(self.devices.now(name, step["at"]), "millis"), step["foreign_keys"])
             if (made is not None) != written:
                 return []
+            self.leaves_dangling(step, made)
             return self.edit_action(step, made[1])(world) if made else [world]
         parts = self.parts(name, self.devices.now(name, step["at"]))
         orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)]
@@ -226,7 +227,12 @@ class Run(UserCommands, Follower):
 
     def may_dangle(self):
         """Whether an application wrote a reference to nothing, with foreign keys off."""
-        return self.figures["dangling by the application"] > 0
+        return self.has_dangling
+
+    def leaves_dangling(self, step, made):
+        found = not step["foreign_keys"] and made is not None and dangles(self.schema, made[0])
+        self.has_dangling = self.has_dangling or found
+        return found
 
     def expected_finding(self, name, finding):
         if finding["id"] == "setAside":

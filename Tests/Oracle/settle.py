@@ -122,7 +122,7 @@ class Settlement:
         for table in self.schema.tables:
             if not table.parent:
                 continue
-            dangled = {self.schema.parent_of(table, row) for row in self.before.rows(self.schema)[table.name].values()} - self.live_before()
+            dangled = self.dangled_before(table)
             for place, entry in self.live(table.name):
                 parent = self.schema.parent_of(table, entry.row)
                 if parent is None or self.there(parent) or parent in dangled:
@@ -131,8 +131,11 @@ class Settlement:
                     found.append((place, parent))
         return sorted(found, key=repr)
 
-    def live_before(self):
-        return {place for place, entry in self.before.know.items() if entry.row is not None}
+    def dangled_before(self, table):
+        """The missing parents of children that were concerned before the import already."""
+        had = {place: entry.row for place, entry in self.before.know.items() if entry.row is not None}
+        referred = {place: self.schema.parent_of(table, row) for place, row in had.items() if place[0] == table.name}
+        return {parent for place, parent in referred.items() if parent not in had and (place in self.before.tracked or parent in self.before.tracked)}
 
     def mend_parents(self):
         for place, parent in self.orphans():

@@ -25,6 +25,30 @@ struct BucketTests {
         #expect(try devices.succeed("history --db watch.db").contains("version 2"))
     }
 
+    /// An idle reader asks for the next commit and the newest; reports and `status` say what a run took. Nothing is counted with a directory.
+    @Test func requestsAreFewAndSaid() throws {
+        let devices = try BucketScene()
+        try devices.publish(notifications: 30)
+        try devices.succeed("init --db watch.db --cloud \(devices.location) --endpoint \(devices.server.endpoint) --role reader --device watch --create")
+        try devices.succeed("sync --db watch.db")
+        func requests(_ command: String) throws -> [String: Int] {
+            let report = try JSONSerialization.jsonObject(with: Data(devices.succeed(command + " --json").utf8)) as? [String: Any]
+            return try #require(report?["requests"] as? [String: Int])
+        }
+        let idle = try requests("sync --db watch.db")
+        #expect(idle["reads"] == 2 && idle["writes"] == 0 && idle["removals"] == 0 && idle["bytesSent"] == 0)
+        let publisher = try requests("sync --db phone.db")
+        #expect(publisher["reads"] == 4 && publisher["writes"] == 0)
+        try devices.scene.database("phone.db").run("UPDATE buckets SET name = 'later'")
+        let publishing = try requests("export --db phone.db")
+        #expect(publishing["writes"] == 4 && publishing["reads"].map { $0 <= 13 } == true, "\(publishing)")
+        #expect(try requests("import --db watch.db")["writes"] == 1)
+        #expect(try devices.succeed("status --db phone.db").contains("requests to the bucket"))
+        try devices.succeed("generate --db here.db --notifications 3 --buckets 1")
+        try devices.succeed("init --db here.db --cloud there --role writer --device here")
+        #expect(try !devices.succeed("sync --db here.db --json").contains("requests"))
+    }
+
     @Test func peersThatPublishAtTheSameTimeLoseNothing() throws {
         let devices = try BucketScene()
         try devices.succeed("generate --db p0.db --notifications 10 --buckets 2")

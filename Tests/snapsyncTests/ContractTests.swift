@@ -293,7 +293,8 @@ import Testing
         check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")
 
         for (heading, fields) in page.fields {
-            let unseen = Set(fields.map(\.path)).subtracting(seen[heading] ?? [])
+            // Only a bucket has requests: BucketTests looks at them.
+            let unseen = Set(fields.map(\.path).filter { $0.split(separator: ".").first != "requests" }).subtracting(seen[heading] ?? [])
             #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
         }
     }

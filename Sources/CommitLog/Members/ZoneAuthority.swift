@@ -57,7 +57,7 @@ package final class ZoneAuthority: Sendable {
     private let state: Mutex<State>
     private let loadKeys: (@Sendable () throws -> DeviceKeys)?
     /// Whether the device knows the zone as a signed one: then it must be one.
-    let isKnownAsSigned: Bool
+    package let isKnownAsSigned: Bool
 
     /// Makes the authority of who knows nothing and signs nothing.
     package init() {

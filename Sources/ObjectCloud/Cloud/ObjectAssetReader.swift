@@ -38,7 +38,7 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     init(_ asset: CloudAsset, in zone: ObjectZone) throws(CloudError) {
         guard let path = AssetPath(asset.path) else {
             throw CloudError(
-                .damaged, at: "\(zone.info.id)", "an asset's path is not one of an asset; nothing was opened",
+                .damaged, at: "\(zone.history.zone)", "an asset's path is not one of an asset; nothing was opened",
                 hint: "do not trust this commit; run snapsync doctor")
         }
         self.asset = asset

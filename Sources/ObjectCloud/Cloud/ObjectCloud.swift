@@ -15,7 +15,7 @@ public final class ObjectCloud: CloudDatabase {
     /// The location, as text that the initialiser reads.
     public var location: String { client.location.description }
     let client: ObjectClient
-    private let opened: CloudIdentity
+    private let marker: CloudMarkerReader
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
@@ -25,6 +25,9 @@ public final class ObjectCloud: CloudDatabase {
 
     /// Opens a cloud.
     ///
+    /// With a `uuid` no request is sent: `cloud.json` never changes, and every commit says of which cloud it is. The object is read, and
+    /// compared, before anything is written, and where something that was read before is not there.
+    ///
     /// - Parameters:
     ///   - location: `s3://BUCKET/PREFIX`, with the server and the region behind a `?` where they are not AWS's own.
     ///   - uuid: the UUID that the cloud must have; nil takes any.
@@ -32,29 +35,24 @@ public final class ObjectCloud: CloudDatabase {
     /// - Throws: ``CloudError`` with `.cloudUnavailable`, `.notACloud`, `.badContainer`, `.permissionFailure`,
     ///   `.invalidArguments` (the location) or `.incompatibleVersion`.
     public convenience init(location: String, expecting uuid: String? = nil, container: String? = nil) throws {
-        try self.init(client: try Self.client(location), expecting: uuid)
-        if let container { try ContainerIdentifier.verify(container, isThatOf: opened) }
+        try self.init(location: location, expecting: uuid, container: container, meter: RequestMeter())
+    }
+
+    /// Opens a cloud, and counts its requests in `meter`.
+    package convenience init(location: String, expecting uuid: String?, container: String?, meter: RequestMeter) throws {
+        try self.init(client: try Self.client(location, meter: meter), expecting: uuid, container: container)
     }
 
     /// Opens a cloud over another client.
-    package convenience init(client: ObjectClient, expecting uuid: String?, nonces: NonceSource = .system) throws {
-        guard let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) else {
-            throw CloudError(
-                uuid == nil ? .notACloud : .cloudUnavailable, at: client.location.description, "there is no cloud.json at this place of the bucket",
-                hint: uuid == nil ? "check the prefix, or make a cloud there with snapsync init" : "check the prefix and the bucket; nothing was touched")
-        }
-        let identity = try CloudMarker.identity(from: bytes)
-        if let uuid, uuid != identity.uuid {
-            throw CloudError(
-                .badContainer, at: client.location.description, "this is the cloud \(identity.uuid), not \(uuid)",
-                hint: "name the right bucket and prefix, or start anew with snapsync detach and snapsync init")
-        }
-        self.init(client: client, opened: identity, nonces: nonces)
+    package convenience init(client: ObjectClient, expecting uuid: String?, container: String? = nil, nonces: NonceSource = .system) throws {
+        let marker = CloudMarkerReader(client, expecting: uuid, container: container)
+        if uuid == nil { _ = try marker.identity() }
+        self.init(marker, nonces: nonces)
     }
 
-    private init(client: ObjectClient, opened: CloudIdentity, nonces: NonceSource) {
-        self.client = client
-        self.opened = opened
+    private init(_ marker: CloudMarkerReader, nonces: NonceSource) {
+        self.client = marker.client
+        self.marker = marker
         self.nonces = nonces
     }
 
@@ -79,7 +77,7 @@ public final class ObjectCloud: CloudDatabase {
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
         _ = try ContainerIdentifier(container)
         if let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) {
-            return (ObjectCloud(client: client, opened: try CloudMarker.identity(from: bytes), nonces: nonces), false)
+            return (ObjectCloud(CloudMarkerReader(client, found: try CloudMarker.identity(from: bytes)), nonces: nonces), false)
         }
         guard try client.list("", first: 1).isEmpty else {
             throw CloudError(
@@ -90,23 +88,23 @@ public final class ObjectCloud: CloudDatabase {
         if try client.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName) == .taken {
             return (try ObjectCloud(client: client, expecting: nil, nonces: nonces), false)
         }
-        return (ObjectCloud(client: client, opened: identity, nonces: nonces), true)
+        return (ObjectCloud(CloudMarkerReader(client, found: identity), nonces: nonces), true)
     }
 
     /// The client of a location, with the credentials that the environment offers.
-    package static func client(_ text: String) throws -> ObjectClient {
+    package static func client(_ text: String, meter: RequestMeter = RequestMeter()) throws -> ObjectClient {
         let chain = CredentialsChain()
         var location = try BucketLocation(text)
         if location.endpoint == nil, let endpoint = chain.endpoint() { location.endpoint = endpoint }
         if location.region == nil { location.region = try chain.region() }
         try location.verifyServer()
-        return ObjectClient(location, transport: CurlTransport(certificates: location.certificates), credentials: chain)
+        return ObjectClient(location, transport: CurlTransport(certificates: location.certificates), credentials: chain, meter: meter)
     }
 
     /// The requests and bytes since the cloud was opened, the opening among them.
     public var usage: RequestUsage { client.usage }
 
-    public func identity() async throws -> CloudIdentity { opened }
+    public func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
 
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
         try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
@@ -116,7 +114,8 @@ public final class ObjectCloud: CloudDatabase {
         try CloudNames.verify(zone)
         try CloudNames.verify(new.creator, isNameOf: "device")
         return try await workers.run { [self] in
-            if let found = try marker(of: zone) { return found }
+            _ = try marker.identity()
+            if let found = try info(of: zone) { return found }
             let place = "\(zone)/\(ZoneMarker.fileName)"
             for folder in [CloudNames.commits, CloudNames.checkpoints] {
                 guard try client.list("\(zone)/\(folder)/", first: 1).isEmpty else {
@@ -126,17 +125,18 @@ public final class ObjectCloud: CloudDatabase {
                 }
             }
             _ = try client.put(try new.bytes(), as: place)
-            guard let info = try marker(of: zone) else {
+            guard let info = try info(of: zone) else {
                 throw CloudError(.inputOutput, at: place, "the object vanished as soon as it was made", isRetryable: true)
             }
             return info
         }
     }
 
-    public func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { $0.info } }
+    public func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { [self] _ in try found(zone) } }
 
     public func zones() async throws -> [ZoneInfo] {
         try await workers.run { [self] in
+            _ = try marker.identity()
             var found: [ZoneInfo] = []
             for scope in CloudScope.allCases {
                 // One listing of everything beneath: a bucket holds few zones, and a listing by folders would be one more feature to need.
@@ -146,7 +146,7 @@ public final class ObjectCloud: CloudDatabase {
                     if parts.count == 3, parts[2] == ZoneMarker.fileName { names.insert(String(parts[1])) }
                 }
                 for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where CloudNames.isName(name) {
-                    if let info = try marker(of: ZoneID(name, scope: scope)) { found.append(info) }
+                    if let info = try info(of: ZoneID(name, scope: scope)) { found.append(info) }
                 }
             }
             return found
@@ -154,7 +154,7 @@ public final class ObjectCloud: CloudDatabase {
     }
 
     public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await inZone(zone) { try HistoryReader(source: $0).changes(since: token) }
+        try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
     }
 
     public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
@@ -164,35 +164,36 @@ public final class ObjectCloud: CloudDatabase {
     public func history(in zone: ZoneID) async throws -> [Commit] { try await inZone(zone) { try HistoryReader(source: $0).all() } }
 
     public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
-        try await inZone(zone) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
+        try await inZone(zone, to: .look) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
     }
 
     public func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
-        try await inZone(zone) { try self.publisher($0).prepare(draft, after: token) }
+        try await inZone(zone) { [self] in try publisher($0).prepare(draft, after: token) }
     }
 
     public func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
-        try await inZone(commit.zone) { try self.publisher($0).publish(commit) }
+        try await inZone(commit.zone, to: .write) { [self] in try publisher($0).publish(commit) }
     }
 
     public func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
-        let found = try await inZone(zone) { $0 }
-        return ObjectAssetWriter(path, in: found)
+        return ObjectAssetWriter(path, in: try await inZone(zone, to: .write) { $0 })
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        try await inZone(zone) { try ObjectAssetReader(asset, in: $0) }
+        try await inZone(zone, to: .look) { try ObjectAssetReader(asset, in: $0) }
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         // What cannot be removed now is an orphan, which no commit names and a later prune removes.
-        try? await inZone(zone) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
+        try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
     }
 
-    public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await inZone(zone) { try $0.add(report) } }
+    public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { try $0.add(report) }
+    }
 
     public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
         try CloudNames.verify(device, isNameOf: "device")
@@ -201,23 +202,25 @@ public final class ObjectCloud: CloudDatabase {
 
     public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
         try CloudNames.verify(device, isNameOf: "device")
-        try await inZone(zone) { try $0.removeReports(of: device) }
+        try await inZone(zone, to: .write) { try $0.removeReports(of: device) }
     }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
 
     public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
-        try await inZone(zone) { try $0.send(message, clock: clock) }
+        try await inZone(zone, to: .write) { try $0.send(message, clock: clock) }
     }
 
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         try await inZone(zone) { try $0.mailbox(request) }
     }
 
-    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws { try await inZone(zone) { try $0.remove(message) } }
+    public func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { try $0.remove(message) }
+    }
 
     public func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
-        try await inZone(zone) { try self.publisher($0).placeCheckpoint(at: number) }
+        try await inZone(zone, to: .write) { [self] in try publisher($0).placeCheckpoint(at: number) }
     }
 
     public func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
@@ -229,15 +232,17 @@ public final class ObjectCloud: CloudDatabase {
     public func storeClock(in zone: ZoneID) async throws -> Instant { try await inZone(zone) { try $0.clock() } }
 
     public func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
-        try await inZone(zone) { try HistoryPruner(store: $0, zone: $0.info).remove(files, by: device) }
+        try await inZone(zone, to: .write) { [self] in try HistoryPruner(store: $0, zone: found(zone)).remove(files, by: device) }
     }
 }
 
 extension ObjectCloud {
-    private func publisher(_ zone: ObjectZone) -> HistoryPublisher<ObjectZone> { HistoryPublisher(store: zone, zone: zone.info, nonces: nonces) }
+    private func publisher(_ zone: ObjectZone) throws -> HistoryPublisher<ObjectZone> {
+        HistoryPublisher(store: zone, zone: try found(zone.history.zone), nonces: nonces)
+    }
 
     /// A zone's marker, which never changes once it is there; nil if there is no such zone.
-    private func marker(of zone: ZoneID) throws -> ZoneInfo? {
+    private func info(of zone: ZoneID) throws -> ZoneInfo? {
         try CloudNames.verify(zone)
         if let known = zones.info(of: zone) { return known }
         let place = "\(zone)/\(ZoneMarker.fileName)"
@@ -251,17 +256,44 @@ extension ObjectCloud {
         try await workers.run { [client] in try body(client) }
     }
 
-    private func inZone<T: Sendable>(_ zone: ZoneID, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
-        try await workers.run { [self] in try body(open(zone)) }
+    /// What a body does in a zone, and so which markers are read first.
+    private enum Access {
+        /// It looks for what a zone that was read before has by now: none, for the commits say of which zone they are, and the device knows
+        /// whether they must be signed.
+        case look
+        /// It reads: the zone's.
+        case read
+        /// It writes: the zone's and the cloud's.
+        case write
     }
 
-    private func open(_ zone: ZoneID) throws -> ObjectZone {
-        guard let info = try marker(of: zone) else {
-            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+    private func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
+        try await workers.run { [self] in
+            do { return try body(open(zone, to: access)) } catch {
+                // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.
+                if access != .write { _ = try open(zone, to: .write) }
+                throw error
+            }
+        }
+    }
+
+    private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
+        try CloudNames.verify(zone)
+        if access == .write { _ = try marker.identity() }
+        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned
+        if access != .look {
+            let info = try found(zone)
+            (authority, isSigned) = (try authorities.authority(of: info), info.isSigned)
         }
         return ObjectZone(
-            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned), ends: ends, info: info, client: client,
-            authority: try authorities.authority(of: info))
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned), ends: ends, client: client, authority: authority, cache: zones)
+    }
+
+    private func found(_ zone: ZoneID) throws -> ZoneInfo {
+        guard let info = try info(of: zone) else {
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+        }
+        return info
     }
 }
 
@@ -276,7 +308,7 @@ extension ObjectCloud: SigningCloud {
 }
 
 extension ObjectCloud: MirroredCloud {
-    package func store(of zone: ZoneID) throws -> any HistoryStore { try open(zone) }
-    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try ObjectAssetReader(asset, in: open(zone)) }
-    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter { ObjectAssetWriter(path, in: try open(zone)) }
+    package func store(of zone: ZoneID) throws -> any HistoryStore { try open(zone, to: .write) }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try ObjectAssetReader(asset, in: open(zone, to: .read)) }
+    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter { ObjectAssetWriter(path, in: try open(zone, to: .write)) }
 }

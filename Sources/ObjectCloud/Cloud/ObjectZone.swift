@@ -8,12 +8,12 @@ import StrictText
 struct ObjectZone: HistoryStore {
     let history: HistoryID
     let ends: VerifiedHeadCache
-    let info: ZoneInfo
     let client: ObjectClient
     let authority: ZoneAuthority
+    let cache: ZoneCache
 
     /// A path beneath the zone as one beneath the cloud.
-    func path(_ beneath: String) -> String { "\(info.id)/\(beneath)" }
+    func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
     func commitBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.commits, number), limit: CommitDocument.byteLimit) }
 
@@ -84,8 +84,8 @@ extension ObjectZone {
     /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
-        try client.remove(self.path(path.path))
-        try client.remove(self.path(path.indexPath))
+        try removeFile(path.path)
+        try removeFile(path.indexPath)
     }
 }
 
@@ -135,17 +135,18 @@ extension ObjectZone {
     func add(_ report: DeviceReport) throws {
         try report.verify()
         let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
-        let reader = ReportReader(self)
         let folder = path("\(CloudNames.devices)/\(report.device)/")
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
-            let counters = try counters(in: folder)
-            if let last = newest(of: report.device, counters, in: folder, reader), !report.isNews(after: last) { return }
-            let last = counters.last ?? 0
-            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !counters.contains($0) } ?? 1
+            let known = try cache.reports(in: folder) ?? reports(of: report.device, in: folder)
+            if let last = known.newest, !report.isNews(after: last) { return }
+            let last = known.counters.last ?? 0
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
+            cache.remember(nil, in: folder)
             guard try client.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else { continue }
             // A device without the right to delete leaves the older ones, which no longer count.
-            for old in counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { break }
+            for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
+            cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
             return
         }
         throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
@@ -154,6 +155,7 @@ extension ObjectZone {
     /// Removes every report under a device's name.
     func removeReports(of device: String) throws {
         let folder = path("\(CloudNames.devices)/\(device)/")
+        cache.remember(nil, in: folder)
         for counter in try counters(in: folder) { try client.remove("\(folder)\(CloudNames.digits(counter)).json") }
     }
 
@@ -170,7 +172,14 @@ extension ObjectZone {
 
     func newestReport(of device: String) throws -> DeviceReport? {
         let folder = path("\(CloudNames.devices)/\(device)/")
-        return newest(of: device, try counters(in: folder), in: folder, ReportReader(self))
+        let found = try reports(of: device, in: folder)
+        cache.remember(found, in: folder)
+        return found.newest
+    }
+
+    private func reports(of device: String, in folder: String) throws -> ZoneCache.Reports {
+        let counters = try counters(in: folder)
+        return ZoneCache.Reports(counters: counters, newest: newest(of: device, counters, in: folder, ReportReader(self)))
     }
 
     func newestReports() throws -> [DeviceReport] {

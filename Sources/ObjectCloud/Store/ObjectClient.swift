@@ -15,12 +15,12 @@ package final class ObjectClient: Sendable {
     private let provider: any CredentialsProvider
     private let retry: Retry
     private let now: @Sendable () -> Instant
+    private let meter: RequestMeter
     private let state = Mutex(State())
 
     private struct State {
         /// The server's clock less this machine's, in microseconds; nil before the first answer.
         var clockOffset: Int64?
-        var usage = RequestUsage()
     }
 
     /// How often and how patiently a request is repeated.
@@ -37,17 +37,18 @@ package final class ObjectClient: Sendable {
 
     package init(
         _ location: BucketLocation, transport: any ObjectTransport, credentials: any CredentialsProvider, retry: Retry = Retry(),
-        now: @escaping @Sendable () -> Instant = { .now }
+        meter: RequestMeter = RequestMeter(), now: @escaping @Sendable () -> Instant = { .now }
     ) {
         self.location = location
         self.transport = transport
         self.provider = credentials
         self.retry = retry
+        self.meter = meter
         self.now = now
     }
 
     /// The requests and bytes so far.
-    package var usage: RequestUsage { state.withLock { $0.usage } }
+    package var usage: RequestUsage { meter.usage }
 
     /// The server's clock, to the second, as its last answer said; this machine's before the first.
     package var clock: Instant { now().advanced(byMicroseconds: state.withLock { $0.clockOffset } ?? 0) }
@@ -270,11 +271,9 @@ package final class ObjectClient: Sendable {
 
     private func record(_ method: String, _ answer: ObjectResponse, sent: Int) {
         let offset = answer.headers["date"].flatMap(HTTPDate.instant).map { $0.microseconds - now().microseconds }
-        state.withLock { state in
-            state.usage.add(method, sent: sent, received: answer.body.count)
-            // The date has no fraction: a difference below two seconds says nothing.
-            if let offset { state.clockOffset = abs(offset) < 2_000_000 ? 0 : offset }
-        }
+        meter.add(method, sent: sent, received: answer.body.count)
+        // The date has no fraction: a difference below two seconds says nothing.
+        if let offset { state.withLock { $0.clockOffset = abs(offset) < 2_000_000 ? 0 : offset } }
     }
 
     private func pause(_ attempt: Int, _ wanted: Duration?) {

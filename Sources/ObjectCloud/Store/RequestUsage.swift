@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The requests that were sent to an object store, and the bytes of their bodies.
 public struct RequestUsage: Hashable, Sendable, Encodable {
     /// GET and HEAD, listings too.
@@ -18,4 +20,28 @@ public struct RequestUsage: Hashable, Sendable, Encodable {
         bytesSent += sent
         bytesReceived += received
     }
+
+    /// What came since `earlier`; nil if nothing did.
+    package func since(_ earlier: RequestUsage) -> RequestUsage? {
+        guard self != earlier else { return nil }
+        var difference = self
+        difference.reads -= earlier.reads
+        difference.writes -= earlier.writes
+        difference.removals -= earlier.removals
+        difference.bytesSent -= earlier.bytesSent
+        difference.bytesReceived -= earlier.bytesReceived
+        return difference
+    }
+}
+
+/// Counts the requests of one client, or of several one after the other.
+package final class RequestMeter: Sendable {
+    private let counted = Mutex(RequestUsage())
+
+    package init() {}
+
+    /// The requests and bytes so far.
+    package var usage: RequestUsage { counted.withLock { $0 } }
+
+    func add(_ method: String, sent: Int, received: Int) { counted.withLock { $0.add(method, sent: sent, received: received) } }
 }

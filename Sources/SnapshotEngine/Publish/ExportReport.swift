@@ -1,3 +1,5 @@
+public import ObjectCloud
+
 /// What an export did.
 public struct ExportReport: Sendable, Encodable {
     /// Whether a version was published; false if nothing was new.
@@ -20,7 +22,10 @@ public struct ExportReport: Sendable, Encodable {
     public internal(set) var refusedEdits = 0
     /// What was removed because the settings keep only some versions; nil if nothing was.
     public internal(set) var pruned: RetentionOutcome?
+    public package(set) var requests: RequestUsage?
 }
+
+extension ExportReport: RequestCounting {}
 
 /// One dataset that an export wrote.
 public struct ExportedDataset: Sendable, Encodable {

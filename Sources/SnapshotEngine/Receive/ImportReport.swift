@@ -1,3 +1,5 @@
+public import ObjectCloud
+
 /// What an import did.
 public struct ImportReport: Sendable, Encodable {
     /// Whether anything was applied; false if the version was here already.
@@ -14,7 +16,10 @@ public struct ImportReport: Sendable, Encodable {
     public internal(set) var conflicts = 0
     /// How many of them lost to no other edit: the publisher refused them.
     public internal(set) var refusedEdits = 0
+    public package(set) var requests: RequestUsage?
 }
+
+extension ImportReport: RequestCounting {}
 
 /// One dataset that an import replaced.
 public struct ImportedDataset: Sendable, Encodable {

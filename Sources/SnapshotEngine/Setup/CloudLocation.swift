@@ -1,7 +1,7 @@
 package import CloudStore
 import DirectoryCloud
 import Foundation
-import ObjectCloud
+package import ObjectCloud
 
 /// What `--cloud` names: a directory, or a bucket as `s3://BUCKET/PREFIX`.
 package enum CloudLocation {
@@ -10,10 +10,14 @@ package enum CloudLocation {
 
     /// Opens the cloud that is there.
     ///
+    /// - Parameter meter: counts the requests to a bucket.
     /// - Throws: `CloudError`, as the backends do.
-    package static func open(_ text: String, expecting uuid: String? = nil, container: String? = nil) throws -> any CloudDatabase {
+    package static func open(
+        _ text: String, expecting uuid: String? = nil, container: String? = nil, meter: RequestMeter = RequestMeter()
+    ) throws -> any CloudDatabase {
         isBucket(text)
-            ? try ObjectCloud(location: text, expecting: uuid, container: container) : try DirectoryCloud(path: text, expecting: uuid, container: container)
+            ? try ObjectCloud(location: text, expecting: uuid, container: container, meter: meter)
+            : try DirectoryCloud(path: text, expecting: uuid, container: container)
     }
 
     /// Makes a cloud at an empty place, or opens the one that is there. Returns the cloud and whether it was made.

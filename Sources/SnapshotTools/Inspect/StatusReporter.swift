@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+public import ObjectCloud
 public import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
@@ -106,7 +107,11 @@ public struct StatusReport: Sendable, Encodable {
     public let conflicts: Int
     /// Messages to the publisher, and what no message carries.
     public internal(set) var messages = MessageCounts()
+    /// The requests that this look has sent to the bucket, and their bytes; nil with a directory.
+    public package(set) var requests: RequestUsage?
 }
+
+extension StatusReport: RequestCounting {}
 
 extension StatusReport {
     /// Sees that the last success is not too old.

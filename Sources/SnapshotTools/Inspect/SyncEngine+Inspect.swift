@@ -7,7 +7,7 @@ extension SyncEngine {
     public func status() async throws -> StatusReport {
         try await WorkerThreads.host {
             let gate = try await gate.report()
-            return try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run()
+            return try await countingRequests { try await StatusReporter(device: deviceToLookAt(gate), gate: gate).run() }
         }
     }
 

@@ -90,6 +90,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let retention = report.retention { lines.append(line(retention)) }
         lines += messageLines(report.messages) + devices(report.devices)
         lines += report.forks.map { "  \($0.sentence)" }
+        if let requests = report.requests { lines.append("  this look took \(Format.requests(requests))") }
         return lines
     }
 

@@ -133,6 +133,11 @@ enum Format {
     /// `1 entity`, `2 entities`.
     static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
 
+    /// `4 requests to the bucket, 2.1 kB received, 0 B sent`.
+    static func requests(_ usage: RequestUsage) -> String {
+        "\(count(usage.reads + usage.writes + usage.removals, "request")) to the bucket, \(bytes(usage.bytesReceived)) received, \(bytes(usage.bytesSent)) sent"
+    }
+
     /// What to say where edits lost to others or were refused; nothing if none did.
     ///
     /// - Parameter refused: how many of `count` the publisher refused.
