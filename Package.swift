@@ -13,9 +13,11 @@ let package = Package(
     name: "SnapshotSync",
     products: [
         .library(name: "SnapshotSync", targets: ["SnapshotSync", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(
+            name: "ProjectSharing", targets: ["ProjectSharing", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
-        .library(name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        .library(
+            name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
