@@ -74,13 +74,19 @@ def own_time(table, touch, instant_of):
 def corrected(world, name, now):
     """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
     device = world.devices[name]
-    # The deletion of a row that is set aside keeps the row's instant, by which the row can return.
-    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000
-             and not (place in device.aside and device.know[place].origin[:1] == ("displaced",))]
+    published = base(world, name)
+
+    def stays(place, entry):
+        """The deletion of a row that is set aside keeps the row's instant, by which the row can return; a revived parent is at *s* + 2 us."""
+        if place in device.aside and entry.origin[:1] == ("displaced",):
+            return True
+        return entry.origin[:1] == ("revived",) and place in published and entry.hi <= published[place].hi + 2
+
+    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000 and not stays(place, device.know[place])]
     if not ahead or device.latched:
         return world
     world = world.copy()
-    device, published = world.devices[name], base(world, name)
+    device = world.devices[name]
     device.know = dict(device.know)
     for place in ahead:
         entry = device.know[place]

@@ -58,6 +58,36 @@ import Testing
             for name in ["a", "b"] { #expect(try rows(name, "SELECT * FROM notes") == "k|b\n") }
         }
 
+        /// A row from before the first version has no instant where the table has no timestamp, whenever a later version was made.
+        @Test func editOfAFirstRowByAClockAheadLosesToALaterOneOnceTheClockIsRight() throws {
+            try peers(["a", "b"], "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO notes VALUES('k', 'first');")
+            try edit("b", "INSERT INTO notes VALUES('other', 'makes a version')", 17_000)
+            try run("sync --db b.db", 17_010)
+            try edit("b", "UPDATE notes SET title = 'b, clock ahead' WHERE id = 'k'", 17_100)
+            try edit("a", "UPDATE notes SET title = 'a' WHERE id = 'k'", 200)
+            for (name, seconds) in [("a", 201), ("b", 150), ("a", 202)] as [(String, Int64)] { try run("sync --db \(name).db", seconds) }
+            for name in ["a", "b"] { #expect(try rows(name, "SELECT title FROM notes WHERE id = 'k'") == "a\n") }
+        }
+
+        /// Its instant follows from the version's, not from the clock, which may be hours behind.
+        @Test func revivedParentIsLaterThanItsDeletionAlsoByASlowClock() throws {
+            try peers(
+                ["a", "b"],
+                """
+                CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);
+                CREATE TABLE items(id TEXT PRIMARY KEY NOT NULL, list TEXT NOT NULL REFERENCES lists(id));
+                """)
+            try edit("a", "INSERT INTO lists VALUES('l', 'list')", 20_000)
+            try run("sync --db a.db", 20_001)
+            try run("sync --db b.db", 900)
+            try edit("b", "DELETE FROM lists", 901)
+            try edit("a", "INSERT INTO items VALUES('i', 'l')", 20_002)
+            try run("sync --db a.db", 20_003)
+            try run("sync --db b.db", 902)
+            let list = try run("cat lists --db b.db", 903)
+            #expect(list.contains(#/"id":"l","at":"[-0-9T:]+\.[0-9]{3}002Z"/#), "\(list)")
+        }
+
         @Test(arguments: ["TEXT", "INTEGER", "REAL", "BLOB", "TEXT COLLATE NOCASE", "TEXT, second INTEGER"])
         func rowThatDanglesInTheVersionIsLeftAsItIs(type: String) throws {
             let pair = type.contains("second"), key = pair ? "id, second" : "id"

@@ -142,14 +142,14 @@ private struct FutureChanges {
     let seen: String
 
     /// Where the published instant was not recorded it is no later than the version. Without a timestamp column all published instants are recorded, so
-    /// an insert without one replaces nothing, or a row from before the first version. A change that a rule made has its own instant as its base: it
+    /// a change without one replaces nothing, or a row from before the first version. A change that a rule made has its own instant as its base: it
     /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
             schema.timestampIndex.map {
                 "(SELECT \(schema.instantSQL("t.\(schema.columns[$0].column.sqlIdentifier)")) FROM \(schema.table.sqlIdentifier) t WHERE \(schema.keySQL.matches("t", "c.key")))"
             } ?? "NULL"
-        let isUnseen = schema.timestampIndex == nil ? "c.isNew <> \(TrackedOrigin.inVersion)" : "c.isNew = \(TrackedOrigin.new)"
+        let isUnseen = schema.timestampIndex == nil ? "(c.isNew <> \(TrackedOrigin.inVersion) OR c.base IS NOT c.at)" : "c.isNew = \(TrackedOrigin.new)"
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
                 (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
@@ -169,8 +169,9 @@ private struct FutureChanges {
         var values: [String: (any DatabaseValueConvertible)?] = ["id": id, "now": now.microseconds, "limit": now.microseconds + 999, "version": version]
         let hasMailbox = try transaction.mailbox.exist()
         seen = Self.seen(schema, hasMailbox: hasMailbox)
-        // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given.
-        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 1, :now)"
+        // What is set aside returns only if the deletion that made room for another row's value has the instant that it was given. A parent
+        // that was revived is 1 us later than its deletion, and that is 1 us later than what the version has.
+        var condition = "c.dataset = :id AND c.at > :limit AND c.at > ifnull(\(seen) + 2, :now)"
         if try transaction.setAside.hasReturnable() {
             values["name"] = schema.name
             condition +=
