@@ -58,10 +58,12 @@ import Testing
             for name in ["a", "b"] { #expect(try rows(name, "SELECT * FROM notes") == "k|b\n") }
         }
 
-        /// A row from before the first version has no instant where the table has no timestamp, whenever a later version was made.
-        @Test func editOfAFirstRowByAClockAheadLosesToALaterOneOnceTheClockIsRight() throws {
-            try peers(["a", "b"], "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL);", first: "INSERT INTO notes VALUES('k', 'first');")
-            try edit("b", "INSERT INTO notes VALUES('other', 'makes a version')", 17_000)
+        /// A row from before the first version has no instant where it has no timestamp, whenever a later version was made.
+        @Test(arguments: ["", ", updatedAt TEXT"]) func editOfAFirstRowByAClockAheadLosesToALaterOneOnceTheClockIsRight(timestamp: String) throws {
+            try peers(
+                ["a", "b"], "CREATE TABLE notes(id TEXT PRIMARY KEY NOT NULL, title TEXT NOT NULL\(timestamp));",
+                first: "INSERT INTO notes(id, title) VALUES('k', 'first');")
+            try edit("b", "INSERT INTO notes(id, title) VALUES('other', 'makes a version')", 17_000)
             try run("sync --db b.db", 17_010)
             try edit("b", "UPDATE notes SET title = 'b, clock ahead' WHERE id = 'k'", 17_100)
             try edit("a", "UPDATE notes SET title = 'a' WHERE id = 'k'", 200)

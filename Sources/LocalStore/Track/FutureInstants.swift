@@ -142,7 +142,7 @@ private struct FutureChanges {
     let seen: String
 
     /// Where the published instant was not recorded it is no later than the version. Without a timestamp column all published instants are recorded, so
-    /// a change without one replaces nothing, or a row from before the first version. A change that a rule made has its own instant as its base: it
+    /// a change without one replaces nothing, or a row from before the first version. So does a change on top of a row without an instant. A change that a rule made has its own instant as its base: it
     /// replaces what the version has. The instant of a message that may be in the mailbox counts as published.
     private static func seen(_ schema: DatasetSchema, hasMailbox: Bool) -> String {
         let stamp =
@@ -153,7 +153,7 @@ private struct FutureChanges {
         let known = """
             coalesce(nullif(nullif(c.base, c.at), \(Int64.min)), (SELECT at FROM snapsync_instants i WHERE i.dataset = c.dataset AND i.key = c.key),
                 (SELECT at FROM snapsync_tombstones b WHERE b.dataset = c.dataset AND b.key = c.key),
-                CASE WHEN \(isUnseen) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
+                CASE WHEN \(isUnseen) OR c.base = \(Int64.min) THEN NULL WHEN c.base = c.at THEN min(:version, ifnull(\(stamp), :version)) ELSE :version END)
             """
         guard hasMailbox else { return known }
         return """
