@@ -43,17 +43,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
             draft.saving.append(try MemberList(creator: draft.device, role: role, keys: keys, at: draft.clock, of: history).record)
             return keys
         }
-        guard let member = members.member(draft.device, key: keys.publicKeys.signing), member.role.mayPublish else {
-            let member = members.member(draft.device)
-            throw CloudError(
-                .notAuthorized, at: "\(history.zone)",
-                member.map {
-                    $0.keys == keys.publicKeys
-                        ? "\(draft.device) is a \($0.role.rawValue), which does not publish" : "\(draft.device) is a member with other keys than this device's"
-                }
-                    ?? "the zone is signed, and \(draft.device) is no member: its words are \(keys.publicKeys.fingerprint)",
-                hint: "on a member that publishes: snapsync member list, then snapsync member approve \(draft.device)")
-        }
+        try members.authorize(draft.device, keys.publicKeys, in: history.zone)
         return keys
     }
 

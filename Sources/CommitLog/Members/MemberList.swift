@@ -90,6 +90,27 @@ package struct MemberList: Hashable, Sendable {
     }
 }
 
+// What the list says to the device itself, before it writes anything.
+extension MemberList {
+    /// Refuses a device that publishes nothing here, by its own keys.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized`.
+    func authorize(_ device: String, _ keys: DevicePublicKeys, in zone: ZoneID) throws(CloudError) {
+        guard let member = member(device) else {
+            throw Self.refusal(zone, "the zone is signed, and \(device) is no member: its words are \(keys.fingerprint)", device)
+        }
+        guard member.keys.signing == keys.signing else { throw Self.refusal(zone, "\(device) is a member with other keys than this device's", device) }
+        guard member.role.mayPublish else {
+            throw Self.refusal(zone, "\(device) is a \(member.role.rawValue) of the signed zone, which does not publish", device)
+        }
+    }
+
+    private static func refusal(_ zone: ZoneID, _ reason: String, _ device: String) -> CloudError {
+        CloudError(
+            .notAuthorized, at: "\(zone)", reason, hint: "on a member that publishes: snapsync member list, then snapsync member approve \(device)")
+    }
+}
+
 // How the list grows.
 extension MemberList {
     /// Admits a device.
@@ -127,7 +148,9 @@ extension MemberList {
             throw CloudError(
                 .notAuthorized, at: place, "\(statement.by) is not a member that may change the list of members", hint: "do it on a member that publishes")
         }
-        if let reason = refusal(of: statement) { throw CloudError(.invalidArguments, at: place, reason) }
+        if let reason = refusal(of: statement) {
+            throw CloudError(.invalidArguments, at: place, reason, hint: "snapsync member list shows who is a member")
+        }
         let bytes = try ChecksummedDocument.encode(statement, named: MemberStatement.sealName, by: keys)
         try append(String(decoding: bytes, as: UTF8.self), of: history, at: place)
     }

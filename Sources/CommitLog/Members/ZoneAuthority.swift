@@ -105,6 +105,15 @@ package final class ZoneAuthority: Sendable {
         return list
     }
 
+    /// Sees that a device can publish, as far as is known, before it writes anything.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable` or `.notAuthorized`.
+    package func verifyMayPublish(_ device: String, in history: HistoryID) throws {
+        let keys = try signer().publicKeys
+        guard let list = try current(of: history), !list.members.isEmpty else { return }
+        try list.authorize(device, keys, in: history.zone)
+    }
+
     /// The list as of a commit that this device has read; nil if that is not known.
     func list(asOf token: ChangeToken, of history: HistoryID) throws(CloudError) -> MemberList? {
         // Before the commit that saved it another list held, which has to be looked up.

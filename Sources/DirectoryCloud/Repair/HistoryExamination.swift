@@ -112,7 +112,7 @@ private struct Commits {
                 // Gone since it was listed: a prune is at work.
                 guard let bytes else { continue }
                 known[number] = (bytes, try VerifiedCommit(bytes, number: number, of: zone.history))
-            } catch let error as CloudError where error.code == .damaged {
+            } catch let error as CloudError where error.code == .damaged || error.code == .untrusted {
                 faults[number] = (error.reason, bytes)
             }
         }

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import LocalStore
 import SnapshotVersions
 import StrictText
@@ -19,7 +20,9 @@ struct DeviceIdentity {
     ///
     /// - Parameter commits: what the zone has that the device has not read.
     static func check(_ device: SyncContext, applied: AppliedVersion?, commits: [Commit]) async throws -> DeviceIdentity {
-        let report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
+        var report = try await device.cloud.at(.fetch).deviceReport(of: device.settings.device, in: device.zone)
+        // In a signed zone somebody else's report under this name says nothing of this device.
+        if let own = device.signedZone?.authority.knowledge.own, report?.keys != own { report = nil }
         let facts = try device.database.read(at: .read) {
             Facts(
                 name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
@@ -32,6 +35,14 @@ struct DeviceIdentity {
         }
         // An older copy of the zone, put in its place since it was looked at, has older reports: that is refused, and no reason for another name.
         _ = try await device.fetchUpstreamChanges()
+        guard device.signedZone == nil else {
+            throw SyncError(
+                .refused, step: .announce, at: "zone \(device.zone)",
+                "\(reason): this database is a copy of another one, or a backup that was put back, and in a signed zone a copy needs keys of its own",
+                hint:
+                    "if this database goes on in the other one's place: snapsync init --take-over --db \(device.database.path); else detach it and set it up under another name"
+            )
+        }
         let name = String(device.settings.device.prefix(59)) + "-" + device.nonces.hex(4)
         try device.database.write(at: .open) { transaction in
             try transaction.settings.setDevice(name)

@@ -57,13 +57,13 @@ package struct SignedZone: Sendable {
 /// A cloud whose signed zone was verified: what is learned of its members is in the database before the token can move on to it.
 struct SignedZoneCloud: CloudDatabaseDecorator {
     let wrapped: any CloudDatabase
-    private let authority: ZoneAuthority
+    private let signedZone: SignedZone
     private let database: LocalDatabase
     private let saved: SavedKnowledge
 
     init(wrapping cloud: any CloudDatabase, _ zone: SignedZone, _ database: LocalDatabase) {
         wrapped = cloud
-        authority = zone.authority
+        signedZone = zone
         self.database = database
         saved = SavedKnowledge(zone.authority.knowledge)
     }
@@ -81,8 +81,8 @@ struct SignedZoneCloud: CloudDatabaseDecorator {
     }
 
     func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
-        // Without keys nothing can be published: then nothing is written that nobody would name.
-        _ = try authority.signer()
+        // Who cannot publish writes nothing that nobody would name.
+        try signedZone.authority.verifyMayPublish(signedZone.owner.device, in: signedZone.history)
         return try await wrapped.newAsset(for: record, number: number, kind: kind, in: zone)
     }
 
@@ -93,7 +93,7 @@ struct SignedZoneCloud: CloudDatabaseDecorator {
     }
 
     private func save() throws {
-        let knowledge = authority.knowledge, last = saved.value.withLock { $0 }
+        let knowledge = signedZone.authority.knowledge, last = saved.value.withLock { $0 }
         guard last != knowledge else { return }
         try database.write { try $0.state.setZoneKnowledge(SignedZone.text(knowledge)) }
         saved.value.withLock { $0 = knowledge }

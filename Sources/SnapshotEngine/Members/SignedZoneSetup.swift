@@ -1,6 +1,7 @@
 import CloudStore
 import CommitLog
 import LocalStore
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -14,7 +15,13 @@ struct SignedZoneSetup {
     /// - Throws: ``SyncError`` with `.refused` if the zone is not signed and should be, with `.dataRefused` if another made it.
     static func verifyTrust(_ request: SetupRequest, _ backend: (any CloudDatabase)?) async throws -> KeyFingerprint? {
         let id = ZoneID(request.zone)
-        guard let cloud = try? backend ?? CloudLocation.open(request.cloud), let info = try? await cloud.zone(id) else { return request.trust }
+        guard let cloud = try? backend ?? CloudLocation.open(request.cloud), let info = try? await cloud.zone(id) else {
+            // A reader is told by what needs the zone; a publisher would make it.
+            guard request.trust != nil, request.role.publishes else { return request.trust }
+            throw SyncError(
+                .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
+                hint: "check --cloud and --zone; whoever makes the zone gives no --trust")
+        }
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(

@@ -34,6 +34,11 @@ extension SyncEngine {
             try SyncError.at(.open) { try CloudNames.verify(name, isNameOf: "device") }
             guard name != previous else { throw SyncError(.refused, step: .open, at: database.path, "the device has this name already") }
             let info = try await device.zoneInfo()
+            guard !info.isSigned else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(device.zone)", "the zone is signed, and \(previous) is approved under this name",
+                    hint: "detach the database, set it up under the other name, and have it approved: snapsync member approve \(name)")
+            }
             guard info.publishers == .many || info.creator != previous else {
                 throw SyncError(
                     .refused, step: .open, at: "zone \(device.zone)", "\(previous) is its one publisher, and the zone keeps that name",

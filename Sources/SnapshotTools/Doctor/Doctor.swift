@@ -61,14 +61,16 @@ extension SyncEngine {
             if (try? await gate.decision()) == .open {
                 let applied = local.applied
                 facts.zone = await DoctorFacts.look(.open) {
-                    let cloud = try openToLook(settings).cloud
+                    let (cloud, signedZone) = try openToLook(settings)
                     if let directory = cloud as? DirectoryCloud {
                         path = directory.path
                         facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
                         facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                     }
                     if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
-                    return try await ZoneSurvey(cloud, zone, device: device(settings, cloud), applied: applied, now: now())
+                    var device = try device(settings, cloud)
+                    device.signedZone = signedZone
+                    return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
                 }
             }
             return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)

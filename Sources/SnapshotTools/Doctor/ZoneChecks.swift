@@ -14,7 +14,34 @@ enum ZoneChecks {
         findings +=
             commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place)
             + leftovers(zone, at: place)
-        return findings + devices(zone, own: device, now: now)
+        return findings + members(zone, at: place) + devices(zone, own: device, now: now)
+    }
+
+    private static func members(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {
+        guard zone.info.isSigned else { return [] }
+        var findings: [DoctorReport.Finding] = []
+        if let signature = zone.signature {
+            let asks = signature.requests
+            findings.append(
+                asks == 0
+                    ? .ok("members", "the zone is \(signature.sentence)")
+                    : .notice(
+                        "members", "\(asks) device\(asks == 1 ? " asks" : "s ask") to be a member of the signed zone",
+                        means: "until then what \(asks == 1 ? "it sends" : "they send") is refused",
+                        do: "compare the words on a member that publishes: snapsync member list \(place)"))
+            if signature.fingerprint != nil, signature.role == nil {
+                findings.append(
+                    .notice(
+                        "membership", "this device is no member of the signed zone", means: "it reads the zone, and what it sends is refused",
+                        do: "on a member that publishes: snapsync member list"))
+            }
+        }
+        switch zone.keys {
+        case .success(let path): findings.append(.ok("keys", "the private keys of this device are in \(path)"))
+        case .failure(let error): findings.append(.error("keys", error, means: "nothing can be published or sent, for nothing is written unsigned"))
+        case nil: break
+        }
+        return findings
     }
 
     private static func commits(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {

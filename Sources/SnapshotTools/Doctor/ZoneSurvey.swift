@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import DirectoryCloud
 import LocalStore
 import SnapshotEngine
@@ -16,6 +17,10 @@ struct ZoneSurvey: Sendable {
     let files: DoctorFacts.Look<[StoredFile]>
     let forks: DoctorFacts.Look<[ForkReport]>
     let devices: DoctorFacts.Look<[DeviceReport]>
+    /// What makes the zone a signed one; nil if it is none, or the list of members cannot be read.
+    let signature: SignatureReport?
+    /// Whether the private keys of this device can be used; nil without a device, and in a zone that is not signed.
+    let keys: DoctorFacts.Look<String>?
     /// What the pins keep; nil where the newest version cannot be read.
     let pins: DoctorFacts.Look<PinnedVersions>?
     /// Which versions the devices that are behind lack.
@@ -40,6 +45,15 @@ struct ZoneSurvey: Sendable {
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
+        signature = try? await SignatureReport(cloud, zone, own: device?.signedZone?.authority.knowledge.own)
+        if let signed = device?.signedZone {
+            keys = await DoctorFacts.look(.open) {
+                _ = try signed.authority.signer()
+                return signed.keyStore.place(of: signed.owner)
+            }
+        } else {
+            keys = nil
+        }
         if let newest = try? state.get() {
             pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
         } else {

@@ -143,6 +143,8 @@ public struct HistoryReport: Sendable, Encodable {
         public let device: String
         /// SHA-256 of the commit's bytes.
         public let hash: String
+        /// In a signed zone: the Ed25519 public key that signed the version, as 64 hexadecimal digits.
+        public let key: String?
         /// What the version changed.
         public let saved: [Dataset]
         public let deleted: [String]
@@ -152,6 +154,7 @@ public struct HistoryReport: Sendable, Encodable {
             timestamp = commit.timestamp.description
             device = commit.device
             hash = commit.token.hash
+            key = commit.key
             saved = commit.saved.compactMap(Dataset.init)
             deleted = commit.deleted
         }
@@ -197,6 +200,8 @@ public struct ZoneStatusReport: Sendable, Encodable {
     public let newestTimestamp: String?
     public let records: [HistoryReport.Version.Dataset]
     public let devices: [StatusReport.OtherDevice]
+    /// What makes the zone a signed one; nil if it is none.
+    public let signature: SignatureReport?
 }
 
 extension SnapshotInspector {
@@ -212,7 +217,8 @@ extension SnapshotInspector {
                 cloudUUID: identity.uuid, container: identity.container, zone: zone.name, publisher: info.publishers == .many ? "many" : info.creator,
                 newestVersion: state.token?.number, newestTimestamp: state.timestamp?.description,
                 records: state.records.compactMap(HistoryReport.Version.Dataset.init),
-                devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) })
+                devices: reports.map { StatusReport.OtherDevice($0, versions, now: .now) },
+                signature: try await SignatureReport(cloud, zone, own: nil))
         }
     }
 }

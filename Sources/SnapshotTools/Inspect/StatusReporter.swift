@@ -32,6 +32,8 @@ public struct StatusReport: Sendable, Encodable {
         public let behind: Int
         /// How old the report is, in seconds. A device reports when it has something new, and daily.
         public let reportAge: Int
+        /// In a signed zone: whether a member has signed the report; nil elsewhere.
+        public let isMember: Bool?
 
         init(_ report: DeviceReport, _ versions: DataVersions, now: Instant) {
             device = report.device
@@ -40,6 +42,7 @@ public struct StatusReport: Sendable, Encodable {
             reportedAt = report.clock.description
             behind = versions.count(after: report.token?.number ?? 0)
             reportAge = report.clock.age(at: now)
+            isMember = report.isMember
         }
     }
 
@@ -95,6 +98,8 @@ public struct StatusReport: Sendable, Encodable {
     public let forks: [ForkReport]
     /// What the zone's devices say of themselves, this one among them.
     public let devices: [OtherDevice]
+    /// What makes the zone a signed one; nil if it is none, or the cloud was not looked at.
+    public let signature: SignatureReport?
     /// Whether this database is synced, and why not.
     public let gate: GateReport
     /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
@@ -181,6 +186,7 @@ extension StatusReport {
         }
         devices = zone.map { zone in zone.reports.map { OtherDevice($0, zone.versions, now: local.now) } } ?? []
         forks = zone?.forks ?? []
+        signature = zone?.signature
         self.gate = gate
         cloudProblem = problem
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import LocalStore
 import SnapshotEngine
 import SnapshotVersions
@@ -12,12 +13,19 @@ struct ZoneFacts: Sendable {
     /// Commits that lost their number to another device's.
     let forks: [ForkReport]
 
+    /// What makes the zone a signed one; nil if it is none.
+    let signature: SignatureReport?
+
     init(_ device: SyncContext) async throws {
         let news = try await device.fetchUpstreamChanges(), newest = news.changes.token
         self.newest = newest
         forks = try await ForkReport.all(news, at: device)
         (state, reports) = try await SyncError.at(.fetch) {
             (try await device.cloud.records(in: device.zone, at: newest?.number, notBefore: nil), try await device.cloud.deviceReports(in: device.zone))
+        }
+        signature = try await SyncError.at(.fetch) {
+            guard let signed = device.signedZone else { return nil }
+            return try await SignatureReport(signed.cloud, device.zone, own: signed.authority.knowledge.own)
         }
         versions = try await DataVersions(
             after: [news.applied?.number ?? 0] + reports.map { $0.token?.number ?? 0 }, upTo: newest, in: device.cloud, device.zone)

@@ -40,7 +40,10 @@ struct HistoryCommand: AsyncParsableCommand {
     private static let usualLimit = 20
 
     private func lines(_ version: HistoryReport.Version, of report: HistoryReport) -> [String] {
-        ["version \(version.version)  \(version.timestamp)  by \(version.device)" + (report.pins.first { $0.version == version.version }.map(mark) ?? "")]
+        [
+            "version \(version.version)  \(version.timestamp)  by \(version.device)\(version.key == nil ? "" : ", signed")"
+                + (report.pins.first { $0.version == version.version }.map(mark) ?? "")
+        ]
             + version.saved.map(Format.record)
             + version.deleted.map { "  \($0): deleted" }
     }

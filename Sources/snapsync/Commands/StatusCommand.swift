@@ -88,6 +88,7 @@ struct StatusCommand: AsyncParsableCommand {
         if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
         lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
         if let retention = report.retention { lines.append(line(retention)) }
+        if let signature = report.signature { lines.append("  \(signature.sentence)") }
         lines += messageLines(report.messages) + devices(report.devices)
         lines += report.forks.map { "  \($0.sentence)" }
         if let requests = report.requests { lines.append("  this look took \(Format.requests(requests))") }
@@ -111,6 +112,7 @@ struct StatusCommand: AsyncParsableCommand {
         ]
             + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
             + report.records.map(Format.record)
+            + (report.signature.map { ["  \($0.sentence)"] } ?? [])
             + devices(report.devices)
     }
 
@@ -137,7 +139,8 @@ struct StatusCommand: AsyncParsableCommand {
     private func line(_ device: StatusReport.OtherDevice) -> String {
         let version = device.version.map { "version \($0)" } ?? "no version yet"
         let lag = device.behind > 0 ? ", \(device.behind) behind" : ""
-        return "  device \(device.device) (\(device.role)): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago"
+        return
+            "  device \(device.device) (\(device.role)\(device.isMember == false ? ", no member" : "")): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago"
     }
 
     private func share(_ size: Int, of limit: Int) -> String {

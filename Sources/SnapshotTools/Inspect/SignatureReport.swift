@@ -1,0 +1,35 @@
+import CloudStore
+import CommitLog
+import SnapshotEngine
+import SnapshotVersions
+
+/// What makes a zone a signed one, as `status` shows it.
+public struct SignatureReport: Sendable, Encodable {
+    /// The eight words of the zone's creator; nil where nothing has been published yet.
+    public let creator: String?
+    /// How many members the zone has.
+    public let members: Int
+    /// How many devices ask to be members.
+    public let requests: Int
+    /// The eight words of this device; nil where no database was named.
+    public let fingerprint: String?
+    /// What this device may do as a member; nil if it is none, or no database was named.
+    public let role: String?
+
+    /// Looks at a zone; nil if it is not signed.
+    init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
+        guard let signing = cloud as? any SigningCloud, let list = try await signing.members(in: zone) else { return nil }
+        creator = list.creator?.keys.fingerprint.words
+        members = list.members.count
+        requests = try await signing.joinRequests(in: zone).count { list.member($0.device) == nil }
+        fingerprint = own?.fingerprint.words
+        role = list.members.first { $0.keys == own }?.role.rawValue
+    }
+
+    /// One line for people.
+    public var sentence: String {
+        "signed by \(members) member\(members == 1 ? "" : "s")" + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
+            + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")
+            + (requests == 0 ? "" : "; \(requests) device\(requests == 1 ? " asks" : "s ask") to be a member: snapsync member list")
+    }
+}
