@@ -143,7 +143,21 @@ package struct DatasetVersion: Sendable {
         }
         var tail = SnapshotTailBuilder()
         for (key, instant) in deletions.sorted(by: { $0.0 < $1.0 }) { tail.addDeletion(of: key, at: instant) }
-        for (key, instant) in instants.sorted(by: { $0.0 < $1.0 }) { tail.addInstant(instant, of: key) }
+        let sorted = instants.sorted { $0.0 < $1.0 }
+        for (key, instant) in sorted where tail.instantByteCount <= SnapshotTailBuilder.plainByteLimit { tail.addInstant(instant, of: key) }
+        guard tail.instantByteCount > SnapshotTailBuilder.plainByteLimit else { return try tail.text() }
+        tail.removeInstants()
+        var joiner = InstantRunJoiner(), rest = sorted[...]
+        let keys = EntityKeys(schema)
+        try read(Array(runs().indices)) { run in
+            keys.clear()
+            try run.give(to: keys)
+            for key in keys.keys {
+                while let next = rest.first, next.0 < key { rest.removeFirst() }
+                joiner.take(key, at: rest.first.flatMap { $0.0 == key ? $0.1 : nil }, into: &tail)
+            }
+        }
+        joiner.finish(into: &tail)
         return try tail.text()
     }
 

@@ -70,13 +70,85 @@ package struct SnapshotAsset: Sendable {
     @discardableResult
     package func checkTail() throws -> SnapshotTail {
         let tail = try readMember(index.tail, name: "tail")
-        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, keyShape: index.keyShape) } }
+        return try step(.verify) { try tail.withBytes { try SnapshotTail.check($0, of: index) } }
     }
 
     /// Hands over the tombstones and the instants in the tail, in key order.
+    ///
+    /// Of a run, it reads the keys of the entities from their blocks. Memory: the tail's text, and a few blocks.
     package func readTail(deletion: (EntityKey, Instant) throws -> Void, instant: (EntityKey, Instant) throws -> Void) throws {
         let tail = try readMember(index.tail, name: "tail")
-        _ = try step(.verify) { try tail.withBytes { try SnapshotTail.read($0, keyShape: index.keyShape, deletion: deletion, instant: instant) } }
+        var runs: [InstantRun] = []
+        try withoutActuallyEscaping(deletion) { deletion in
+            try withoutActuallyEscaping(instant) { instant in
+                func expand() throws {
+                    guard !runs.isEmpty else { return }
+                    let waiting = runs
+                    runs = []
+                    try readKeys(of: waiting, instant)
+                }
+                _ = try step(.verify) {
+                    try tail.withBytes {
+                        try SnapshotTail.read(
+                            $0, of: index,
+                            .init(
+                                deletion: deletion,
+                                instant: {
+                                    // What stands between two runs comes between their entities.
+                                    try expand()
+                                    try instant($0, $1)
+                                },
+                                run: {
+                                    runs.append($0)
+                                    if runs.count >= Self.runsAtATime { try expand() }
+                                }))
+                    }
+                }
+                try expand()
+            }
+        }
+    }
+
+    /// How many runs are read with one pass over the blocks.
+    private static let runsAtATime = 10_000
+
+    /// Hands over each entity of these runs, which ascend, with the instant of its run.
+    private func readKeys(of runs: [InstantRun], _ take: (EntityKey, Instant) throws -> Void) throws {
+        guard let first = runs.first, let last = runs.last else { return }
+        let numbers = index.blocks.indices.filter { number in
+            let range = range(ofBlock: number)
+            return !(last.last < index.blocks[number].firstKey) && (range.next.map { first.first < $0 } ?? true)
+        }
+        var waiting = runs[...]
+        var isInside = false
+        let schema = try schema()
+        try BlockPipeline(asset: self, blocks: numbers, workerCount: WorkerThreads.count).run(.entities(schema)) { _, block in
+            let keys = EntityKeys(schema)
+            try block.give(to: keys)
+            for key in keys.keys {
+                guard let run = waiting.first else { return }
+                if !isInside {
+                    guard key == run.first else {
+                        guard key < run.first else { throw strayRun() }
+                        continue
+                    }
+                    isInside = true
+                }
+                try take(key, run.at)
+                if key == run.last {
+                    isInside = false
+                    waiting.removeFirst()
+                } else if run.last < key {
+                    throw strayRun()
+                }
+            }
+        }
+        guard waiting.isEmpty else { throw strayRun() }
+    }
+
+    private func strayRun() -> SyncError {
+        SyncError(
+            .dataRefused, step: .verify, at: "tail of \(place)", "the instant of a run of entities names an entity that is not there", hint: Self.hint)
     }
 
     /// The dataset as the asset itself describes it.

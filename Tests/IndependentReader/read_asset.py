@@ -207,7 +207,7 @@ def key_text(key):
 def index_text(index):
     """The one text that an index of these contents has."""
     key = "[%s]" % ",".join(map(quote, index["key"])) if isinstance(index["key"], list) else quote(index["key"])
-    text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (format_version(index), quote(index["dataset"]), key)
+    text = '{"formatVersion":%d,"dataset":%s,"key":%s' % (index["formatVersion"], quote(index["dataset"]), key)
     if "timestamp" in index:
         text += ',"timestamp":' + quote(index["timestamp"])
     if "timestampUnit" in index:
@@ -239,7 +239,7 @@ def read_index(data):
     need(len(set(names)) == len(names) and all(n in columns for n in names), "the key is not among the columns")
     need(all(columns[n]["type"] not in ("json", "any") and not columns[n]["optional"] for n in names), "the key cannot be a key")
     need(all("collation" not in c or c["collation"] in ("nocase", "rtrim") and c["type"] == "text" and c["name"] in names for c in columns.values()), "a collation is out of place")
-    need(index["formatVersion"] == format_version(index), "not the lowest format version")
+    need(index["formatVersion"] >= format_version(index), "an earlier format version than the dataset needs")
     kinds = UNITS.get(index["timestampUnit"], ()) if "timestampUnit" in index else ("text",)
     need("timestamp" not in index or columns.get(index["timestamp"], {}).get("type") in kinds, "the timestamp is of another type than it can be")
     need("timestamp" in index or "timestampUnit" not in index, "a unit of no timestamp")
@@ -389,20 +389,38 @@ def read_block(raw, index, number, keys):
     keys.extend(found)
 
 
-def read_tail(raw, index):
+def entry_text(entry, field):
+    if "from" in entry:
+        return '{"from":%s,"to":%s,"%s":%s}' % (key_text(entry["from"]), key_text(entry["to"]), field, quote(entry[field]))
+    return '{"id":%s,"%s":%s}' % (key_text(entry["id"]), field, quote(entry[field]))
+
+
+def read_tail(raw, index, entities):
     text = raw.decode("utf-8")
     match = re.fullmatch(r'\n\](?:,"deletions":\[(.+?)\])?(?:,"instants":\[(.+?)\])?\}\n', text, re.S)
     need(match, "the tail is not of the format's form")
     counts = []
+    places = {key_text(key): place for place, key in enumerate(entities)}
+    runs = 0
     for content, field in ((match[1], "deletedAt"), (match[2], "at")):
         entries = json.loads("[%s]" % (content or ""), object_pairs_hook=unique)
-        canonical = ",".join('{"id":%s,"%s":%s}' % (key_text(e["id"]), field, quote(e[field])) for e in entries)
+        canonical = ",".join(entry_text(e, field) for e in entries)
         need(canonical == (content or ""), "the tail is not in canonical form")
-        need(all(is_key(e["id"], index) for e in entries), "an id in the tail is not a key")
-        need(ascending([e["id"] for e in entries]), "ids in the tail do not ascend")
+        keys = [key for e in entries for key in ([e["from"], e["to"]] if "from" in e else [e["id"]])]
+        need(all(is_key(key, index) for key in keys), "an id in the tail is not a key")
+        need(ascending(keys), "ids in the tail do not ascend")
+        count = 0
         for e in entries:
             instant(e[field])
-        counts.append(len(entries))
+            if "from" in e:
+                need(field == "at" and index["formatVersion"] >= 2, "a run of entities in a list of version 1, or of deletions")
+                need(key_text(e["from"]) in places and key_text(e["to"]) in places, "a run names an entity that is not there")
+                count += places[key_text(e["to"])] - places[key_text(e["from"])] + 1
+                runs += 1
+            else:
+                count += 1
+        counts.append(count)
+    need(index["formatVersion"] == (2 if runs else format_version(index)), "not the lowest format version")
     return counts
 
 
@@ -420,7 +438,7 @@ def read(asset, index_data):
         parts.append(raw)
     need(ascending(keys), "keys do not ascend")
     tail = inflate(asset, index["tail"], 0)
-    deletions, instants = read_tail(tail, index)
+    deletions, instants = read_tail(tail, index, keys)
     facts = "%s: %d entities in %d blocks, %d deletions, %d instants, %d bytes" % (
         index["dataset"], len(keys), len(index["blocks"]), deletions, instants, len(asset))
     return b"".join(parts + [tail]), facts

@@ -150,9 +150,11 @@ import Testing
             good.replacing("notes", with: "n\\u006ftes"), good.replacing(",", with: ", "),
         ] { #expect(throws: FormatError.self) { try header(bad) } }
 
-        func tail(_ text: String, _ kind: ColumnKind = .text) throws -> SnapshotTail {
+        func tail(_ text: String, _ kind: ColumnKind = .text, runs: Bool = true) throws -> SnapshotTail {
             let schema = try DatasetSchema(name: "d", table: "d", key: "k", timestamp: nil, columns: [DatasetColumn("k", kind)])
-            return try SnapshotTail.check(Array(text.utf8), keyShape: schema.keyShape)
+            return try Array(text.utf8).withUnsafeBytes {
+                try SnapshotTail.read($0, keyShape: schema.keyShape, hasRuns: runs, .init(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in }))
+            }
         }
         let instant = "2026-11-21T07:32:00.250Z"
         let full =
@@ -167,6 +169,18 @@ import Testing
             full.replacing("\"a\"", with: "\"\\ud800\""), "]}\n", "\n]}", "\n] }\n", "\n],}\n",
         ] { #expect(throws: FormatError.self) { try tail(bad) } }
         #expect(throws: FormatError.self) { try tail(full, .integer) }
+
+        // Runs of entities, in version 2 alone.
+        let run =
+            "\n],\"instants\":[{\"id\":\"a\",\"at\":\"\(instant)\"},{\"from\":\"b\",\"to\":\"d\",\"at\":\"\(instant)\"},{\"id\":\"e\",\"at\":\"\(instant)\"}]}\n"
+        #expect(try tail(run).instantCount == 2 && tail(run).runCount == 1)
+        #expect(throws: FormatError.self) { try tail(run, runs: false) }
+        for length in 0..<run.utf8.count { #expect(throws: FormatError.self) { try tail(String(run.prefix(length))) } }
+        for bad in [
+            run.replacing("\"d\"", with: "\"b\""), run.replacing("\"b\"", with: "\"a\""), run.replacing("\"e\"", with: "\"d\""),
+            run.replacing("to", with: "id"),
+            run.replacing("instants", with: "deletions"), run.replacing("\"d\"", with: "7"),
+        ] { #expect(throws: FormatError.self) { try tail(bad) } }
     }
 
     @Test func theAssemblyRefusesWhatDoesNotBelongTogether() throws {

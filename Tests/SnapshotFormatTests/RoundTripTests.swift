@@ -21,7 +21,7 @@ import Testing
         let asset = try Asset.make(try Samples.notes(), [], blockEntities: 10)
         #expect(asset.index.blocks.isEmpty)
         #expect(try asset.rows().isEmpty)
-        #expect(try asset.verify() == SnapshotTail.check(Array("\n]}\n".utf8), keyShape: Samples.notes().keyShape))
+        #expect(try asset.verify() == SnapshotTail.check(Array("\n]}\n".utf8), of: asset.index))
         #expect(try SnapshotIndex.decode(asset.index.encode()) == asset.index)
     }
 
@@ -114,7 +114,7 @@ import Testing
 }
 
 extension SnapshotTail {
-    static func check(_ bytes: [UInt8], keyShape: KeyShape) throws -> SnapshotTail {
-        try bytes.withUnsafeBytes { try check($0, keyShape: keyShape) }
+    static func check(_ bytes: [UInt8], of index: SnapshotIndex) throws -> SnapshotTail {
+        try bytes.withUnsafeBytes { try check($0, of: index) }
     }
 }

@@ -84,6 +84,38 @@ extension ChangeLog {
         try drop(of: schema, upTo: sequence)
     }
 
+    /// Gives every tracked edit of a dataset the instant of the latest one.
+    ///
+    /// - Parameter includingPublished: whether the other rows get that instant, too, as changes made here, where theirs is earlier.
+    /// - Returns: how many rows have another instant than before.
+    package func levelInstants(of schema: DatasetSchema, includingPublished: Bool) throws -> Int {
+        try consolidate(of: [schema])
+        guard let id = try trackingID(schema) else { return 0 }
+        let table = schema.table.sqlIdentifier, key = schema.keySQL
+        let tracked = "SELECT max(at) FROM snapsync_changes WHERE dataset = ?1 AND state < \(TrackedState.deleted)"
+        let published = "SELECT max(at) FROM snapsync_instants WHERE dataset = ?1"
+        let latest = try Int64.fetchOne(
+            db, sql: includingPublished ? "SELECT max(ifnull((\(tracked)), \(Int64.min)), ifnull((\(published)), \(Int64.min)))" : tracked, arguments: [id])
+        guard let latest, latest > .min else { return 0 }
+        let state = "CASE WHEN \(schema.ownInstantSQL) IS ?2 THEN \(TrackedState.plain) ELSE \(TrackedState.stamped) END"
+        try db.execute(
+            sql: """
+                UPDATE snapsync_changes AS c SET at = ?2, state = (SELECT \(state) FROM \(table) t WHERE \(key.matches("t", "c.key")))
+                WHERE dataset = ?1 AND state < \(TrackedState.deleted) AND at < ?2
+                """, arguments: [id, latest])
+        var count = db.changesCount
+        guard includingPublished else { return count }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO snapsync_changes(dataset, key, at, seq, state, isNew, base)
+                SELECT ?1, x.key, ?2, 0, \(TrackedState.stamped), 0, x.at FROM (
+                    SELECT \(key.value(of: "t")) AS key, \(PublishedChanges.instant(of: schema)) AS at FROM \(table) t WHERE \(key.isNotNull("t"))) x
+                WHERE ifnull(x.at, \(Int64.min)) < ?2
+                """, arguments: [id, latest])
+        count += db.changesCount
+        return count
+    }
+
     /// Forgets the tracked changes up to `sequence`: the applied version has the same entities without them.
     package func drop(of schema: DatasetSchema, upTo sequence: Int64) throws {
         guard let id = try trackingID(schema) else { return }

@@ -25,16 +25,42 @@ package struct TombstonesAndInstants: TransactionPart {
     /// The instants that the next version has besides the entities' own timestamps, in key order.
     package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
+        try forEach(instantsQuery(of: schema), id, body)
+    }
+
+    private func instantsQuery(of schema: DatasetSchema) -> String {
         let table = schema.table.sqlIdentifier, key = schema.keySQL
         let stamp = schema.ownInstantSQL
-        try forEach(
-            """
+        return """
             SELECT key, at FROM (
                 SELECT key, at FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.stamped) UNION ALL
                 SELECT key, at FROM snapsync_instants b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
             WHERE EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key")) AND \(stamp) IS NOT x.at) ORDER BY key
-            """, id, body)
+            """
+    }
+
+    /// Each entity of the next version in key order, with its instant if that is not its own timestamp.
+    package func forEachEntity(of schema: DatasetSchema, _ body: (EntityKey, Instant?) throws -> Void) throws {
+        guard let id = try trackingID(schema) else { return }
+        let key = schema.keySQL
+        let keys = try KeyedStatement(
+            db, "SELECT \(key.value(of: "t")) FROM \(schema.table.sqlIdentifier) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())"
+        ).bind()
+        defer { keys.end() }
+        let instants = try KeyedStatement(db, instantsQuery(of: schema)).bind(.integer(id))
+        defer { instants.end() }
+        var next: (key: EntityKey, at: Instant)?
+        func advance() throws {
+            next = nil
+            while next == nil, try instants.step() { next = instants.key(0).map { ($0, instants.instant(1)) } }
+        }
+        try advance()
+        while try keys.step() {
+            guard let entity = keys.key(0) else { continue }
+            while let one = next, one.key < entity { try advance() }
+            if let one = next, one.key == entity { try body(entity, one.at) } else { try body(entity, nil) }
+        }
     }
 
     /// Whether the next version has tombstones from before an instant.

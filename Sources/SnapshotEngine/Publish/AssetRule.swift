@@ -1,4 +1,5 @@
 import CloudStore
+import SnapshotFormat
 import SnapshotVersions
 
 /// Which assets a commit writes for a dataset: the snapshot, the changes, or both.
@@ -25,6 +26,11 @@ package struct AssetRule: Sendable {
 
     /// The fewest rows of a table that is exported from its log if every row was written since the last version (``RewrittenTable``).
     package var rewrittenCount = 20_000
+
+    /// The largest list of instants of single entities, in bytes; a larger one names runs of consecutive entities instead.
+    package var singleInstantBytes = SnapshotTailBuilder.plainByteLimit
+    /// The largest tail, in bytes of JSON; where it would be larger, edits get the instant of the latest one.
+    package var tailBytes = FormatLimits.tailRawBytes
 
     package init() {}
 

@@ -19,6 +19,8 @@ package struct DatasetExporter: Sendable {
     let progress: ProgressHandler?
     /// Tombstones from before that instant are left out; nil leaves none out.
     var horizon: Instant?
+    /// What the tail is made by.
+    var rule = AssetRule.standard
     /// How many entities the version has by the tracked changes; nil if only counting tells.
     var trackedCount: Int?
 
@@ -44,6 +46,8 @@ package struct DatasetExporter: Sendable {
         case stored(CloudAsset, ExportedDataset)
         /// The blocks that the tracked changes name do not make the version that they make: all rows are to be read. Nothing was stored.
         case changesDoNotAddUp
+        /// More edits have an instant of their own than a tail can hold. Nothing was stored.
+        case tooManyInstants
     }
 
     /// One block on its way to the asset.
@@ -169,6 +173,10 @@ package struct DatasetExporter: Sendable {
             return .changesDoNotAddUp
         }
         let tail = try SyncError.at(.read) { try makeTail(transaction) }
+        if tail.byteCount > rule.tailBytes, tail.instantByteCount > 0 {
+            asset.abandon()
+            return .tooManyInstants
+        }
         let hasNews = try SyncError.at(.read) {
             // A later instant alone is worth a version: others, a reader, too, may have changed what was changed here and then put back.
             return try session.rewritten[schema.name] != nil || transaction.changeLog.hasNewDeletions(of: schema)
@@ -200,7 +208,7 @@ package struct DatasetExporter: Sendable {
             if let horizon, at < horizon { return }
             tail.addDeletion(of: key, at: at)
         }
-        try transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+        try tail.addInstants(of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
         return tail
     }
 

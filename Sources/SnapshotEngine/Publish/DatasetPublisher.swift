@@ -41,6 +41,8 @@ struct DatasetPublisher: Sendable {
         case unchanged
         /// The tracked changes need a snapshot asset, for which the session has too few readers.
         case needsMoreReaders
+        /// More edits have an instant of their own than an asset can hold.
+        case tooManyInstants
     }
 
     /// Writes a dataset's assets, unless nothing is new.
@@ -61,8 +63,7 @@ struct DatasetPublisher: Sendable {
             }
         }
         do {
-            guard let written = try await writeSnapshot(schema, shape, after: last, beside: changes) else { return .unchanged }
-            return .written(written)
+            return try await writeSnapshot(schema, shape, after: last, beside: changes)
         } catch {
             await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
             throw error
@@ -108,7 +109,7 @@ struct DatasetPublisher: Sendable {
     }
 
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, after last: DatasetRecord?, beside changes: StoredChanges?) async throws
-        -> Written?
+        -> Outcome
     {
         var previous = try await openPrevious(schema, last)
         // Every row was written: the tracked changes do not say which blocks are the last asset's.
@@ -123,15 +124,16 @@ struct DatasetPublisher: Sendable {
     }
 
     private func writeSnapshot(_ schema: DatasetSchema, _ shape: TableShape, _ previous: PreviousSnapshot?, beside changes: StoredChanges?) async throws
-        -> Written?
+        -> Outcome
     {
         let dropping = try session.withReader(0, at: .read) { reader in
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
-        let exporter = DatasetExporter(
+        var exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
             progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
+        exporter.rule = device.assetRule
         let outcome: DatasetExporter.Outcome
         do {
             outcome = try exporter.run(into: writer)
@@ -141,13 +143,17 @@ struct DatasetPublisher: Sendable {
         }
         switch outcome {
         case .stored(let asset, let report):
-            return Written(
-                schema: schema,
-                fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
-                assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping)
+            return .written(
+                Written(
+                    schema: schema,
+                    fields: DatasetRecord(dataFile: asset, changeFile: changes?.asset, syncTimestamp: syncTimestamp, recordCount: report.recordCount),
+                    assets: [asset] + (changes.map { [$0.asset] } ?? []), report: report.with(changes?.report), horizon: dropping))
         case .unchanged:
             await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
-            return nil
+            return .unchanged
+        case .tooManyInstants:
+            await device.cloud.discard(changes.map { [$0.asset] } ?? [], in: device.zone)
+            return .tooManyInstants
         case .changesDoNotAddUp:
             device.logger.warning("the tracked changes of \(schema.name) do not add up to its rows; reading all rows")
             var unread = previous

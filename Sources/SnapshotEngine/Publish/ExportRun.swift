@@ -88,8 +88,13 @@ package struct ExportRun: Sendable {
     private func publish(on base: ExportBase) async throws -> ExportReport {
         let rewritten = try findRewrittenTables(base.last)
         var readers = rewritten.isEmpty ? readerCount(base.last) : WorkerThreads.count + 1
+        var base = base
+        var levelled: [String: Int] = [:]
         while true {
             switch try await store(on: base, readers: readers, rewritten) {
+            case .tooManyInstants(let schema):
+                levelled[schema.name, default: 0] += 1
+                base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
             case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
             case .stored(let stored): return try await record(announce(stored, on: base), on: base)
@@ -158,6 +163,8 @@ package struct ExportRun: Sendable {
         case nothingNew([ReadDataset])
         /// A dataset turned out to need a snapshot asset, for which there are too few connections.
         case needsMoreReaders
+        /// More edits of a dataset have an instant of their own than its asset can hold.
+        case tooManyInstants(DatasetSchema)
     }
 
     /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
@@ -193,6 +200,9 @@ package struct ExportRun: Sendable {
                 case .needsMoreReaders:
                     await device.cloud.discard(stored.assets, in: device.zone)
                     return .needsMoreReaders
+                case .tooManyInstants:
+                    await device.cloud.discard(stored.assets, in: device.zone)
+                    return .tooManyInstants(schema)
                 }
             }
             session.end()
@@ -295,6 +305,24 @@ package struct ExportRun: Sendable {
         }
         return ExportReport(
             published: false, version: base.token?.number, written: [], unchanged: device.settings.datasets.map(\.name), warnings: base.warnings)
+    }
+
+    /// Gives the edits of a dataset the instant of the latest one, so that their instants fit into an asset: first those that were made here and are not
+    /// published, then all rows. An instant only becomes later, and no later than the latest edit.
+    ///
+    /// - Returns: a warning.
+    /// - Throws: ``SyncError`` with `.dataRefused` if that was done already: then the deletions alone are too many.
+    private func level(_ schema: DatasetSchema, attempt: Int) throws -> String {
+        guard attempt <= 2 else {
+            throw SyncError(
+                .dataRefused, step: .store, at: "dataset \(schema.name)", "its deletions are more than an asset can hold",
+                hint: "sync after each part where an application deletes so many rows")
+        }
+        let count = try SyncError.at(.read) {
+            try device.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
+        }
+        return
+            "\(schema.name): \(count) rows had more different instants than a version can hold; they count as changed when the latest of them was"
     }
 
     // MARK: what the stages ask

@@ -70,7 +70,7 @@ package final class SnapshotReader {
         try Self.fetch(index.tail, compressed, read)
         try members.inflate(compressed.bytes, entry: index.tail, name: "tail", into: text)
         guard ContentHash(of: text.bytes) == index.tail.rawSHA256 else { throw Self.rawFault("tail") }
-        return try SnapshotTail.check(text.bytes, keyShape: index.keyShape)
+        return try SnapshotTail.check(text.bytes, of: index)
     }
 
     private static func fetch(

@@ -46,11 +46,9 @@ package final class ChangeSet: @unchecked Sendable {
         var deletions: [(EntityKey, Instant)] = []
         var instants: [EntityKey: Instant] = [:]
         let tail = UnsafeRawBufferPointer(rebasing: block.raw.bytes[tailStart...])
-        _ = try SnapshotTail.read(tail, keyShape: schema.keyShape) {
-            deletions.append(($0, $1))
-        } instant: {
-            instants[$0] = $1
-        }
+        // A change asset names each entity that it has an instant of.
+        _ = try SnapshotTail.read(
+            tail, keyShape: schema.keyShape, hasRuns: false, .init(deletion: { deletions.append(($0, $1)) }, instant: { instants[$0] = $1 }, run: { _ in }))
         self.deletions = deletions
         self.instants = instants
         let changed = Set(entityKeys)

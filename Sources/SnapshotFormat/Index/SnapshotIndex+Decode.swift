@@ -73,8 +73,12 @@ extension SnapshotIndex {
         } catch let error as SchemaError {
             throw fault("columns", error.reason)
         }
-        let index = try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail)
-        guard index.formatVersion == version else { throw fault("formatVersion", "it is not the lowest one that can say this") }
+        // Whether the tail has runs shows when it is read.
+        let index = try SnapshotIndex(
+            schema: schema, blockEntities: blockEntities, header: header, blocks: blocks, tail: tail, hasRuns: version == 2 && schema.formatVersion < 2)
+        guard index.formatVersion == version, index.formatVersion == index.describedVersion || !blocks.isEmpty else {
+            throw fault("formatVersion", "it is not the lowest one that can say this")
+        }
         return (index, size, rawSize, recordCount)
     }
 

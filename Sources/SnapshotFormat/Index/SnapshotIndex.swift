@@ -12,6 +12,8 @@ package struct SnapshotIndex: Hashable, Sendable {
     package let dataset: String
     /// The format version: 1, or 2 for what version 1 cannot say.
     package let formatVersion: Int
+    /// The format version that the dataset itself needs; less than ``formatVersion`` only where the tail has runs of entities.
+    package let describedVersion: Int
     /// The JSON names of the key's columns, in the key's order.
     package let key: [String]
     /// What the key is made of.
@@ -39,12 +41,14 @@ package struct SnapshotIndex: Hashable, Sendable {
 
     /// Puts an index together and checks it.
     ///
+    /// - Parameter hasRuns: whether the tail has runs of entities, which need version 2.
     /// - Throws: ``FormatError`` with `.damaged` or `.tooLarge`, saying what does not fit.
     package init(
-        schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry
+        schema: DatasetSchema, blockEntities: Int, header: MemberEntry, blocks: [BlockEntry], tail: MemberEntry, hasRuns: Bool = false
     ) throws {
         dataset = schema.name
-        formatVersion = schema.formatVersion
+        describedVersion = schema.formatVersion
+        formatVersion = hasRuns ? max(2, describedVersion) : describedVersion
         key = schema.keyColumns.map(\.name)
         keyShape = schema.keyShape
         timestamp = schema.timestampIndex.map { schema.columns[$0].name }

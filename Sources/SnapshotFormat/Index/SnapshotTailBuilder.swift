@@ -9,8 +9,15 @@ package import StrictText
 ///
 /// Memory: the tail's text, at most ``FormatLimits/tailRawBytes``. Source: docs/format.md, "The tail".
 package struct SnapshotTailBuilder {
+    /// The size of the list of instants beyond which a writer joins consecutive entities with one instant, so that older readers read what is smaller.
+    package static let plainByteLimit = 4 << 20
+
     private var deletions: [UInt8] = []
     private var instants: [UInt8] = []
+    /// Whether it has runs of entities, which only format version 2 can say.
+    package private(set) var hasRuns = false
+    /// The bytes of the list of instants.
+    package var instantByteCount: Int { instants.count }
 
     /// Makes an empty tail.
     package init() {}
@@ -25,16 +32,33 @@ package struct SnapshotTailBuilder {
         Self.add(key, ",\"at\":\"", instant, to: &instants)
     }
 
+    /// Adds the instant of a run of entities. Keys must come in ascending order.
+    package mutating func addInstant(of run: InstantRun) {
+        hasRuns = true
+        instants += (instants.isEmpty ? "{\"from\":" : ",{\"from\":").utf8
+        Self.add(run.first, to: &instants)
+        instants += ",\"to\":".utf8
+        Self.add(run.last, to: &instants)
+        Self.end(",\"at\":\"", run.at, &instants)
+    }
+
+    /// Drops all instants, to add them again in another form.
+    package mutating func removeInstants() { (instants, hasRuns) = ([], false) }
+
+    /// The bytes of the tail's text.
+    package var byteCount: Int { parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 } }
+
+    private var parts: [(String, [UInt8])] { [("deletions", deletions), ("instants", instants)].filter { !$0.1.isEmpty } }
+
     /// The tail's text.
     ///
     /// - Throws: ``FormatError`` with `.tooLarge`.
     package func text() throws -> ByteBuffer {
-        let parts = [("deletions", deletions), ("instants", instants)].filter { !$0.1.isEmpty }
-        let count = parts.reduce(2 + 2) { $0 + $1.0.utf8.count + $1.1.count + 6 }
+        let parts = parts, count = byteCount
         guard count <= FormatLimits.tailRawBytes else {
             throw FormatError(
                 .tooLarge, at: "tail", "the tombstones and instants are larger than \(FormatLimits.tailRawBytes >> 20) MiB",
-                hint: "have the application set the timestamp column whenever it changes a row")
+                hint: "sync more often while rows are deleted, or have the application set the timestamp column whenever it changes a row")
         }
         // One copy of what may be megabytes.
         let buffer = ByteBuffer(capacity: count)
@@ -54,6 +78,11 @@ package struct SnapshotTailBuilder {
 
     private static func add(_ key: EntityKey, _ label: String, _ instant: Instant, to list: inout [UInt8]) {
         list += (list.isEmpty ? "{\"id\":" : ",{\"id\":").utf8
+        add(key, to: &list)
+        end(label, instant, &list)
+    }
+
+    private static func add(_ key: EntityKey, to list: inout [UInt8]) {
         if case .integer(let value) = key {
             list += String(value).utf8
         } else {
@@ -63,6 +92,9 @@ package struct SnapshotTailBuilder {
             cursor.finish()
             buffer.withBytes { list += $0 }
         }
+    }
+
+    private static func end(_ label: String, _ instant: Instant, _ list: inout [UInt8]) {
         list += label.utf8
         list += instant.description.utf8
         list += "\"}".utf8

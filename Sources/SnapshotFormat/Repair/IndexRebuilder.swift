@@ -7,6 +7,7 @@ package struct IndexRebuilder {
     private let members: [MemberEntry]
     private let blocks: [BlockEntry]
     private let schema: DatasetSchema
+    private let hasRuns: Bool
 
     /// Reads the asset from end to end by a description of its dataset. Memory: the index, and one block.
     ///
@@ -15,11 +16,15 @@ package struct IndexRebuilder {
         let walk = MemberWalk(byteCount: byteCount, read: read)
         let parser = BlockParser(schema: schema)
         var members: [MemberEntry] = []
+        var hasRuns = false
         var blocks: [BlockEntry] = []
         while let entry = try walk.next() {
             members.append(entry)
             // The first member is the head, and the last one the tail, which begins as no block does.
-            guard members.count > 1, entry.end < byteCount else { continue }
+            guard members.count > 1, entry.end < byteCount else {
+                hasRuns = members.count > 1 && Self.hasRuns(walk.text.bytes, schema)
+                continue
+            }
             let block = EntityBlock()
             let number = members.count - 2
             block.raw.append(walk.text.bytes)
@@ -37,6 +42,13 @@ package struct IndexRebuilder {
         self.members = members
         self.blocks = blocks
         self.schema = schema
+        self.hasRuns = hasRuns
+    }
+
+    /// Whether a tail has runs of entities, so that the index is of version 2.
+    private static func hasRuns(_ tail: UnsafeRawBufferPointer, _ schema: DatasetSchema) -> Bool {
+        let visitor = SnapshotTail.Visitor(deletion: { _, _ in }, instant: { _, _ in }, run: { _ in })
+        return ((try? SnapshotTail.read(tail, keyShape: schema.keyShape, hasRuns: true, visitor))?.runCount ?? 0) > 0
     }
 
     /// The index's bytes; nil if no mean of the cut rule gives bytes of this hash.
@@ -44,7 +56,9 @@ package struct IndexRebuilder {
     /// - Parameter guesses: means that are likely; all others are tried after them where the index is small.
     package func index(sha256: ContentHash, guesses: [Int]) throws -> Data? {
         func encoded(_ blockEntities: Int) throws -> Data {
-            try SnapshotIndex(schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1]).encode()
+            try SnapshotIndex(
+                schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1], hasRuns: hasRuns
+            ).encode()
         }
         func isRight(_ data: Data) -> Bool { data.withUnsafeBytes { ContentHash(of: $0) } == sha256 }
         for guess in guesses where (1...FormatLimits.blockEntities).contains(guess) {

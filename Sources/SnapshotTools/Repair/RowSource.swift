@@ -50,7 +50,7 @@ final class LocalRows: EntitySource {
         var tail = SnapshotTailBuilder()
         try session.withReader(0, at: .read) { reader in
             try reader.transaction.tombstonesAndInstants.forEachTombstone(of: schema) { tail.addDeletion(of: $0, at: $1) }
-            try reader.transaction.tombstonesAndInstants.forEachInstant(of: schema) { tail.addInstant($1, of: $0) }
+            try tail.addInstants(of: schema, in: reader.transaction)
         }
         return try tail.text().withBytes { Array($0) }
     }
