@@ -27,11 +27,23 @@ import Testing
         #expect(again.index.blocks.map(\.member.rawSHA256) == asset.index.blocks.map(\.member.rawSHA256))
     }
 
-    @Test(arguments: names) func theIndependentReaderReadsIt(name: String) throws {
+    @Test(arguments: names + ["days"]) func theIndependentReaderReadsIt(name: String) throws {
         let script = Self.root.appendingPathComponent("Tests/IndependentReader/read_asset.py").path
         let read = try ProgramRun("python3", [script, path("\(name).json.gz"), path("\(name).index.json")])
         #expect(read.status == 0, "\(read.errorText)")
         #expect(try read.output == Tool.run("zcat", [], input: fixture("\(name).json.gz")))
+    }
+
+    /// Runs of entities are read whatever the size of the list, and need version 2.
+    @Test func theFrozenRunsAreRead() throws {
+        let asset = try asset("days")
+        let tail = try asset.verify()
+        #expect(tail.deletionCount == 2 && tail.instantCount == 2 && tail.runCount == 4)
+        #expect(asset.index.describedVersion == 1)
+        #expect(asset.index.encode() == (try fixture("days.index.json")))
+        let text = String(decoding: try fixture("days.index.json"), as: UTF8.self)
+        let one = try SnapshotIndex.decode(Data(text.replacing("\"formatVersion\":2", with: "\"formatVersion\":1").utf8))
+        #expect(throws: FormatError.self) { try Asset(bytes: asset.bytes, index: one).verify() }
     }
 
     @Test func blocksBeginWhereTheEncodedKeySays() throws {
@@ -69,8 +81,11 @@ import Testing
             let error = try #require(throws: FormatError.self) { try SnapshotIndex.decode(Data(text.replacing(wrong, with: right).utf8)) }
             #expect(error.code == code, "\(right): \(error)")
         }
-        // What version 1 can say must be written as version 1.
-        let one = try String(contentsOf: Self.root.appendingPathComponent("Fixtures/format-1/notes.index.json"), encoding: .utf8)
-        #expect(throws: FormatError.self) { try SnapshotIndex.decode(Data(one.replacing("\"formatVersion\":1", with: "\"formatVersion\":2").utf8)) }
+        // What version 1 can say must be written as version 1: the tail has no runs.
+        let one = Self.root.appendingPathComponent("Fixtures/format-1/notes")
+        let lifted = try String(contentsOf: one.appendingPathExtension("index.json"), encoding: .utf8)
+            .replacing("\"formatVersion\":1", with: "\"formatVersion\":2")
+        let asset = try Asset(bytes: Data(contentsOf: one.appendingPathExtension("json.gz")), index: SnapshotIndex.decode(Data(lifted.utf8)))
+        #expect(throws: FormatError.self) { try asset.verify() }
     }
 }

@@ -294,36 +294,17 @@ package struct ImportRun: Sendable {
             for schema in schemas {
                 try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: device.database.path)
             }
-            if mail.mustBeCompared {
-                try transaction.changeLog.consolidate(of: device.settings.datasets)
-                if try MessageComposer(device: device).hasUntold(in: transaction) { return nil }
-            }
-            try willReplace(transaction)
-            var acting = device
-            if discardsChanges {
-                for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
-                acting.settings.replacesOwnRows = true
-            }
-            if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
-            let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
-            if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
-            try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
-            if let upstream = local.upstream { try trackAgain(after: upstream, in: transaction) }
-            let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
-            let importers = incoming.indices.map { index in
-                incoming[index].snapshot.map {
-                    DatasetImporter(
-                        schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
-                        rule: rules[index])
-                }
-            }
-            // All rows are looked at before the first one changes, for other connections see only what is committed.
-            let plans = try importers.map { try $0?.plan(transaction) }
+            // Folding what was noted may change many pages, and the rows are looked at on other connections then.
+            let prepared = try transaction.lettingOthersRead { try prepare(incoming, local, changes, view: view, mail, ledger, in: transaction) }
+            guard let prepared else { return nil }
+            if let upstream = local.upstream, upstream.fork == nil { try forgetPublished(upstream, in: transaction) }
             let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
             let replaced = try transaction.tracking.importing(device.settings.datasets, then: keeper.enforce) {
-                try merging.begin(incoming)
-                let replaced = try incoming.indices.map { try incoming[$0].apply(plans[$0], with: importers[$0], rules[$0], ledger, in: transaction, progress) }
-                try merging.finish(incoming, changes)
+                try prepared.merging.begin(incoming)
+                let replaced = try incoming.indices.map {
+                    try incoming[$0].apply(prepared.plans[$0], with: prepared.importers[$0], prepared.rules[$0], ledger, in: transaction, progress)
+                }
+                try prepared.merging.finish(incoming, changes)
                 return replaced
             }
             if view != nil { for schema in schemas { try transaction.tracking.setIncomplete(of: schema) } }
@@ -341,15 +322,57 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// After a fork, what this device had published is tracked again; what others have built on need not be kept any longer.
-    private func trackAgain(after upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
-        if let fork = upstream.fork {
-            _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
-            try transaction.lineage.forget(after: fork.number)
-        } else {
-            try transaction.publishedChanges.forget(
-                before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
+    /// How each dataset is merged and applied; nothing in the datasets' tables is changed yet.
+    private struct Prepared {
+        let merging: MergingImport
+        let rules: [MergeRule]
+        let importers: [DatasetImporter?]
+        let plans: [DatasetImporter.Plan?]
+    }
+
+    /// Folds what was noted and looks at the rows; nil if another program changed rows meanwhile.
+    private func prepare(
+        _ incoming: [IncomingDataset], _ local: Local, _ changes: ZoneChanges?, view: String?, _ mail: Mail, _ ledger: ImportLedger,
+        in transaction: LocalTransaction
+    ) throws -> Prepared? {
+        let schemas = incoming.map(\.schema)
+        if mail.mustBeCompared {
+            try transaction.changeLog.consolidate(of: device.settings.datasets)
+            if try MessageComposer(device: device).hasUntold(in: transaction) { return nil }
         }
+        try willReplace(transaction)
+        var acting = device
+        if discardsChanges {
+            for schema in device.settings.datasets { try transaction.changeLog.discard(of: schema) }
+            acting.settings.replacesOwnRows = true
+        }
+        if view != nil { try SyncGuards.refuseViewOverChanges(transaction, schemas, at: device.database.path) }
+        let merging = try MergingImport(device: acting, transaction: transaction, schemas: schemas, isView: view != nil, ledger: ledger)
+        if let fork = local.upstream?.fork, device.settings.role.publishes { try transaction.inbox.forgetAnswers(after: fork.number) }
+        try mail.answers.take(in: transaction, role: device.settings.role, at: device.now())
+        if let fork = local.upstream?.fork { try trackAgain(after: fork, in: transaction) }
+        let rules = incoming.map { merging.rule(of: $0, in: changes, isFirst: local.applied == nil) }
+        let importers = incoming.indices.map { index in
+            incoming[index].snapshot.map {
+                DatasetImporter(
+                    schema: incoming[index].schema, asset: $0, database: device.database, keepsInstants: device.settings.role.publishes, progress: progress,
+                    rule: rules[index])
+            }
+        }
+        // All rows are looked at before the first one changes, for other connections see only what is committed.
+        return Prepared(merging: merging, rules: rules, importers: importers, plans: try importers.map { try $0?.plan(transaction) })
+    }
+
+    /// After a fork, what this device had published is tracked again.
+    private func trackAgain(after fork: AppliedVersion, in transaction: LocalTransaction) throws {
+        _ = try transaction.publishedChanges.trackAgain(of: device.settings.datasets, after: fork.number)
+        try transaction.lineage.forget(after: fork.number)
+    }
+
+    /// Forgets what this device had published and others have built on.
+    private func forgetPublished(_ upstream: UpstreamChanges, in transaction: LocalTransaction) throws {
+        try transaction.publishedChanges.forget(
+            before: upstream.newestCommit(notBy: device.settings.device), orAt: device.now().advanced(byMicroseconds: -UpstreamChanges.retention))
     }
 
     private func recordApplied(_ version: AppliedVersion, _ incoming: [IncomingDataset], _ local: Local, in transaction: LocalTransaction) throws {

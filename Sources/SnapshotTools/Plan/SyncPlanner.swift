@@ -43,16 +43,19 @@ struct SyncPlanner: Sendable {
         return try SyncError.at(.read) {
             // Rolled back at the end: what is folded and taken here to decide by the import's own rules leaves no trace.
             try device.database.holdingWriteLock { transaction in
-                let sequence = try transaction.changeLog.lastSequence()
-                let isTracking = try transaction.tracking.isInstalled(settings.datasets)
-                if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
-                let (guarded, first) = try self.refusals(found, transaction)
-                let refusals = notes + guarded
-                let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
-                return SyncPlan(
-                    formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID, zone: settings.zone,
-                    device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
-                    newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
+                try transaction.lettingOthersRead {
+                    let sequence = try transaction.changeLog.lastSequence()
+                    let isTracking = try transaction.tracking.isInstalled(settings.datasets)
+                    if try transaction.changeLog.hasEntries(settings.datasets) { try transaction.changeLog.consolidate(of: settings.datasets) }
+                    let (guarded, first) = try self.refusals(found, transaction)
+                    let refusals = notes + guarded
+                    let datasets = try found.map { try plan($0, isTracking: isTracking, by: first, in: transaction) }
+                    return SyncPlan(
+                        formatVersion: SyncPlan.formatVersion, madeAt: made, database: device.database.path, cloudUUID: settings.cloudUUID,
+                        zone: settings.zone,
+                        device: settings.device, role: settings.role.rawValue, version: applied?.number, versionHash: applied?.hash,
+                        newestVersion: head.token?.number, newestHash: head.token?.hash, sequence: sequence, datasets: datasets, refusals: refusals)
+                }
             }
         }
     }
