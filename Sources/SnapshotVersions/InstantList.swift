@@ -9,18 +9,14 @@ extension SnapshotTailBuilder {
     ///
     /// - Parameter limit: the bytes of a list of single entities beyond which runs are made.
     package mutating func addInstants(of schema: DatasetSchema, in transaction: LocalTransaction, joiningBeyond limit: Int = plainByteLimit) throws {
-        do {
-            try transaction.tombstonesAndInstants.forEachInstant(of: schema) {
-                addInstant($1, of: $0)
-                if instantByteCount > limit { throw TooMany() }
-            }
-        } catch is TooMany {
-            removeInstants()
-            var joiner = InstantRunJoiner()
-            try transaction.tombstonesAndInstants.forEachEntity(of: schema) { joiner.take($0, at: $1, into: &self) }
-            joiner.finish(into: &self)
+        try transaction.tombstonesAndInstants.forEachInstant(of: schema) {
+            addInstant($1, of: $0)
+            return instantByteCount <= limit
         }
+        guard instantByteCount > limit else { return }
+        removeInstants()
+        var joiner = InstantRunJoiner()
+        try transaction.tombstonesAndInstants.forEachEntity(of: schema) { joiner.take($0, at: $1, into: &self) }
+        joiner.finish(into: &self)
     }
-
-    private struct TooMany: Error {}
 }

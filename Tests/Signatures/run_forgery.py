@@ -7,43 +7,25 @@
 cryptography comes from PyPI into a virtual environment in the user's cache. Exit code 77: it cannot be installed here.
 """
 import os
-import subprocess
 import sys
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "Servers"))
+sys.dont_write_bytecode = True
+
+import pypi
+
 VERSION = "46.0.3"
-HOME = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "snapsync-tests", "cryptography-" + VERSION)
-PYTHON = os.path.join(HOME, "bin", "python3")
-DONE = os.path.join(HOME, "installed")
-
-
-def install():
-    if os.path.exists(DONE):
-        return
-    import fcntl
-
-    os.makedirs(os.path.dirname(HOME), exist_ok=True)
-    with open(HOME + ".lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if os.path.exists(DONE):
-            return
-        try:
-            subprocess.run([sys.executable, "-m", "venv", HOME], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            subprocess.run([os.path.join(HOME, "bin", "pip"), "install", "-q", "cryptography==" + VERSION], check=True, stdout=subprocess.DEVNULL)
-            open(DONE, "w").close()
-        except (subprocess.CalledProcessError, OSError) as error:
-            print("run_forgery.py: cryptography cannot be installed: %s" % error, file=sys.stderr)
-            sys.exit(77)
 
 
 def main():
-    install()
+    python = os.path.join(pypi.environment("cryptography-" + VERSION, "cryptography==" + VERSION), "bin", "python3")
     if sys.argv[1] == "--install":
         return
-    here = os.path.dirname(os.path.abspath(__file__))
     script = sys.argv[1]
-    words = [os.path.join(here, script[1:])] if script.startswith("@") else ["-c", "from forge import *\n" + script]
-    environment = dict(os.environ, PYTHONPATH=here, PYTHONDONTWRITEBYTECODE="1")
-    os.execve(PYTHON, [PYTHON] + words + sys.argv[2:], environment)
+    words = [os.path.join(HERE, script[1:])] if script.startswith("@") else ["-c", "from forge import *\n" + script]
+    environment = dict(os.environ, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1")
+    os.execve(python, [python] + words + sys.argv[2:], environment)
 
 
 main()

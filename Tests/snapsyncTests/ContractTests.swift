@@ -276,7 +276,7 @@ import Testing
         check(try contested.json("device rename kitchen --db watch.db"), "device rename --json")
         check(try contested.json("device forget kitchen --db phone.db"), "device forget --json")
 
-        let signed = SignedScene()
+        let signed = try SignedScene()
         check(try signed.json("init --db phone.db --cloud cloud --role writer --device phone --create --signed"), "init --json")
         try signed.succeed("generate --db phone.db --notifications 5")
         try signed.succeed("sync --db phone.db")

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func onlyApprovedPeersPublish() throws {
-        let scene = SignedScene()
+        let scene = try SignedScene()
         try scene.succeed("generate --db desk.db --notifications 20 --buckets 3")
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --signed")
         try scene.succeed("sync --db desk.db")
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test func whoIsNoMemberAnyMoreOrNotYetIsRefused() throws {
-        let scene = SignedScene()
+        let scene = try SignedScene()
         try scene.succeed("generate --db desk.db --notifications 20 --buckets 3")
         try scene.succeed("init --db desk.db --cloud cloud --role peer --device desk --signed")
         try scene.succeed("sync --db desk.db")

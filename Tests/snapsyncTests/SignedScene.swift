@@ -4,16 +4,18 @@ import Testing
 
 /// A scene whose devices keep their keys beneath it, in `keys`, and scripts that hold keys of their own and sign with them.
 struct SignedScene {
-    let scene = try! Scene()
+    let scene: Scene
     var environment: [String: String] { ["XDG_DATA_HOME": scene.scratch.path("keys")] }
 
     static let zone = Scene.zone
+
+    init() throws { scene = try Scene() }
 
     /// The writer `phone` has published version 1 of a signed zone, the reader `watch` has imported it, and version 2 waits for it.
     ///
     /// The cloud as it is then lies in `good`, too.
     static func phoneAndWatch() throws -> SignedScene {
-        let scene = SignedScene()
+        let scene = try SignedScene()
         try scene.succeed("generate --db phone.db --notifications 20 --buckets 3")
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --signed")
         try scene.succeed("sync --db phone.db")

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func initSaysWhomItTrusts() throws {
-        let scene = SignedScene()
+        let scene = try SignedScene()
         let made = try scene.json("init --db phone.db --cloud cloud --role writer --device phone --create --signed")
         let own = try #require((made["signature"] as? [String: Any])?["fingerprint"] as? String)
         #expect(try own == scene.words("phone"))
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func anUnsignedZoneIsRefusedWhereASignedOneIsMeant() throws {
-        let scene = SignedScene()
+        let scene = try SignedScene()
         try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
         let words = try scene.forge("print(Keys().words)").trimmingCharacters(in: .whitespacesAndNewlines)
         try scene.refuse("init --db watch.db --cloud cloud --role reader --create --trust \(words)", exit: 78, saying: ["the zone is not signed", "--trust"])

@@ -19,13 +19,19 @@ package struct TombstonesAndInstants: TransactionPart {
                 SELECT key, at FROM snapsync_tombstones b WHERE dataset = ?1
                     AND NOT EXISTS (SELECT 1 FROM snapsync_changes c WHERE c.dataset = ?1 AND c.key = b.key)) x
             WHERE NOT EXISTS (SELECT 1 FROM \(table) t WHERE \(key.matches("t", "x.key"))) ORDER BY key
-            """, id, body)
+            """, id
+        ) {
+            try body($0, $1)
+            return true
+        }
     }
 
     /// The instants that the next version has besides the entities' own timestamps, in key order.
-    package func forEachInstant(of schema: DatasetSchema, _ body: (EntityKey, Instant) throws -> Void) throws {
+    ///
+    /// - Parameter body: returns whether it takes more; on false no further ones are read.
+    package func forEachInstant(of schema: DatasetSchema, while body: (EntityKey, Instant) throws -> Bool) throws {
         guard let id = try trackingID(schema) else { return }
-        try forEach(instantsQuery(of: schema), id, body)
+        try forEach(instantsQuery(of: schema), id, while: body)
     }
 
     private func instantsQuery(of schema: DatasetSchema) -> String {
@@ -131,12 +137,12 @@ package struct TombstonesAndInstants: TransactionPart {
         try KeyedStatement(db, "INSERT OR REPLACE INTO snapsync_tombstones VALUES(?, ?, ?)").bind(.integer(id), .key(key), .instant(instant)).run()
     }
 
-    private func forEach(_ sql: String, _ id: Int64, _ body: (EntityKey, Instant) throws -> Void) throws {
+    private func forEach(_ sql: String, _ id: Int64, while body: (EntityKey, Instant) throws -> Bool) throws {
         let rows = try KeyedStatement(db, sql).bind(.integer(id))
         defer { rows.end() }
         while try rows.step() {
             guard let key = rows.key(0) else { continue }
-            try body(key, rows.instant(1))
+            guard try body(key, rows.instant(1)) else { return }
         }
     }
 

@@ -53,13 +53,10 @@ public struct FileKeyStore: KeyStore {
         let data = try StrictJSON.encode(document)
         let folder = URL(fileURLWithPath: location.path).deletingLastPathComponent().path
         do {
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            // The keys must be there after a power cut if the zone is, which only they can write to.
+            try FileReplacement.createFolder(folder, mode: 0o700)
             let temporary = location.path + ".new-" + ContentHash.hex((0..<8).map { _ in UInt8.random(in: .min ... .max) })
-            let isPlaced = try data.withUnsafeBytes {
-                try FileReplacement.replace(location.path, by: $0, through: temporary, mode: 0o600, like: nil) {
-                    !FileManager.default.fileExists(atPath: location.path)
-                }
-            }
+            let isPlaced = try data.withUnsafeBytes { try FileReplacement.create(location.path, with: $0, through: temporary, mode: 0o600) }
             guard isPlaced else { throw unavailable(location.path, "other keys are there already", "remove that file only if nobody needs its keys") }
         } catch let error as CloudError {
             throw error

@@ -93,8 +93,7 @@ extension SyncEngine {
     ///   - fingerprint: the words that a person has compared with those on the device. Another request under the name is refused.
     /// - Throws: ``SyncError`` with `.nothingThere` if no such device has asked; `.refused` if this device may not admit members, or the role does not fit the zone.
     public func approveMember(_ device: String, as role: MemberRole? = nil, fingerprint: KeyFingerprint) async throws -> MemberChangeReport {
-        let requests = Asked()
-        return try await changeMembers { zone, info, list, context, token in
+        try await changeMembers(.approved, device) { zone, info, list, now, token in
             let report = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }.first { $0.device == device }
             if let member = list.member(device), member.keys.fingerprint == fingerprint || report == nil {
                 throw SyncError(
@@ -118,13 +117,8 @@ extension SyncEngine {
             let role = role ?? MemberRole(rawValue: report.role) ?? .reader
             try Self.verify(role, of: device, in: info)
             var list = list
-            try list.add(device, role, keys, floor: token, by: zone.owner.device, zone.authority.signer(), at: context.now(), of: zone.history)
-            requests.outcome = (role, keys)
-            return list
-        } report: { zone, token in
-            MemberChangeReport(
-                zone: zone.owner.zone.name, action: .approved, device: device, role: requests.outcome?.0.rawValue ?? "",
-                fingerprint: requests.outcome?.1.fingerprint.words ?? "", version: token.number)
+            try list.add(device, role, keys, floor: token, by: zone.owner.device, zone.authority.signer(), at: now, of: zone.history)
+            return MemberChange(list: list, role: role, keys: keys)
         }
     }
 
@@ -139,39 +133,38 @@ extension SyncEngine {
     public func setMemberRole(_ role: MemberRole, of device: String) async throws -> MemberChangeReport { try await setRole(role, of: device) }
 
     private func setRole(_ role: MemberRole?, of device: String) async throws -> MemberChangeReport {
-        let known = Asked()
-        return try await changeMembers { zone, info, list, context, _ in
+        try await changeMembers(role == nil ? .removed : .role, device) { zone, info, list, now, _ in
             guard let member = list.member(device) else {
                 throw SyncError(
                     .nothingThere, step: .announce, at: "zone \(zone.owner.zone)", "\(device) is no member", hint: "snapsync member list shows who is")
             }
             if let role { try Self.verify(role, of: device, in: info) }
-            known.outcome = (role ?? member.role, member.keys)
             var list = list
-            try list.change(device, to: role, by: zone.owner.device, zone.authority.signer(), at: context.now(), of: zone.history)
-            return list
-        } report: { zone, token in
-            MemberChangeReport(
-                zone: zone.owner.zone.name, action: role == nil ? .removed : .role, device: device, role: known.outcome?.0.rawValue ?? "",
-                fingerprint: known.outcome?.1.fingerprint.words ?? "", version: token.number)
+            try list.change(device, to: role, by: zone.owner.device, zone.authority.signer(), at: now, of: zone.history)
+            return MemberChange(list: list, role: role ?? member.role, keys: member.keys)
         }
     }
 
-    /// What a change was made of, after the last of several attempts.
-    private final class Asked {
-        var outcome: (MemberRole, DevicePublicKeys)?
+    /// A list of members with a change, and the member that it is about.
+    private struct MemberChange {
+        let list: MemberList
+        let role: MemberRole
+        let keys: DevicePublicKeys
     }
 
     /// Publishes a version that changes the list of members alone.
+    ///
+    /// - Parameter change: makes the change; called again after a lost race.
     private func changeMembers(
-        _ change: (SignedZone, ZoneInfo, MemberList, SyncContext, ChangeToken) async throws -> MemberList,
-        report: (SignedZone, ChangeToken) -> MemberChangeReport
+        _ action: MemberChangeReport.Action, _ device: String,
+        _ change: (SignedZone, ZoneInfo, MemberList, Instant, ChangeToken) async throws -> MemberChange
     ) async throws -> MemberChangeReport {
         try await gate.enter()
         return try await locked {
-            let context = try device()
+            let context = try self.device()
             let zone = try signed(context.signedZone)
             let info = try await context.zoneInfo()
+            var last: MemberChange?
             let token = try await MetadataPublisher(device: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
@@ -181,10 +174,14 @@ extension SyncEngine {
                 let list = try SyncError.at(.verify) {
                     try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
                 }
-                let changed = try await SyncError.at(.announce) { try await change(zone, info, list, context, token) }
-                return MetadataPublisher.Changes(saving: [changed.record])
+                let changed = try await SyncError.at(.announce) { try await change(zone, info, list, context.now(), token) }
+                last = changed
+                return MetadataPublisher.Changes(saving: [changed.list.record])
             }
-            return report(zone, token)
+            guard let last else { throw context.anotherRun(.announce) }
+            return MemberChangeReport(
+                zone: zone.owner.zone.name, action: action, device: device, role: last.role.rawValue, fingerprint: last.keys.fingerprint.words,
+                version: token.number)
         }
     }
 

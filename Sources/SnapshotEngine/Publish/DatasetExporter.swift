@@ -18,15 +18,15 @@ package struct DatasetExporter: Sendable {
     let level: Int
     let progress: ProgressHandler?
     /// Tombstones from before that instant are left out; nil leaves none out.
-    var horizon: Instant?
+    let horizon: Instant?
     /// What the tail is made by.
-    var rule = AssetRule.standard
+    let rule: AssetRule
     /// How many entities the version has by the tracked changes; nil if only counting tells.
-    var trackedCount: Int?
+    let trackedCount: Int?
 
     package init(
         schema: DatasetSchema, shape: TableShape, session: ReadSession, previous: PreviousSnapshot?, syncTimestamp: Instant, level: Int,
-        progress: ProgressHandler?, horizon: Instant? = nil, trackedCount: Int? = nil
+        progress: ProgressHandler?, horizon: Instant? = nil, rule: AssetRule = .standard, trackedCount: Int? = nil
     ) {
         self.schema = schema
         self.shape = shape
@@ -36,6 +36,7 @@ package struct DatasetExporter: Sendable {
         self.level = level
         self.progress = progress
         self.horizon = horizon
+        self.rule = rule
         self.trackedCount = trackedCount
     }
 

@@ -130,10 +130,9 @@ struct DatasetPublisher: Sendable {
             try horizon.flatMap { try reader.transaction.tombstonesAndInstants.hasTombstones(of: schema, before: $0) ? $0 : nil }
         }
         let writer = try await device.cloud.at(.store).newAsset(for: schema.recordName, number: number, kind: .snapshot, in: device.zone)
-        var exporter = DatasetExporter(
+        let exporter = DatasetExporter(
             schema: schema, shape: shape, session: session, previous: previous, syncTimestamp: syncTimestamp, level: level,
-            progress: progress, horizon: dropping, trackedCount: changes?.recordCount)
-        exporter.rule = device.assetRule
+            progress: progress, horizon: dropping, rule: device.assetRule, trackedCount: changes?.recordCount)
         let outcome: DatasetExporter.Outcome
         do {
             outcome = try exporter.run(into: writer)

@@ -38,7 +38,7 @@ package final class ChangeSet: @unchecked Sendable {
         let (header, tailStart) = try parser.parse(block)
         syncTimestamp = header.syncTimestamp
 
-        let keys = KeyList(schema)
+        let keys = EntityKeys(schema)
         try block.give(to: keys)
         entityKeys = keys.keys
         entities = block
@@ -126,17 +126,5 @@ private struct ChangeParser {
         plan.hasTextKey
             ? KeyOrder.isAscending(block.text(at: block.lastKeySlot), block.text(at: slot))
             : block.slots[block.lastKeySlot].integer < block.slots[slot].integer
-    }
-}
-
-/// Takes entities and keeps their keys.
-private final class KeyList: EntitySink {
-    private(set) var keys: [EntityKey] = []
-    private let keyShape: KeyShape
-
-    init(_ schema: DatasetSchema) { keyShape = schema.keyShape }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        if let key = keyShape.key(of: values) { keys.append(key) }
     }
 }

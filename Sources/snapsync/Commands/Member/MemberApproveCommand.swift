@@ -16,7 +16,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
               snapsync member approve kiosk --role observer --yes --db desk.db
             """)
 
-    @Argument(help: "The device's name, as member list shows it.")
+    @Argument(help: "The device's name, as member list shows it.", completion: Completions.devices)
     var name: String
     @Option(
         name: .long,

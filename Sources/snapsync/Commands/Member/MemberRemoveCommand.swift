@@ -14,7 +14,7 @@ struct MemberRemoveCommand: AsyncParsableCommand {
               snapsync member remove phone --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list shows it.")
+    @Argument(help: "The member's name, as member list shows it.", completion: Completions.devices)
     var name: String
     @OptionGroup var database: DatabaseFile
     @OptionGroup var output: OutputOptions

@@ -12,7 +12,7 @@ struct MemberRoleCommand: AsyncParsableCommand {
               snapsync member role phone observer --db desk.db
             """)
 
-    @Argument(help: "The member's name, as member list shows it.")
+    @Argument(help: "The member's name, as member list shows it.", completion: Completions.devices)
     var name: String
     @Argument(help: "What it may do: writer and peer publish, reader sends messages, observer only reads.")
     var role: MemberRole
