@@ -61,18 +61,21 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: house),
+        // The boxes of sealed zones: encryption, and the keyed hash of the cut rule. Apart from the format and the cloud, as assets, records and
+        // messages are sealed alike, and so that the cryptography can be read in one place.
+        .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")], swiftSettings: house),
         // Entities <-> bytes; knows neither database nor cloud.
         .target(
             name: "SnapshotFormat",
             dependencies: [
-                "Platform", "SnapshotModel", "StrictText", "CZlib", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
+                "Platform", "Sealing", "SnapshotModel", "StrictText", "CZlib", .target(name: "CLibdeflate", condition: .when(traits: ["Libdeflate"])),
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
         // Zones, records, queries, subscriptions, limits, errors, and the protocols of a backend; knows no snapshots and no files.
         .target(
             name: "CloudStore",
-            dependencies: ["StrictText", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
         // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
         .target(name: "CommitLog", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
@@ -168,6 +171,7 @@ let package = Package(
         .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
         .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(name: "SnapshotModelTests", dependencies: ["SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(name: "SealingTests", dependencies: ["Sealing", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "LocalStoreTests",
             dependencies: ["LocalStore", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],

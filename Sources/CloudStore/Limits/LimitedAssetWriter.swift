@@ -1,7 +1,8 @@
 package import Foundation
+package import Sealing
 
 /// An asset writer that stops at a limit, and leaves nothing where it is passed.
-package final class LimitedAssetWriter: AssetWriter {
+package final class LimitedAssetWriter: AssetWriter, SealedStream {
     private let wrapped: any AssetWriter
     private let exceeded: any Error
     private var room: Int
@@ -14,6 +15,8 @@ package final class LimitedAssetWriter: AssetWriter {
         self.exceeded = exceeded
         room = limit
     }
+
+    package var boxes: DatasetBoxes? { wrapped.boxes }
 
     package func write(_ bytes: UnsafeRawBufferPointer) throws {
         try count(bytes)

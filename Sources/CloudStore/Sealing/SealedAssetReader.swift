@@ -1,0 +1,39 @@
+package import Foundation
+package import Sealing
+
+/// Reads an asset of a sealed zone: members stay boxes, which ``SealedStream/boxes`` opens, and the block index comes opened.
+package final class SealedAssetReader: AssetReader, SealedStream {
+    package let boxes: DatasetBoxes?
+    /// The reader of the boxes.
+    let wrapped: any AssetReader
+    private let place: String
+
+    /// - Parameters:
+    ///   - asset: the asset that `wrapped` reads.
+    ///   - keys: the zone's.
+    /// - Throws: ``CloudError`` with `.damaged` if the asset's path is none.
+    package init(_ wrapped: any AssetReader, of asset: CloudAsset, keys: BoxKeys) throws(CloudError) {
+        guard let path = AssetPath(asset.path) else {
+            throw CloudError(.damaged, at: asset.path, "not the path of an asset", hint: CloudError.damageHint)
+        }
+        self.wrapped = wrapped
+        boxes = DatasetBoxes(keys, dataset: path.record)
+        place = path.indexPath
+    }
+
+    package var byteCount: Int { wrapped.byteCount }
+
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws { try wrapped.read(into: buffer, at: offset) }
+
+    /// The block index, opened.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable` for an epoch whose key this device does not have, `.damaged` if the box does not open.
+    package func index() throws -> Data? {
+        guard let box = try wrapped.index(), let boxes else { return nil }
+        do throws(BoxError) {
+            return try boxes.keys.opened(box, kind: .index, dataset: boxes.dataset)
+        } catch {
+            throw CloudError(error, at: place)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+internal import Crypto
+package import Foundation
+
+/// Seals and opens what a sealed zone holds: the keys of all epochs that a device knows.
+///
+///     let keys = try BoxKeys(cloud: uuid, zone: "private/main", epochs: [first, second])
+///     let box = try keys.seal(bytes, kind: .record, dataset: "notes_data")
+///     let same = try keys.open(box, kind: .record, dataset: "notes_data")
+///
+/// A box is the epoch's number (4 bytes, big-endian), the id (32), the ciphertext (as long as the contents) and the tag (16). The id is an
+/// HMAC of the contents and their place, and the box's key is made from it: equal contents at one place give equal boxes, and no key serves
+/// for two contents. Source: docs/sealed.md, "Boxes".
+package struct BoxKeys: Sendable {
+    /// By how many bytes a box is longer than its contents.
+    package static let overhead = 4 + idLength + tagLength
+    private static let idLength = 32
+    private static let tagLength = 16
+    private static let headLength = 4 + idLength
+    private static let label: StaticString = "snapsync.box.1"
+
+    /// The key of the cut rule, which is the first epoch's in all epochs: a new epoch moves no cut.
+    package let cutKey: CutKey
+    /// The number of the newest epoch, in which everything new is sealed.
+    package var newestEpoch: UInt32 { newest.number }
+    private let cloud: String
+    private let zone: String
+    private let epochs: [UInt32: Epoch]
+    private let newest: Epoch
+
+    private struct Epoch: Sendable {
+        let number: UInt32
+        let id: SymmetricKey
+        let box: SymmetricKey
+    }
+
+    /// Makes the keys of a zone.
+    ///
+    /// - Parameters:
+    ///   - cloud: the cloud's UUID.
+    ///   - zone: the zone's scope and name, `private/main`.
+    ///   - secrets: of all known epochs, the first among them.
+    /// - Throws: ``BoxError`` with `.unknownEpoch(1)` without the first epoch.
+    package init(cloud: String, zone: String, epochs secrets: [EpochSecret]) throws(BoxError) {
+        guard let first = secrets.first(where: { $0.number == 1 }), let last = secrets.max(by: { $0.number < $1.number }),
+            let cutKey = first.key("snapsync.cut.1", byteCount: 16).withUnsafeBytes({ CutKey($0) })
+        else { throw .unknownEpoch(1) }
+        self.cutKey = cutKey
+        self.cloud = cloud
+        self.zone = zone
+        newest = Self.epoch(last)
+        epochs = Dictionary(secrets.map { ($0.number, Self.epoch($0)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private static func epoch(_ secret: EpochSecret) -> Epoch {
+        Epoch(number: secret.number, id: secret.key("snapsync.id.1"), box: secret.key("snapsync.key.1"))
+    }
+
+    /// The box of some bytes in the newest epoch.
+    package func seal(_ bytes: some ContiguousBytes, kind: BoxKind, dataset: String) throws(BoxError) -> [UInt8] {
+        try Self.withBytes(bytes) { bytes throws(BoxError) in
+            var box: [UInt8] = []
+            box.reserveCapacity(bytes.count + Self.overhead)
+            try seal(bytes, kind: kind, dataset: dataset) { box.append(contentsOf: $0) }
+            return box
+        }
+    }
+
+    /// What a box holds.
+    ///
+    /// - Throws: ``BoxError``: `.unknownEpoch`, or `.damaged` for a box of another zone, kind or dataset, and for altered bytes.
+    package func open(_ box: some ContiguousBytes, kind: BoxKind, dataset: String) throws(BoxError) -> [UInt8] {
+        try Self.withBytes(box) { box throws(BoxError) in Array(try opened(box, kind: kind, dataset: dataset)) }
+    }
+
+    /// Hands the pieces of the box of some bytes to `write`, in order: epoch and id, ciphertext, tag.
+    func seal(_ bytes: UnsafeRawBufferPointer, kind: BoxKind, dataset: String, write: (UnsafeRawBufferPointer) -> Void) throws(BoxError) {
+        let context = context(of: newest.number, kind, dataset)
+        let id = Self.id(of: bytes, context, newest)
+        let sealed: AES.GCM.SealedBox
+        do {
+            sealed = try AES.GCM.seal(bytes, using: Self.key(id, newest), nonce: Self.nonce(), authenticating: context)
+        } catch {
+            throw .cipher
+        }
+        withUnsafeBytes(of: newest.number.bigEndian) { write($0) }
+        id.withUnsafeBytes { write($0) }
+        sealed.ciphertext.withUnsafeBytes { write($0) }
+        sealed.tag.withUnsafeBytes { write($0) }
+    }
+
+    /// What a box holds, as data. Memory: the contents once, or twice for a moment.
+    package func opened(_ box: some ContiguousBytes, kind: BoxKind, dataset: String) throws(BoxError) -> Data {
+        try Self.withBytes(box) { box throws(BoxError) in try opened(box, kind: kind, dataset: dataset) }
+    }
+
+    func opened(_ box: UnsafeRawBufferPointer, kind: BoxKind, dataset: String) throws(BoxError) -> Data {
+        guard let number = Self.epoch(of: box) else { throw .damaged }
+        guard let epoch = epochs[number] else { throw .unknownEpoch(number) }
+        let id = Array(box[4..<Self.headLength])
+        let context = context(of: number, kind, dataset)
+        let contents: Data
+        do {
+            let sealed = try AES.GCM.SealedBox(
+                nonce: Self.nonce(), ciphertext: UnsafeRawBufferPointer(rebasing: box[Self.headLength..<box.count - Self.tagLength]),
+                tag: UnsafeRawBufferPointer(rebasing: box[(box.count - Self.tagLength)...]))
+            contents = try AES.GCM.open(sealed, using: Self.key(id, epoch), authenticating: context)
+        } catch {
+            throw .damaged
+        }
+        // Only the contents that the id was made of have it: GCM alone would let a member make a box that opens in two ways.
+        let isSame = contents.withUnsafeBytes { bytes in
+            var code = HMAC<SHA256>(key: epoch.id)
+            code.update(data: context)
+            code.update(data: bytes)
+            return code.finalize() == id
+        }
+        guard isSame else { throw .damaged }
+        return contents
+    }
+
+    /// The number of the epoch that a box names; nil for what is too short to be a box, or names epoch 0.
+    package static func epoch(of box: UnsafeRawBufferPointer) -> UInt32? {
+        guard box.count >= overhead else { return nil }
+        let number = UInt32(bigEndian: box.loadUnaligned(as: UInt32.self))
+        return number > 0 ? number : nil
+    }
+
+    /// Whether these bytes begin as a box of a known epoch does.
+    package func mayBeBox(_ bytes: UnsafeRawBufferPointer) -> Bool { Self.epoch(of: bytes).map { epochs[$0] != nil } ?? false }
+
+    /// What a box is bound to: label, epoch, cloud, zone, kind, dataset. Each text ends with a zero byte, which none contains.
+    private func context(of epoch: UInt32, _ kind: BoxKind, _ dataset: String) -> [UInt8] {
+        var context: [UInt8] = []
+        context.reserveCapacity(160)
+        context.append(contentsOf: UnsafeBufferPointer(start: Self.label.utf8Start, count: Self.label.utf8CodeUnitCount))
+        context.append(0)
+        withUnsafeBytes(of: epoch.bigEndian) { context.append(contentsOf: $0) }
+        for text in [cloud, zone, kind.rawValue, dataset] {
+            context.append(contentsOf: text.utf8)
+            context.append(0)
+        }
+        return context
+    }
+
+    private static func id(of bytes: UnsafeRawBufferPointer, _ context: [UInt8], _ epoch: Epoch) -> [UInt8] {
+        var code = HMAC<SHA256>(key: epoch.id)
+        code.update(data: context)
+        code.update(data: bytes)
+        return Array(code.finalize())
+    }
+
+    private static func key(_ id: [UInt8], _ epoch: Epoch) -> SymmetricKey {
+        SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: id, using: epoch.box))
+    }
+
+    /// Twelve zero bytes: a key is used for one content only.
+    private static func nonce() throws -> AES.GCM.Nonce { try AES.GCM.Nonce(data: [UInt8](repeating: 0, count: 12)) }
+
+    private static func withBytes<T>(_ bytes: some ContiguousBytes, _ body: (UnsafeRawBufferPointer) throws(BoxError) -> T) throws(BoxError) -> T {
+        do {
+            return try bytes.withUnsafeBytes { try body($0) }
+        } catch let error as BoxError {
+            throw error
+        } catch {
+            throw .cipher
+        }
+    }
+}
+
+extension BoxKeys: CustomStringConvertible, CustomReflectable {
+    /// The zone and the number of epochs; nothing of the keys.
+    package var description: String { "keys of \(zone), epochs up to \(newest.number)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}

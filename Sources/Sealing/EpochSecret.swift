@@ -1,0 +1,44 @@
+internal import Crypto
+
+/// The secret of one epoch of a sealed zone: whoever has it reads what was sealed in that epoch.
+///
+/// An epoch ends when a member is removed, or when its keys are rotated; the next has another secret.
+/// Source: docs/sealed.md, "Keys of an epoch".
+package struct EpochSecret: Sendable, Equatable {
+    /// The number of bytes of a secret.
+    package static let byteCount = 32
+
+    /// The epoch's number, from 1.
+    package let number: UInt32
+    /// The secret, 32 bytes. They never enter a database, a cloud, a log or an error.
+    package let bytes: [UInt8]
+
+    /// The secret of these bytes; nil if they are not 32, or the number is 0.
+    package init?(number: UInt32, bytes: [UInt8]) {
+        guard number > 0, bytes.count == Self.byteCount else { return nil }
+        self.number = number
+        self.bytes = bytes
+    }
+
+    /// A new secret from the system's generator.
+    package static func random(number: UInt32) -> EpochSecret {
+        EpochSecret(number: max(1, number), key: SymmetricKey(size: .bits256))
+    }
+
+    private init(number: UInt32, key: SymmetricKey) {
+        self.number = number
+        bytes = key.withUnsafeBytes { Array($0) }
+    }
+
+    /// The key for one purpose: HKDF-SHA256 (RFC 5869) of the secret, without salt, with the purpose as `info`.
+    func key(_ purpose: StaticString, byteCount: Int = 32) -> SymmetricKey {
+        let info = UnsafeRawBufferPointer(start: purpose.utf8Start, count: purpose.utf8CodeUnitCount)
+        return HKDF<SHA256>.deriveKey(inputKeyMaterial: SymmetricKey(data: bytes), info: info, outputByteCount: byteCount)
+    }
+}
+
+extension EpochSecret: CustomStringConvertible, CustomReflectable {
+    /// The number: what is printed by accident says nothing of the secret.
+    package var description: String { "epoch \(number)" }
+    package var customMirror: Mirror { Mirror(self, children: [:]) }
+}
