@@ -8,7 +8,7 @@ from collections import namedtuple
 
 from values import canonical
 
-# kind: "insert", "update" (the key stays), "delete"; before and after: rows as tuples, None where there is none.
+# kind: "insert", "update" (the key stays), "delete", "replaced" (gone by another UNIQUE value); before and after: rows as tuples, None where there is none.
 Touch = namedtuple("Touch", "table kind key before after renamed")
 
 
@@ -110,7 +110,7 @@ def effects(schema, rows, ops, now, foreign_keys):
 def replaced(table, key, gone, touches):
     """A REPLACE is an edit of the row with its key, and deletes the others that are in its way."""
     before = next((row for row in gone if table.identity(row) == key), None)
-    result = [Touch(table.name, "delete", table.identity(row), row, None, False) for row in gone if table.identity(row) != key]
+    result = [Touch(table.name, "replaced", table.identity(row), row, None, False) for row in gone if table.identity(row) != key]
     for touch in touches:
         if before is not None and touch.table == table.name and touch.kind == "insert" and touch.key == key:
             touch = touch._replace(kind="update", before=before)

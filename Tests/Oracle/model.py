@@ -52,11 +52,14 @@ def edit(world, name, touches, clock, instant_of, origin):
         before = know.get(place)
         if any(message.entry == before for message in device.pending):
             lo, hi = later(lo, hi, before)
+        elif place in tracked and before.origin[2:] == ("unique",):
+            # Its removal counts only if a run looked before it was there again.
+            hi = max(hi, before.hi + 1)
         elif place in tracked and before.hi < clock + 1000:
             lo, hi = later(lo, hi, before)
         elif place in tracked and before.lo < clock + 1000:
             hi = max(hi, before.hi + 1)
-        know[place] = Entry(touch.after, lo, hi, (origin, index))
+        know[place] = Entry(touch.after, lo, hi, (origin, index, "unique") if touch.kind == "replaced" else (origin, index))
         tracked.add(place)
     device.know, device.tracked = know, frozenset(tracked)
     return [world]

@@ -91,6 +91,33 @@ import Testing
         try expectSettled(scene)
     }
 
+    private static let bucket = "INSERT INTO buckets VALUES('b', 'of both', NULL, NULL, NULL, '2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', NULL)"
+
+    @Test func bucketThatAReaderAddedAndDeletedIsImportedEvenIfItsVersionWasPruned() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("phone.db").run(Self.bucket)
+        try scene.succeed("sync --db phone.db")
+        try scene.age()
+        try scene.succeed("prune --keep-last 1 --db phone.db")
+        try scene.database("watch.db").run(Self.bucket)
+        try scene.database("watch.db").run("DELETE FROM buckets WHERE id = 'b'")
+        try round(scene)
+        for database in ["watch.db", "phone.db"] { #expect(try scene.database(database).run("SELECT name FROM buckets WHERE id = 'b'") == "of both\n") }
+        try expectSettled(scene)
+    }
+
+    @Test func deletionThatTheWriterMadeLaterIsNotSent() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.database("watch.db").run(Self.bucket)
+        for database in ["watch.db", "phone.db"] { try scene.succeed("sync --db \(database)") }
+        // The reader has not read the answer yet when it deletes its bucket.
+        for database in ["watch.db", "phone.db"] { try scene.database(database).run("DELETE FROM buckets WHERE id = 'b'") }
+        try scene.succeed("sync --db phone.db")
+        #expect(!(try scene.succeed("sync --db watch.db")).contains("sent "))
+        #expect(try scene.succeed("sync --db phone.db") == "nothing new since version 3; nothing was written\n")
+        try expectSettled(scene)
+    }
+
     @Test func aTextEditedByTheWriterLaterKeepsTheReadMark() throws {
         let scene = try Scene.phoneAndWatch()
         let key = "(SELECT min(id) FROM notifications)"

@@ -56,6 +56,20 @@ extension Outbox {
         return changes
     }
 
+    /// Forgets the deletions of entities that the log says were added since the version: nothing is left of them.
+    ///
+    /// An entity that a message or a set-aside row tells of is left alone, and so is one that the version knows as deleted.
+    package func forgetPassing(of schema: DatasetSchema) throws {
+        guard let id = try trackingID(schema) else { return }
+        let isTold = try transaction.mailbox.exist() ? " OR EXISTS (SELECT 1 FROM snapsync_outbox o WHERE o.dataset = c.dataset AND o.key = c.key)" : ""
+        try db.execute(
+            sql: """
+                DELETE FROM snapsync_changes AS c WHERE dataset = ?1 AND state = \(TrackedState.deleted) AND isNew = \(TrackedOrigin.new) AND NOT (
+                    EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key)
+                    OR EXISTS (SELECT 1 FROM snapsync_set_aside a WHERE a.dataset = ?2 AND a.key = c.key)\(isTold))
+                """, arguments: [id, schema.name])
+    }
+
     /// Whether a change is still tracked under the same sequence number.
     package func isTracked(_ change: UnsentChange, of schema: DatasetSchema) throws -> Bool {
         guard let id = try trackingID(schema) else { return false }
@@ -153,13 +167,18 @@ extension Outbox {
     }
 
     /// The keys of tracked changes that messages tell of which no commit has answered yet.
+    ///
+    /// A deletion that was not sent, and that the version knows of as late, is not among them: it is not sent any more.
     package func unansweredKeys(of schema: DatasetSchema) throws -> [EntityKey] {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return [] }
         return try KeyedStatement(
             db,
             """
             SELECT DISTINCT c.key FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
-            WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful') ORDER BY c.key
+            WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful')
+            AND NOT (o.filed = 0 AND c.state = \(TrackedState.deleted)
+                AND EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key AND t.at >= c.at))
+            ORDER BY c.key
             """
         ).bind(.integer(id)).keys()
     }

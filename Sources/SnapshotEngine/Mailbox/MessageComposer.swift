@@ -27,9 +27,21 @@ struct MessageComposer: Sendable {
             try await run()
             return nil
         } catch let error as SyncError where [.nothingThere, .dataRefused, .tryAgainLater].contains(error.code) {
+            try forgetPassing()
             try composeMarks()
             return
                 "changes made here could not be compared with the version that was applied last (\(error.place): \(error.reason)); messages about them are written after the next import"
+        }
+    }
+
+    /// Forgets entities that were added and deleted again, as far as the log alone says so.
+    private func forgetPassing() throws {
+        try SyncError.at(.read) {
+            try device.database.write { transaction in
+                guard try transaction.state.view() == nil else { return }
+                try transaction.changeLog.consolidate(of: device.settings.datasets)
+                for schema in device.settings.datasets { try transaction.outbox.forgetPassing(of: schema) }
+            }
         }
     }
 
