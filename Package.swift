@@ -109,7 +109,8 @@ let package = Package(
         .target(
             name: "SnapshotEngine",
             dependencies: [
-                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "Platform",
+                "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud",
+                "Platform",
                 "StrictText",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -177,7 +178,7 @@ let package = Package(
             dependencies: ["LocalStore", "SnapshotModel", "StrictText", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: house),
         .testTarget(
-            name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
+            name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "CloudStoreTests",
             dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"],
@@ -189,7 +190,8 @@ let package = Package(
             name: "SnapshotSyncTests",
             dependencies: [
                 "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
-                "SnapshotModel", "SnapshotFormat", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText", "TestSupport",
+                "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -22,10 +22,12 @@ package struct BoxKeys: Sendable {
     package let cutKey: CutKey
     /// The number of the newest epoch, in which everything new is sealed.
     package var newestEpoch: UInt32 { newest.number }
+    /// The numbers of all known epochs, ascending.
+    package var epochNumbers: [UInt32] { epochs.keys.sorted() }
     private let cloud: String
     private let zone: String
     private let epochs: [UInt32: Epoch]
-    private let newest: Epoch
+    private var newest: Epoch
 
     private struct Epoch: Sendable {
         let number: UInt32
@@ -49,6 +51,14 @@ package struct BoxKeys: Sendable {
         self.zone = zone
         newest = Self.epoch(last)
         epochs = Dictionary(secrets.map { ($0.number, Self.epoch($0)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The same keys, sealing in that epoch: for making a box again that was lost. Nil if the epoch is not known.
+    package func sealing(inEpoch number: UInt32) -> BoxKeys? {
+        guard let epoch = epochs[number] else { return nil }
+        var keys = self
+        keys.newest = epoch
+        return keys
     }
 
     private static func epoch(_ secret: EpochSecret) -> Epoch {
@@ -123,6 +133,11 @@ package struct BoxKeys: Sendable {
         guard box.count >= overhead else { return nil }
         let number = UInt32(bigEndian: box.loadUnaligned(as: UInt32.self))
         return number > 0 ? number : nil
+    }
+
+    /// Whether the 4 bytes at `position` are the number of a known epoch, as they are where a box begins.
+    package func namesEpoch(_ bytes: UnsafeRawBufferPointer, at position: Int) -> Bool {
+        epochs[UInt32(bigEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt32.self))] != nil
     }
 
     /// Whether these bytes begin as a box of a known epoch does.

@@ -15,6 +15,11 @@ package struct DatasetBoxes: Sendable {
         self.dataset = dataset
     }
 
+    /// The same for each epoch, sealing in it, the newest first: for making a box again that was lost.
+    package var allEpochs: [DatasetBoxes] {
+        keys.epochNumbers.reversed().compactMap { keys.sealing(inEpoch: $0) }.map { DatasetBoxes($0, dataset: dataset) }
+    }
+
     /// The key of the cut rule.
     package var cutKey: CutKey { keys.cutKey }
 

@@ -1,3 +1,5 @@
+internal import Sealing
+
 /// What is wrong with an asset, an index, a foreign file or a row, in words for people and in a code for programs.
 ///
 /// The place names dataset, block, entity and column as far as they are known; no error holds a row's values, the key excepted.
@@ -27,6 +29,8 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
         public static let notAContainer = Code(name: "notAContainer")
         /// The parts put together do not belong together: a mistake of the caller.
         public static let misuse = Code(name: "misuse")
+        /// This device lacks the key of what is sealed.
+        public static let keyUnavailable = Code(name: "keyUnavailable")
         /// The compression library failed, for want of memory as a rule.
         public static let compression = Code(name: "compression")
 
@@ -57,5 +61,23 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         "\(place): \(reason)" + (hint.map { "; hint: \($0)" } ?? "")
+    }
+}
+
+extension FormatError {
+    /// Runs what opens or makes a box; its errors come out with the place.
+    static func opening<T>(_ place: @autoclosure () -> String, _ body: () throws(BoxError) -> T) throws -> T {
+        do throws(BoxError) {
+            return try body()
+        } catch {
+            switch error {
+            case .unknownEpoch:
+                throw FormatError(
+                    .keyUnavailable, at: place(), "\(error)",
+                    hint: "run snapsync sync; if the key is still missing then, have a member that publishes approve this device")
+            case .damaged: throw FormatError(.damaged, at: place(), "\(error)", hint: "fetch it again; else have the writer run: snapsync export --full")
+            case .cipher: throw FormatError(.compression, at: place(), "\(error)")
+            }
+        }
     }
 }

@@ -29,7 +29,7 @@ package struct ChangeAsset: Sendable {
             try SyncError.at(.fetch) { try compressed.fill(file.byteCount) { try reader.read(into: $0, at: 0) } }
             // One member, hashed by the commit; what it holds is checked by its length and its checksum.
             let entry = MemberEntry(offset: 0, length: file.byteCount, rawLength: file.rawByteCount, sha256: hash, rawSHA256: hash)
-            return try compressed.withBytes { try ChangeSet($0, entry: entry, schema: schema, name: place) }
+            return try compressed.withBytes { try ChangeSet($0, entry: entry, schema: schema, name: place, boxes: reader.boxes) }
         } catch let error as FormatError {
             throw SyncError(error, step: .verify, at: error.place, error.reason, hint: SnapshotAsset.hint(for: error))
         }

@@ -53,7 +53,7 @@ package struct SnapshotAsset: Sendable {
     package func readMember(_ entry: MemberEntry, name: String) throws -> ByteBuffer {
         let compressed = try fetch(entry, into: ByteBuffer())
         let raw = ByteBuffer()
-        try step(.verify) { try compressed.withBytes { try MemberReader().inflate($0, entry: entry, name: name, into: raw) } }
+        try step(.verify) { try compressed.withBytes { try MemberReader(boxes: reader.boxes).inflate($0, entry: entry, name: name, into: raw) } }
         return raw
     }
 

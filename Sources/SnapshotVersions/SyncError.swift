@@ -128,7 +128,7 @@ extension SyncError {
 
     private static func code(of error: FormatError) -> Code {
         switch error.code {
-        case .unsupportedVersion, .misuse: .refused
+        case .unsupportedVersion, .misuse, .keyUnavailable: .refused
         case .compression: error.isRetryable ? .tryAgainLater : .inputOutput
         default: .dataRefused
         }

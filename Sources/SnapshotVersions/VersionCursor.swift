@@ -1,3 +1,4 @@
+import CloudStore
 import SnapshotFormat
 import SnapshotModel
 
@@ -26,7 +27,7 @@ package final class VersionCursor {
         self.entities = entities
         numbers = blocks[...]
         parser = BlockParser(schema: schema)
-        reader = try MemberReader()
+        reader = try MemberReader(boxes: asset.reader.boxes)
     }
 
     /// Returns the next run's entities, or nil after the last.

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import DirectoryCloud
 import SnapshotModel
 import TestSupport
@@ -20,6 +21,10 @@ import Testing
     @Test(arguments: UInt64(2001)...2008) func soItIsThroughADirectory(seed: UInt64) async throws {
         let scratch = try ScratchDirectory()
         try await run(seed: seed, isLarge: seed % 4 == 0, rounds: 3, cloud: DirectoryCloud.create(at: scratch.path("cloud"), container: "iCloud.org.example"))
+    }
+
+    @Test(arguments: UInt64(3001)...3008) func soItIsWhereAssetsAreSealed(seed: UInt64) async throws {
+        try await run(seed: seed, isLarge: seed % 2 == 0, rounds: 4, cloud: SealedTestCloud(wrapped: MemoryCloudDatabase(), epochs: UInt32(seed % 3 + 1)))
     }
 
     private func run(seed: UInt64, isLarge: Bool, rounds: Int, cloud: (any CloudDatabase)? = nil) async throws {

@@ -21,7 +21,9 @@ struct AssetAssembler {
         self.previous = previous
         self.asset = asset
         makeAssembly = {
-            try SnapshotAssembly(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level) { try asset.write($0) }
+            try SnapshotAssembly(schema: schema, syncTimestamp: syncTimestamp, blockEntities: blockEntities, level: level, boxes: asset.boxes) {
+                try asset.write($0)
+            }
         }
     }
 

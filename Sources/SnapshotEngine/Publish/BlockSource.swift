@@ -1,4 +1,5 @@
 import LocalStore
+import Sealing
 import SnapshotFormat
 import SnapshotModel
 
@@ -20,6 +21,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     private let turns = FailFastMutex()
     private let cursor: KeyCursor
     private let cutter: BlockCutter
+    private let cutKey: CutKey?
     private let session: ReadSession
     private let schema: DatasetSchema
     private var ended: Int?
@@ -27,11 +29,12 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     let workerCount: Int
 
     /// Uses the connections 1, 2, … of `session`; `cursor` belongs to connection 0, which the caller holds.
-    init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, blockEntities: Int) {
+    init(session: ReadSession, cursor: KeyCursor, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
         self.session = session
         self.cursor = cursor
         self.schema = schema
-        cutter = BlockCutter(blockEntities: blockEntities)
+        self.cutKey = cutKey
+        cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
         workerCount = session.readerCount - 1
     }
 
@@ -40,7 +43,7 @@ final class RangeBlockSource: BlockSource, @unchecked Sendable {
     func run(worker: Int, take: (Int, [RawBlock]) throws -> Bool) throws {
         try session.withReader(worker + 1) { reader in
             let rows = reader.ranges(of: schema)
-            let encoder = BlockEncoder(schema: schema, blockEntities: cutter.blockEntities)
+            let encoder = BlockEncoder(schema: schema, blockEntities: cutter.blockEntities, cutKey: cutKey)
             while let range = try nextRange() {
                 encoder.beginRange()
                 try rows.read(range, into: encoder)
@@ -74,9 +77,9 @@ final class RowBlockSource: BlockSource, @unchecked Sendable {
     // After an error the encoder ends somewhere in an entity, and the rows would go on behind the bad one.
     let workerCount: Int
 
-    init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, workerCount: Int) {
+    init(rows: RowReader, schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil, workerCount: Int) {
         self.rows = rows
-        encoder = BlockEncoder(schema: schema, blockEntities: blockEntities)
+        encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: cutKey)
         self.workerCount = workerCount
     }
 

@@ -57,7 +57,7 @@ struct ChangeExporter: Sendable {
 
     /// Compresses and stores the asset.
     func store(_ encoded: Encoded, into asset: any AssetWriter) throws -> CloudAsset {
-        let compressor = try SyncError.at(.compress) { try MemberCompressor(level: level) }
+        let compressor = try SyncError.at(.compress) { try MemberCompressor(level: level, boxes: asset.boxes) }
         let member = try SyncError.at(.compress) { try encoded.text.withBytes { try compressor.compress($0) } }
         return try SyncError.at(.store) {
             try asset.write(member.bytes)

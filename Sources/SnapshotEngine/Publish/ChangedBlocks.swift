@@ -1,4 +1,6 @@
+import CloudStore
 import LocalStore
+import Sealing
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -25,10 +27,12 @@ struct ChangedBlocks: Sendable {
 
     /// Decides for each run of blocks between two cuts.
     ///
-    /// - Parameter touched: every key whose entity may have changed, come or gone since the asset was made, ascending.
+    /// - Parameters:
+    ///   - touched: every key whose entity may have changed, come or gone since the asset was made, ascending.
+    ///   - cutKey: a sealed zone's.
     /// - Returns: nil where reading all rows is no worse.
-    init?(_ index: SnapshotIndex, touched: [EntityKey]) {
-        let cutter = BlockCutter(blockEntities: index.blockEntities)
+    init?(_ index: SnapshotIndex, touched: [EntityKey], cutKey: CutKey? = nil) {
+        let cutter = BlockCutter(blockEntities: index.blockEntities, cutKey: cutKey)
         // A full block ends where the rows before it say, not where a key does: it belongs to its neighbours.
         let starts = index.blocks.indices.filter { $0 == 0 || cutter.cuts(before: index.blocks[$0].firstKey) }
         guard !starts.isEmpty else { return nil }
@@ -80,7 +84,7 @@ extension ChangedBlocks {
             touched.formUnion(set.keys)
             guard touched.count < Self.keyLimit else { return nil }
         }
-        self.init(previous.index, touched: touched.sorted())
+        self.init(previous.index, touched: touched.sorted(), cutKey: previous.reader.boxes?.cutKey)
         // Without a row before them, the blocks that were not first would be.
         if case .read(let range) = parts.first, try !transaction.rows.hasRows(schema, in: range) { return nil }
     }

@@ -1,5 +1,6 @@
 package import CloudStore
 package import LocalStore
+import Sealing
 import SnapshotFormat
 package import SnapshotModel
 import SnapshotVersions
@@ -60,15 +61,16 @@ package struct DatasetExporter: Sendable {
 
     /// Exports the dataset into `asset`, to which nothing is written if the dataset is unchanged.
     package func run(into asset: any AssetWriter) throws -> Outcome {
-        try session.withReader(0) { reader in
+        let boxes = asset.boxes
+        return try session.withReader(0) { reader in
             let blockEntities = try SyncError.at(.read) { try chooseBlockEntities(reader) }
             let reusable = previous.flatMap { $0.index.blockEntities == blockEntities ? $0 : nil }
             if let reusable, let changed = try SyncError.at(.read, { try ChangedBlocks(reusable, of: schema, in: reader) }) {
                 return try run(changed, reader, reusable, asset)
             }
-            let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities) }
+            let source = try SyncError.at(.read) { try makeSource(reader, blockEntities: blockEntities, cutKey: boxes?.cutKey) }
             let queue = OrderedQueue<[Piece]>(window: 4 * source.workerCount)
-            return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable) }) {
+            return try WorkerThreads.run(source.workerCount, { work($0, source, queue, reusable, boxes) }) {
                 do {
                     return try assemble(queue, blockEntities, reusable, asset, reader.transaction)
                 } catch {
@@ -80,9 +82,9 @@ package struct DatasetExporter: Sendable {
     }
 
     // One worker: encode, compare with the last snapshot, compress.
-    private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?) {
+    private func work(_ worker: Int, _ source: any BlockSource, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot?, _ boxes: DatasetBoxes?) {
         do {
-            let compressor = try MemberCompressor(level: level)
+            let compressor = try MemberCompressor(level: level, boxes: boxes)
             try source.run(worker: worker) { number, blocks in
                 queue.put(try pieces(of: blocks, areFirst: number == 0, compressor, previous), at: number)
             }
@@ -108,6 +110,7 @@ package struct DatasetExporter: Sendable {
     /// Reads only where something was touched; the other blocks are copied from the last snapshot asset unread.
     private func run(_ changed: ChangedBlocks, _ reader: DatasetReader, _ previous: PreviousSnapshot, _ asset: any AssetWriter) throws -> Outcome {
         // Where there is one connection, which this thread holds, one worker uses it while this thread only writes.
+        let boxes = asset.boxes
         let own = session.readerCount == 1 ? UnsafeTransfer(reader.ranges(of: schema)) : nil
         for case .read(let range) in changed.parts { try own?.value.prepare(for: range) }
         let workerCount = max(1, min(session.readerCount - 1, changed.parts.count))
@@ -117,8 +120,8 @@ package struct DatasetExporter: Sendable {
             workerCount,
             { worker in
                 do {
-                    if let own { return try work(changed, own.value, queue, previous) }
-                    try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous) }
+                    if let own { return try work(changed, own.value, queue, previous, boxes) }
+                    try session.withReader(worker + 1) { try work(changed, $0.ranges(of: schema), queue, previous, boxes) }
                 } catch {
                     queue.fail(SyncError(error, step: .encode))
                 }
@@ -133,9 +136,11 @@ package struct DatasetExporter: Sendable {
         }
     }
 
-    private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot) throws {
-        let compressor = try MemberCompressor(level: level)
-        let encoder = BlockEncoder(schema: schema, blockEntities: previous.index.blockEntities)
+    private func work(_ changed: ChangedBlocks, _ rows: RangeReader, _ queue: OrderedQueue<[Piece]>, _ previous: PreviousSnapshot, _ boxes: DatasetBoxes?)
+        throws
+    {
+        let compressor = try MemberCompressor(level: level, boxes: boxes)
+        let encoder = BlockEncoder(schema: schema, blockEntities: previous.index.blockEntities, cutKey: boxes?.cutKey)
         while let number = queue.claim(below: changed.parts.count) {
             switch changed.parts[number] {
             case .kept(let positions):
@@ -213,11 +218,11 @@ package struct DatasetExporter: Sendable {
         return tail
     }
 
-    private func makeSource(_ reader: DatasetReader, blockEntities: Int) throws -> any BlockSource {
+    private func makeSource(_ reader: DatasetReader, blockEntities: Int, cutKey: CutKey?) throws -> any BlockSource {
         if session.readerCount > 1, shape.hasRangeableKey, try reader.transaction.rows.hasRows(schema, moreThan: 5000) {
-            return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities)
+            return RangeBlockSource(session: session, cursor: try reader.keys(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey)
         }
-        return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, workerCount: WorkerThreads.count)
+        return RowBlockSource(rows: try reader.rows(of: schema), schema: schema, blockEntities: blockEntities, cutKey: cutKey, workerCount: WorkerThreads.count)
     }
 
     /// The last snapshot's choice as long as it serves; else one by the size of the first entities.

@@ -1,3 +1,4 @@
+package import Sealing
 package import SnapshotModel
 
 /// The cut rule: whether an entity begins a new block, told from its key alone.
@@ -6,23 +7,27 @@ package import SnapshotModel
 ///     if cutter.cuts(beforeTextKey: key) { … }
 ///
 /// An entity begins a block if h(key) < 2^64 / blockEntities, where h is FNV-1a (64 bits) of the key's UTF-8 bytes, or of an
-/// integer key's decimal text, or of an encoded key's bytes, followed by the finaliser of MurmurHash3 (fmix64). A block that is full is cut besides; see
-/// ``FormatLimits/fullBlockBytes``. Source: docs/format.md, "The cut rule".
+/// integer key's decimal text, or of an encoded key's bytes, followed by the finaliser of MurmurHash3 (fmix64). In a sealed zone, h is SipHash-2-4 of
+/// the same bytes. A block that is full is cut besides; see ``FormatLimits/fullBlockBytes``. Source: docs/format.md and docs/sealed.md, "The cut rule".
 package struct BlockCutter: Sendable {
     /// The mean number of entities in a block, 1 to 65,536.
     package let blockEntities: Int
     // h < 2^64 / b, in whole numbers: h * b <= 2^64 - 1.
     private let last: UInt64
+    private let cutKey: CutKey?
 
     /// Makes the rule for a mean number of entities in a block; a number out of range is brought into it.
-    package init(blockEntities: Int) {
+    ///
+    /// - Parameter cutKey: a sealed zone's.
+    package init(blockEntities: Int, cutKey: CutKey? = nil) {
+        self.cutKey = cutKey
         self.blockEntities = max(1, min(FormatLimits.blockEntities, blockEntities))
         last = UInt64.max / UInt64(self.blockEntities)
     }
 
     /// Whether the entity with this key of UTF-8 bytes, or encoded key, begins a block.
     @inline(__always)
-    package func cuts(beforeTextKey key: UnsafeRawBufferPointer) -> Bool { Self.hash(key) <= last }
+    package func cuts(beforeTextKey key: UnsafeRawBufferPointer) -> Bool { hash(key) <= last }
 
     /// Whether the entity with this key begins a block.
     package func cuts(beforeIntegerKey key: Int64) -> Bool {
@@ -38,7 +43,7 @@ package struct BlockCutter: Sendable {
                 position -= 1
                 digits[position] = UInt8(ascii: "-")
             }
-            return Self.hash(UnsafeRawBufferPointer(rebasing: digits[position...])) <= last
+            return hash(UnsafeRawBufferPointer(rebasing: digits[position...])) <= last
         }
     }
 
@@ -51,7 +56,10 @@ package struct BlockCutter: Sendable {
         }
     }
 
-    /// The hash h of the cut rule.
+    @inline(__always)
+    private func hash(_ key: UnsafeRawBufferPointer) -> UInt64 { cutKey.map { $0.hash(key) } ?? Self.hash(key) }
+
+    /// The hash h of the cut rule in a zone that is not sealed.
     static func hash(_ key: UnsafeRawBufferPointer) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in key { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }

@@ -1,3 +1,4 @@
+package import Sealing
 package import SnapshotModel
 
 /// Makes blocks of canonical JSON out of entities in key order, and cuts them by the cut rule.
@@ -21,11 +22,11 @@ package final class BlockEncoder: EntitySink, @unchecked Sendable {
     /// The present entity's key, where keys are encoded.
     private var encodedKey: [UInt8] = []
 
-    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``).
-    package init(schema: DatasetSchema, blockEntities: Int) {
+    /// Makes an encoder for a schema; `blockEntities` is the mean number of entities in a block (see ``BlockSizing``), `cutKey` a sealed zone's.
+    package init(schema: DatasetSchema, blockEntities: Int, cutKey: CutKey? = nil) {
         plan = SchemaPlan(schema)
         entities = EntityEncoder(plan)
-        cutter = BlockCutter(blockEntities: blockEntities)
+        cutter = BlockCutter(blockEntities: blockEntities, cutKey: cutKey)
     }
 
     /// Takes one entity: a value for each column of the schema, in its order, with a key greater than the one before.

@@ -1,22 +1,29 @@
-/// Compresses blocks, and the file's head and tail, each into a gzip member of its own.
+package import Sealing
+
+/// Compresses blocks, and the file's head and tail, each into a gzip member of its own, and seals it for a sealed zone.
 ///
-///     let compressor = try MemberCompressor(level: 1)
+///     let compressor = try MemberCompressor(level: 1, boxes: asset.boxes)
 ///     let block = try compressor.compress(raw, isFirst: number == 0)
 ///
-/// Equal bytes give an equal member, with the same version of the same library. Memory: the library's. One thread at a time.
+/// Equal bytes give an equal member, with the same version of the same library and in the same epoch. Memory: the library's. One thread at a time.
 package final class MemberCompressor: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let deflater: Deflater
+    private let boxes: DatasetBoxes?
+    /// The members before they are sealed.
+    private let plain = ByteBuffer()
 
     /// Makes a compressor of a level from 1, the fastest, to 9.
     ///
+    /// - Parameter boxes: what seals the members of a sealed zone; nil where they are not to be sealed.
     /// - Throws: ``FormatError`` with `.compression` for want of memory, `.misuse` for another level.
-    package init(level: Int = 1) throws {
+    package init(level: Int = 1, boxes: DatasetBoxes? = nil) throws {
         guard (1...9).contains(level) else {
             throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
         }
         deflater = try Deflater(level: level)
+        self.boxes = boxes
     }
 
     /// Compresses a block that is not empty. `member`, one that is no longer needed, lends its memory.
@@ -51,7 +58,24 @@ package final class MemberCompressor: @unchecked Sendable {
         _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, rawSHA256: ContentHash, into member: CompressedMember
     ) throws {
         let rawLength = first.count + second.count
-        let buffer = member.buffer
+        if let boxes {
+            try deflate(first, second, into: plain)
+            try seal(plain.bytes, boxes, into: member.buffer)
+        } else {
+            try deflate(first, second, into: member.buffer)
+        }
+        let bytes = member.buffer.bytes
+        member.entry = MemberEntry(offset: 0, length: bytes.count, rawLength: rawLength, sha256: ContentHash(of: bytes), rawSHA256: rawSHA256)
+    }
+
+    private func seal(_ bytes: UnsafeRawBufferPointer, _ boxes: DatasetBoxes, into buffer: ByteBuffer) throws {
+        buffer.clear()
+        buffer.reserve(bytes.count + BoxKeys.overhead)
+        try FormatError.opening("sealing") { () throws(BoxError) in try boxes.sealMember(bytes) { buffer.append($0) } }
+    }
+
+    private func deflate(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, into buffer: ByteBuffer) throws {
+        let rawLength = first.count + second.count
         buffer.clear()
         let room = deflater.bound(rawLength)
         buffer.reserve(GzipMember.headerLength + room + GzipMember.trailerLength)
@@ -64,7 +88,5 @@ package final class MemberCompressor: @unchecked Sendable {
         trailer.storeBytes(of: crc.littleEndian, as: UInt32.self)
         trailer.storeBytes(of: UInt32(truncatingIfNeeded: rawLength).littleEndian, toByteOffset: 4, as: UInt32.self)
         buffer.count = GzipMember.headerLength + bodyLength + GzipMember.trailerLength
-        member.entry = MemberEntry(
-            offset: 0, length: buffer.count, rawLength: rawLength, sha256: ContentHash(of: buffer.bytes), rawSHA256: rawSHA256)
     }
 }

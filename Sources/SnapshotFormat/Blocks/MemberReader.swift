@@ -1,6 +1,9 @@
-/// Decompresses members, each checked against its index entry before and after.
+internal import Foundation
+package import Sealing
+
+/// Opens and decompresses members, each checked against its index entry before and after.
 ///
-///     let reader = try MemberReader()
+///     let reader = try MemberReader(boxes: asset.boxes)
 ///     try reader.inflate(bytes, entry: index.blocks[17].member, name: "block 17", into: block.raw)
 ///
 /// Memory: the library's tables, and what the entry declares, which is a hard cap. One thread at a time.
@@ -8,29 +11,41 @@ package final class MemberReader: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let inflater: Inflater
+    private let boxes: DatasetBoxes?
 
     /// Makes a reader.
     ///
+    /// - Parameter boxes: what opens the members of a sealed zone; nil where they are not sealed.
     /// - Throws: ``FormatError`` with `.compression` for want of memory.
-    package init() throws { inflater = try Inflater() }
+    package init(boxes: DatasetBoxes? = nil) throws {
+        inflater = try Inflater()
+        self.boxes = boxes
+    }
 
     /// Replaces the contents of `buffer` by what the member holds.
     ///
-    /// Length and hash are checked before a byte is decompressed; then the member's head, its checksum, and that it ends with
+    /// Length and hash are checked before a byte is opened or decompressed; then that a box is what this dataset's members were sealed as; then the member's head, its checksum, and that it ends with
     /// `compressed` and holds exactly the declared number of bytes.
     ///
-    /// - Throws: ``FormatError`` with `.truncated`, `.hashMismatch` or `.damaged`, naming `name`.
+    /// - Throws: ``FormatError`` with `.truncated`, `.hashMismatch`, `.damaged` or `.keyUnavailable`, naming `name`.
     package func inflate(
-        _ compressed: UnsafeRawBufferPointer, entry: MemberEntry, name: @autoclosure () -> String, into buffer: ByteBuffer
+        _ stored: UnsafeRawBufferPointer, entry: MemberEntry, name: @autoclosure () -> String, into buffer: ByteBuffer
     ) throws {
         buffer.clear()
-        guard compressed.count == entry.length else {
-            throw Self.fault(
-                compressed.count < entry.length ? .truncated : .damaged, name(), "\(compressed.count) bytes instead of \(entry.length)")
+        guard stored.count == entry.length else {
+            throw Self.fault(stored.count < entry.length ? .truncated : .damaged, name(), "\(stored.count) bytes instead of \(entry.length)")
         }
-        guard ContentHash(of: compressed) == entry.sha256 else {
+        guard ContentHash(of: stored) == entry.sha256 else {
             throw Self.fault(.hashMismatch, name(), "its bytes do not match the hash in the index")
         }
+        guard let boxes else { return try inflate(member: stored, entry, name(), into: buffer) }
+        let member = try FormatError.opening(name()) { () throws(BoxError) in try boxes.open(stored, kind: .member) }
+        try member.withUnsafeBytes { try inflate(member: $0, entry, name(), into: buffer) }
+    }
+
+    private func inflate(
+        member compressed: UnsafeRawBufferPointer, _ entry: MemberEntry, _ name: @autoclosure () -> String, into buffer: ByteBuffer
+    ) throws {
         guard let base = compressed.baseAddress, compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(base) else {
             throw Self.fault(.damaged, name(), "it does not begin as a member of version 1 does")
         }

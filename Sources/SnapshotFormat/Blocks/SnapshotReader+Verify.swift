@@ -1,3 +1,4 @@
+internal import Sealing
 internal import SnapshotModel
 
 extension SnapshotReader {
@@ -12,7 +13,7 @@ extension SnapshotReader {
                 byteCount < index.size ? .truncated : .damaged, at: index.dataset, "\(byteCount) bytes instead of \(index.size)",
                 hint: "fetch the asset again; else have the writer run: snapsync export --full")
         }
-        let cutter = BlockCutter(blockEntities: index.blockEntities)
+        let cutter = BlockCutter(blockEntities: index.blockEntities, cutKey: boxes?.cutKey)
         let block = EntityBlock()
         var number = 0
         var previousWasFull = true

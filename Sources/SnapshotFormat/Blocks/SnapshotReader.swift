@@ -1,3 +1,4 @@
+package import Sealing
 package import SnapshotModel
 
 /// Reads a snapshot asset from end to end on one thread, every byte checked: for looking, for small assets, for `verify`.
@@ -14,6 +15,7 @@ package final class SnapshotReader {
     package let header: SnapshotHeader
     private let read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
     private let members: MemberReader
+    let boxes: DatasetBoxes?
     private let parser: BlockParser
     private let compressed = ByteBuffer()
     let keyShape: KeyShape
@@ -24,14 +26,16 @@ package final class SnapshotReader {
     ///
     /// - Parameters:
     ///   - schema: what the entities are checked against and given as; the index's own schema will do.
+    ///   - boxes: what opens the members of a sealed zone.
     ///   - read: fills the buffer with the asset's bytes from an offset on, or throws.
     /// - Throws: ``FormatError``; what `read` throws.
     package init(
-        index: SnapshotIndex, schema: DatasetSchema, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
+        index: SnapshotIndex, schema: DatasetSchema, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
     ) throws {
         self.index = index
         self.read = read
-        members = try MemberReader()
+        self.boxes = boxes
+        members = try MemberReader(boxes: boxes)
         parser = BlockParser(schema: schema)
         keyShape = schema.keyShape
         let text = ByteBuffer()

@@ -6,7 +6,7 @@ package import StrictText
 ///     let encoder = ChangeEncoder(schema: schema, syncTimestamp: now)
 ///     try rows.give(to: encoder)                       // in key order
 ///     let text = try encoder.end(tail)                 // tombstones and instants of the changes
-///     let member = try MemberCompressor().compress(text.bytes)
+///     let member = try MemberCompressor(boxes: asset.boxes).compress(text.bytes)
 ///
 /// Shape: head, entities and tail as in a snapshot asset, in one gzip member. Memory: the text, at most
 /// ``FormatLimits/changeRawBytes``. Source: docs/format.md, "Change assets".

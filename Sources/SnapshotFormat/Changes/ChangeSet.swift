@@ -1,3 +1,4 @@
+package import Sealing
 package import SnapshotModel
 package import StrictText
 
@@ -27,13 +28,14 @@ package final class ChangeSet: @unchecked Sendable {
     /// - Parameters:
     ///   - entry: its lengths and its hash, as the commit names them; hard caps.
     ///   - name: what to call it in errors.
+    ///   - boxes: what opens it in a sealed zone.
     /// - Throws: ``FormatError``, naming entity and column.
-    package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String) throws {
+    package init(_ compressed: UnsafeRawBufferPointer, entry: MemberEntry, schema: DatasetSchema, name: String, boxes: DatasetBoxes? = nil) throws {
         guard entry.rawLength <= FormatLimits.changeRawBytes else {
             throw FormatError(.tooLarge, at: name, "it declares more than \(FormatLimits.changeRawBytes >> 20) MiB of JSON")
         }
         let block = EntityBlock()
-        try MemberReader().inflate(compressed, entry: entry, name: name, into: block.raw)
+        try MemberReader(boxes: boxes).inflate(compressed, entry: entry, name: name, into: block.raw)
         let parser = ChangeParser(schema: schema, name: name)
         let (header, tailStart) = try parser.parse(block)
         syncTimestamp = header.syncTimestamp

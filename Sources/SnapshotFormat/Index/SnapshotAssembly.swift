@@ -1,3 +1,4 @@
+package import Sealing
 package import SnapshotModel
 package import StrictText
 
@@ -24,15 +25,17 @@ package final class SnapshotAssembly: @unchecked Sendable {
     /// The number of entities in the blocks so far.
     package private(set) var recordCount = 0
 
-    /// Begins an asset and writes its head through `write`, which gets each piece of the file once, in order.
+    /// Begins an asset and writes its head through `write`, which gets each member of the file once, in order.
+    ///
+    /// - Parameter boxes: what seals head and tail of an asset in a sealed zone; its blocks come sealed.
     package init(
-        schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int = 1,
+        schema: DatasetSchema, syncTimestamp: Instant, blockEntities: Int, level: Int = 1, boxes: DatasetBoxes? = nil,
         write: @escaping (UnsafeRawBufferPointer) throws -> Void
     ) throws {
         self.schema = schema
         self.blockEntities = blockEntities
         self.write = write
-        compressor = try MemberCompressor(level: level)
+        compressor = try MemberCompressor(level: level, boxes: boxes)
         var text = SnapshotHeader(syncTimestamp: syncTimestamp, dataset: schema.name).text
         let compressor = compressor
         let member = try text.withUTF8 { try compressor.compress(UnsafeRawBufferPointer($0)) }

@@ -1,4 +1,5 @@
 package import Foundation
+package import Sealing
 package import SnapshotModel
 
 /// Makes the block index of a sound asset again: the members tell everything but the columns' types and the mean of the cut rule,
@@ -8,12 +9,17 @@ package struct IndexRebuilder {
     private let blocks: [BlockEntry]
     private let schema: DatasetSchema
     private let hasRuns: Bool
+    /// What seals the index, for each epoch; nil alone where it is not sealed.
+    private let epochs: [DatasetBoxes?]
 
     /// Reads the asset from end to end by a description of its dataset. Memory: the index, and one block.
     ///
+    /// - Parameter boxes: what opens the asset and seals its index in a sealed zone.
     /// - Throws: ``FormatError`` if the asset is not one of such a dataset; what `read` throws.
-    package init(byteCount: Int, schema: DatasetSchema, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) throws {
-        let walk = MemberWalk(byteCount: byteCount, read: read)
+    package init(
+        byteCount: Int, schema: DatasetSchema, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void
+    ) throws {
+        let walk = MemberWalk(byteCount: byteCount, boxes: boxes, read: read)
         let parser = BlockParser(schema: schema)
         var members: [MemberEntry] = []
         var hasRuns = false
@@ -43,6 +49,7 @@ package struct IndexRebuilder {
         self.blocks = blocks
         self.schema = schema
         self.hasRuns = hasRuns
+        epochs = boxes?.allEpochs ?? [nil]
     }
 
     /// Whether a tail has runs of entities, so that the index is of version 2.
@@ -51,7 +58,7 @@ package struct IndexRebuilder {
         return ((try? SnapshotTail.read(tail, keyShape: schema.keyShape, hasRuns: true, visitor))?.runCount ?? 0) > 0
     }
 
-    /// The index's bytes; nil if no mean of the cut rule gives bytes of this hash.
+    /// The bytes of the index's file; nil if no mean of the cut rule gives bytes of this hash.
     ///
     /// - Parameter guesses: means that are likely; all others are tried after them where the index is small.
     package func index(sha256: ContentHash, guesses: [Int]) throws -> Data? {
@@ -60,10 +67,17 @@ package struct IndexRebuilder {
                 schema: schema, blockEntities: blockEntities, header: members[0], blocks: blocks, tail: members[members.count - 1], hasRuns: hasRuns
             ).encode()
         }
-        func isRight(_ data: Data) -> Bool { data.withUnsafeBytes { ContentHash(of: $0) } == sha256 }
+        func right(_ index: Data) throws -> Data? {
+            for boxes in epochs {
+                let data = try boxes.map { boxes in Data(try FormatError.opening("block index") { () throws(BoxError) in try boxes.seal(index, kind: .index) })
+                }
+                let file = data ?? index
+                if file.withUnsafeBytes({ ContentHash(of: $0) }) == sha256 { return file }
+            }
+            return nil
+        }
         for guess in guesses where (1...FormatLimits.blockEntities).contains(guess) {
-            let data = try encoded(guess)
-            if isRight(data) { return data }
+            if let data = try right(encoded(guess)) { return data }
         }
         // Only one number differs: it is put into the bytes of one index.
         let pattern = try encoded(1)
@@ -72,7 +86,7 @@ package struct IndexRebuilder {
         for mean in 1...FormatLimits.blockEntities {
             var data = pattern
             data.replaceSubrange(place, with: Data("\"blockEntities\":\(mean),".utf8))
-            if isRight(data) { return data }
+            if let data = try right(data) { return data }
         }
         return nil
     }

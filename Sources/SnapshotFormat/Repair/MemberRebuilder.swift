@@ -1,3 +1,5 @@
+package import Sealing
+
 /// Makes a member's bytes again out of what it holds, whatever level of compression made them: the hash decides.
 ///
 ///     let rebuilder = MemberRebuilder()
@@ -5,13 +7,26 @@
 ///
 /// Equal JSON gives equal bytes with the same compression library alone; another one gives nil. One thread at a time.
 package final class MemberRebuilder {
-    private var compressors: [Int: MemberCompressor] = [:]
-    /// The level that served last, which is tried first.
-    private var usual = 1
+    private var compressors: [Method: MemberCompressor] = [:]
+    /// What served last, which is tried first.
+    private var usual: Method
     private let member = CompressedMember()
+    /// What seals members, for each epoch; nil alone where they are not sealed.
+    private let epochs: [DatasetBoxes?]
+
+    private struct Method: Hashable {
+        let level: Int
+        /// The position in ``epochs``.
+        let epoch: Int
+    }
 
     /// Makes a rebuilder.
-    package init() {}
+    ///
+    /// - Parameter boxes: what seals the members of a sealed zone.
+    package init(boxes: DatasetBoxes? = nil) {
+        epochs = boxes?.allEpochs ?? [nil]
+        usual = Method(level: 1, epoch: 0)
+    }
 
     /// The member of a block; nil if no level gives the bytes that the entry names.
     ///
@@ -29,29 +44,31 @@ package final class MemberRebuilder {
 
     /// The one member of a change asset, of which only the file's hash is known.
     package func changes(_ bytes: UnsafeRawBufferPointer, sha256: ContentHash) throws -> [UInt8]? {
-        for level in levels {
-            _ = try compressor(level).compress(bytes, reusing: member)
+        for method in methods {
+            _ = try compressor(method).compress(bytes, reusing: member)
             if member.entry.sha256 == sha256 { return Array(member.bytes) }
         }
         return nil
     }
 
     private func rebuild(_ entry: MemberEntry, _ compress: (MemberCompressor) throws -> Void) throws -> [UInt8]? {
-        for level in levels {
-            try compress(compressor(level))
+        for method in methods {
+            try compress(compressor(method))
             guard member.entry.sha256 == entry.sha256 else { continue }
-            usual = level
+            usual = method
             return Array(member.bytes)
         }
         return nil
     }
 
-    private var levels: [Int] { [usual] + (1...9).filter { $0 != usual } }
+    private var methods: [Method] {
+        [usual] + epochs.indices.flatMap { epoch in (1...9).map { Method(level: $0, epoch: epoch) } }.filter { $0 != usual }
+    }
 
-    private func compressor(_ level: Int) throws -> MemberCompressor {
-        if let known = compressors[level] { return known }
-        let made = try MemberCompressor(level: level)
-        compressors[level] = made
+    private func compressor(_ method: Method) throws -> MemberCompressor {
+        if let known = compressors[method] { return known }
+        let made = try MemberCompressor(level: method.level, boxes: epochs[method.epoch])
+        compressors[method] = made
         return made
     }
 }

@@ -1,4 +1,6 @@
 internal import CZlib
+internal import Foundation
+package import Sealing
 
 /// Walks through a file's gzip members without an index, one after another: what each holds, where it lies, its hashes.
 ///
@@ -6,14 +8,18 @@ internal import CZlib
 /// Memory: one member, compressed and not, at most ``FormatLimits/blockRawBytes`` each.
 package final class MemberWalk {
     private let byteCount: Int
+    private let boxes: DatasetBoxes?
     private let read: (Int, UnsafeMutableRawBufferPointer) throws -> Void
     private var offset = 0
     /// What the last member holds.
     package let text = ByteBuffer()
 
-    /// - Parameter read: fills the buffer with the file's bytes from an offset on, or throws.
-    package init(byteCount: Int, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) {
+    /// - Parameters:
+    ///   - boxes: what opens the members of a sealed zone.
+    ///   - read: fills the buffer with the file's bytes from an offset on, or throws.
+    package init(byteCount: Int, boxes: DatasetBoxes? = nil, read: @escaping (Int, UnsafeMutableRawBufferPointer) throws -> Void) {
         self.byteCount = byteCount
+        self.boxes = boxes
         self.read = read
     }
 
@@ -24,13 +30,13 @@ package final class MemberWalk {
     package func next() throws -> MemberEntry? {
         guard offset < byteCount else { return nil }
         var length = min(byteCount - offset, 1 << 16)
-        let compressed = ByteBuffer()
+        let stored = ByteBuffer()
         while true {
-            try compressed.fill(length) { try read(offset, $0) }
-            if let used = try inflate(compressed) {
-                let bytes = UnsafeRawBufferPointer(rebasing: compressed.bytes[..<used])
+            try stored.fill(length) { try read(offset, $0) }
+            if let used = try boxes.map({ try inflateBox(stored, $0) }) ?? inflate(stored.bytes) {
+                let bytes = UnsafeRawBufferPointer(rebasing: stored.bytes[..<used])
                 defer { offset += used }
-                return withExtendedLifetime(compressed) {
+                return withExtendedLifetime(stored) {
                     MemberEntry(offset: offset, length: used, rawLength: text.count, sha256: ContentHash(of: bytes), rawSHA256: ContentHash(of: text.bytes))
                 }
             }
@@ -40,9 +46,26 @@ package final class MemberWalk {
         }
     }
 
+    /// Opens and inflates what begins with a box; nil if it goes on behind the end. Returns the box's length.
+    ///
+    /// A box does not say how long it is. It ends where the file does, or where the next one begins, with the number of an epoch;
+    /// that it opens proves it.
+    private func inflateBox(_ stored: ByteBuffer, _ boxes: DatasetBoxes) throws -> Int? {
+        let bytes = stored.bytes
+        let isAll = offset + stored.count == byteCount
+        for end in stride(from: BoxKeys.overhead, through: bytes.count, by: 1) {
+            guard end == bytes.count ? isAll : end + 4 <= bytes.count && boxes.keys.namesEpoch(bytes, at: end) else { continue }
+            guard let member = try? boxes.open(UnsafeRawBufferPointer(rebasing: bytes[..<end]), kind: .member) else { continue }
+            guard try member.withUnsafeBytes({ try inflate($0) }) == member.count else { throw fault(.damaged, "something follows a member in its box") }
+            return end
+        }
+        guard !isAll else { throw fault(.damaged, "no box of this dataset begins here") }
+        return nil
+    }
+
     /// Inflates what begins with a member; nil if it goes on behind the end. Returns the member's length.
-    private func inflate(_ compressed: ByteBuffer) throws -> Int? {
-        guard compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(compressed.base) else {
+    private func inflate(_ compressed: UnsafeRawBufferPointer) throws -> Int? {
+        guard let base = compressed.baseAddress, compressed.count >= FormatLimits.memberBytes, GzipMember.hasHeader(base) else {
             throw fault(.damaged, "a member does not begin as one of version 1 does")
         }
         var stream = z_stream()
@@ -53,7 +76,7 @@ package final class MemberWalk {
         text.clear()
         // SAFETY: zlib reads at most avail_in bytes of the input, which it does not write, and writes at most avail_out bytes behind
         // what the text holds, which were reserved.
-        stream.next_in = UnsafeMutablePointer(mutating: compressed.base + GzipMember.headerLength)
+        stream.next_in = UnsafeMutablePointer(mutating: base.assumingMemoryBound(to: UInt8.self) + GzipMember.headerLength)
         stream.avail_in = UInt32(compressed.count - GzipMember.headerLength)
         while true {
             let room = 1 << 18

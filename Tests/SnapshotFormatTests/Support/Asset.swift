@@ -1,4 +1,5 @@
 import Foundation
+import Sealing
 import SnapshotFormat
 import SnapshotModel
 import StrictText
@@ -7,40 +8,42 @@ import StrictText
 struct Asset {
     var bytes: Data
     var index: SnapshotIndex
+    /// What opens its members; nil if they are not sealed.
+    var boxes: DatasetBoxes?
 
     static let timestamp = Instant(microseconds: 1_795_250_000_000_000)
 
     /// Encodes rows on one encoder, compresses and assembles them.
     static func make(
-        _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1
+        _ schema: DatasetSchema, _ rows: [[Value]], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1, boxes: DatasetBoxes? = nil
     ) throws -> Asset {
-        let encoder = BlockEncoder(schema: schema, blockEntities: blockEntities)
+        let encoder = BlockEncoder(schema: schema, blockEntities: blockEntities, cutKey: boxes?.cutKey)
         try give(rows, to: encoder)
         encoder.finish()
         var blocks: [RawBlock] = []
         while let block = encoder.popCompleted() { blocks.append(block) }
-        return try assemble(schema, blocks, blockEntities: blockEntities, timestamp: timestamp, level: level)
+        return try assemble(schema, blocks, blockEntities: blockEntities, timestamp: timestamp, level: level, boxes: boxes)
     }
 
     static func assemble(
-        _ schema: DatasetSchema, _ blocks: [RawBlock], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1
+        _ schema: DatasetSchema, _ blocks: [RawBlock], blockEntities: Int, timestamp: Instant = Asset.timestamp, level: Int = 1, boxes: DatasetBoxes? = nil
     ) throws -> Asset {
-        let compressor = try MemberCompressor(level: level)
+        let compressor = try MemberCompressor(level: level, boxes: boxes)
         var bytes = Data()
         let assembly = try SnapshotAssembly(
-            schema: schema, syncTimestamp: timestamp, blockEntities: blockEntities, level: level
+            schema: schema, syncTimestamp: timestamp, blockEntities: blockEntities, level: level, boxes: boxes
         ) { bytes.append(contentsOf: $0) }
         for (number, block) in blocks.enumerated() {
             try assembly.append(try compressor.compress(block, isFirst: number == 0))
         }
         let index = try assembly.end()
-        return Asset(bytes: bytes, index: index)
+        return Asset(bytes: bytes, index: index, boxes: boxes)
     }
 
     /// A reader of the asset in memory.
     func reader(schema: DatasetSchema? = nil) throws -> SnapshotReader {
         let bytes = bytes
-        return try SnapshotReader(index: index, schema: try schema ?? index.schema(table: "t")) { offset, target in
+        return try SnapshotReader(index: index, schema: try schema ?? index.schema(table: "t"), boxes: boxes) { offset, target in
             let source = bytes.dropFirst(offset)
             guard source.count >= target.count else {
                 throw FormatError(.truncated, at: "asset", "\(source.count) bytes instead of \(target.count)")
