@@ -109,6 +109,9 @@ def imported(world, name, chooser):
             tracked.add(place)
         else:
             seen = before.based[place] if place in before.based else marked_on(mail, place, mine, told, old.get(place))
+            if world.pruned and seen is not None and mail.is_mark(place, base_row(world, name, place), mine.row) and all(one.entry != mine for one in told):
+                # What the mark was made on is not known any longer; then the later change wins.
+                world.open = world.open | {place}
             kept, still = met(world, name, place, mine, theirs, mail, chooser, old.get(place), seen)
             if still:
                 tracked.add(place)

@@ -45,7 +45,9 @@ class UserCommands:
             return codes, lambda world: versions.replaced_cloud(world, name, now, step["n"])
         if command == ["replace", "local"]:
             return {0}, lambda world: versions.replaced_local(world, name, now)
-        self.pruned = self.pruned or command == ["prune"]
+        if command[0] == "prune":
+            self.pruned = True
+            return codes | {66, 75}, lambda world: versions.pruned(world, name, now)
         return codes | {75} | ({66} if self.pruned or command == ["unpin"] else set()), lambda world: versions.without_data(world, name, now)
 
     def do_look(self, step):

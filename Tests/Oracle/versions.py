@@ -86,6 +86,12 @@ def replaced_local(world, name, now):
     return [after]
 
 
+def pruned(world, name, now):
+    world = world.copy()
+    world.pruned = True
+    return without_data(world, name, now)
+
+
 def without_data(world, name, now):
     """A version that changes no data (a pin, a checkpoint): whether the device imported or published its changes first is not said."""
     def numbered(world):

@@ -46,6 +46,8 @@ class World:
         self.past = ()
         # What readers told, what became of it, and whether the writer has answers to publish; places of which the documents leave the outcome open.
         self.mail, self.answers, self.sent, self.unpublished, self.open = (), {}, 0, False, frozenset()
+        # Whether a prune may have removed the version that a reader has.
+        self.pruned = False
         self.lost = frozenset()   # changes that lost to others: (device, table, key, row, the row that won)
         self.happened = frozenset()  # what happened, for the figures
 
@@ -54,7 +56,7 @@ class World:
         other.devices = {name: device.copy() for name, device in self.devices.items()}
         other.head, other.number, other.versions, other.past = self.head, self.number, self.versions, self.past
         other.mail, other.answers, other.sent, other.unpublished, other.open = self.mail, self.answers, self.sent, self.unpublished, self.open
-        other.lost, other.happened = self.lost, self.happened
+        other.lost, other.happened, other.pruned = self.lost, self.happened, self.pruned
         return other
 
     def keep(self, number, head):
