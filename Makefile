@@ -16,12 +16,10 @@ JOBS ?= 2
 TARGET ?= all
 RUNS ?= 1000000
 
-# Libdeflate compresses with libdeflate instead of zlib; each choice has a build directory of its own.
-TRAITS ?=
 # Without the names that only a plug-in asks for, which cost each start of the program. At a random address, as what reads other people's
 # files should be: a fixed one (-Xlinker -no-pie) saves half a millisecond more.
 LINK ?= -Xlinker --no-export-dynamic
-STATIC = -c release --static-swift-stdlib --scratch-path .build-static$(addprefix -,$(TRAITS)) $(addprefix --traits ,$(TRAITS)) $(LINK)
+STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
 
 .PHONY: help setup build demo man test test-transports torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
 
@@ -29,7 +27,7 @@ help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 setup: ## install the system libraries that are missing
-	@TRAITS="$(TRAITS)" Scripts/setup.sh
+	@Scripts/setup.sh
 
 build: setup ## build the command, optimised
 	$(SWIFT) build -c release --product snapsync
@@ -84,7 +82,7 @@ coverage: setup ## line coverage of the library by its tests, every module and t
 bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
-install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local); TRAITS=Libdeflate: with libdeflate
+install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
 	$(SWIFT) build $(STATIC) --product snapsync
 	install -d "$(DESTDIR)$(PREFIX)/bin"
 	install -s -m 755 "$$($(SWIFT) build $(STATIC) --show-bin-path)/snapsync" "$(DESTDIR)$(PREFIX)/bin/snapsync"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs snapsync and its competitors in turn on the same data and prints one table of ratios, and one of goals.
 
-usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM] [--libdeflate SNAPSYNC]
+usage: bench.py SNAPSYNC [--sizes 150,100000,1000000] [--rewritten 100000] [--rounds 3] [--directory DIR] [--python PROGRAM]
 
 In every round ours and theirs run one after the other, so that a slow or busy machine slows both; the figures are medians, the ratio is
 the median of the rounds' ratios. Runs of milliseconds are repeated more often. "peak" is the largest resident memory of any one process,
@@ -57,8 +57,8 @@ class Bench:
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def ours(self, *arguments, program=None, accepts=(0,)):
-        return MeasuredRun([program or self.options.snapsync, *map(str, arguments)], self.folder, accepts)
+    def ours(self, *arguments, accepts=(0,)):
+        return MeasuredRun([self.options.snapsync, *map(str, arguments)], self.folder, accepts)
 
     def theirs(self, pipeline):
         return shell(pipeline, self.folder)
@@ -137,20 +137,15 @@ class Bench:
         self.ours("init", "--db", "writer.db", "--cloud", "cloud", "--role", "writer", "--device", "writer")
 
     def whole_export(self, count):
-        programs = [("export, whole", None)]
-        if self.options.libdeflate:
-            programs.append(("export, whole, libdeflate", self.options.libdeflate))
-        # The build that is tested last leaves the cloud from which is imported: the usual one.
-        for job, program in reversed(programs):
-            for competitor in filter(self.has, self.exports if program is None else self.exports[:2]):
-                pairs = []
-                for _ in range(self.many(count)):
-                    self.fresh_cloud()
-                    before = self.cloud_files()
-                    ours = self.ours("export", "--db", "writer.db", program=program)
-                    written = self.written_since(before)
-                    pairs.append((ours, self.theirs(competitor.pipeline)))
-                self.add(count, job, pairs, competitor.name, written, self.size(competitor))
+        for competitor in filter(self.has, self.exports):
+            pairs = []
+            for _ in range(self.many(count)):
+                self.fresh_cloud()
+                before = self.cloud_files()
+                ours = self.ours("export", "--db", "writer.db")
+                written = self.written_since(before)
+                pairs.append((ours, self.theirs(competitor.pipeline)))
+            self.add(count, "export, whole", pairs, competitor.name, written, self.size(competitor))
 
     def size(self, competitor):
         return os.path.getsize(self.path(competitor.result))
@@ -339,10 +334,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", help="where to work; default: a temporary directory, removed at the end")
     parser.add_argument("--python", default=sys.executable, help="the Python that has orjson and isal")
-    parser.add_argument("--libdeflate", help="the command as built with libdeflate, to be measured too")
     parser.add_argument("--json", help="also write the figures to that file")
     options = parser.parse_args()
-    for name in ("snapsync", "libdeflate", "json"):
+    for name in ("snapsync", "json"):
         if getattr(options, name):
             setattr(options, name, os.path.abspath(getattr(options, name)))
     folder = os.path.realpath(options.directory or tempfile.mkdtemp(prefix="snapsync-bench-"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then a cloud directory beside SQLite.
 # SIZES, REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
-# LIBDEFLATE=1 measures the build with libdeflate, too; LINK are options of the linker (make bench gives those of make install).
+# LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 Benchmarks/setup.sh
@@ -15,10 +15,6 @@ rounds="${ROUNDS:-3}"
 if [ "${ONLY:-datasets}" = datasets ]; then
     options=()
     if [ -x .build-bench/python/bin/python ]; then options+=(--python "$PWD/.build-bench/python/bin/python"); fi
-    if [ -n "${LIBDEFLATE:-}" ]; then
-        TRAITS=Libdeflate Scripts/setup.sh
-        options+=(--libdeflate "$(built .build-static-Libdeflate snapsync --traits Libdeflate)")
-    fi
     if [ -n "${DIRECTORY:-}" ]; then options+=(--directory "$DIRECTORY"); fi
     python3 Benchmarks/bench.py "$(built .build-static snapsync)" --sizes "${SIZES-150,100000,1000000}" --rewritten "${REWRITTEN-100000}" --rounds "$rounds" "${options[@]}"
 fi

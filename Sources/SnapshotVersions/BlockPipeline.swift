@@ -82,7 +82,7 @@ private struct BlockWorker {
         case .entitiesAndHash(let schema): (parser, hasHashCheck) = (BlockParser(schema: schema), true)
         case .none: (parser, hasHashCheck) = (nil, false)
         }
-        reader = try MemberReader(boxes: asset.reader.boxes)
+        reader = MemberReader(boxes: asset.reader.boxes)
     }
 
     func work(_ number: Int, _ block: EntityBlock) throws {

@@ -27,7 +27,7 @@ package final class VersionCursor {
         self.entities = entities
         numbers = blocks[...]
         parser = BlockParser(schema: schema)
-        reader = try MemberReader(boxes: asset.reader.boxes)
+        reader = MemberReader(boxes: asset.reader.boxes)
     }
 
     /// Returns the next run's entities, or nil after the last.

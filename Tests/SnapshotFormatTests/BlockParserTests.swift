@@ -180,7 +180,7 @@ import Testing
         let schema = try Samples.everyKind()
         let rows = Samples.everyKindRows(6, random: &random)
         let asset = try Asset.make(schema, rows, blockEntities: 65_536)
-        let reader = try MemberReader(), parser = BlockParser(schema: schema)
+        let reader = MemberReader(), parser = BlockParser(schema: schema)
         let entry = asset.index.blocks[0]
         let good = EntityBlock()
         try asset.bytes(of: entry.member).withUnsafeBytes { try reader.inflate($0, entry: entry.member, name: "block", into: good.raw) }

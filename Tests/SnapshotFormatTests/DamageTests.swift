@@ -93,7 +93,7 @@ import Testing
     @Test func aMemberIsInflatedToItsDeclaredSizeAndNotAByteFurther() throws {
         let bomb = Data(repeating: UInt8(ascii: " "), count: 8 << 20)
         let member = try bomb.withUnsafeBytes { try MemberCompressor(level: 9).compress($0) }
-        let reader = try MemberReader(), buffer = ByteBuffer()
+        let reader = MemberReader(), buffer = ByteBuffer()
         func inflate(rawLength: Int) throws {
             let entry = MemberEntry(
                 offset: 0, length: member.bytes.count, rawLength: rawLength, sha256: ContentHash(of: member.bytes), rawSHA256: ContentHash(of: member.bytes))
@@ -117,7 +117,7 @@ import Testing
         let text = Array("\n]}\n".utf8)
         let member = try text.withUnsafeBytes { try MemberCompressor().compress($0) }
         let good = Array(member.bytes)
-        let reader = try MemberReader(), buffer = ByteBuffer()
+        let reader = MemberReader(), buffer = ByteBuffer()
         func inflate(_ bytes: [UInt8]) throws {
             try bytes.withUnsafeBytes {
                 let entry = MemberEntry(offset: 0, length: $0.count, rawLength: text.count, sha256: ContentHash(of: $0), rawSHA256: ContentHash(of: $0))

@@ -75,7 +75,7 @@ import Testing
     @Test func boxesInEachOthersPlacesAreRefused() throws {
         let sealed = try asset(boxes: Self.boxes())
         let (one, two) = (sealed.index.blocks[1].member, sealed.index.blocks[2].member)
-        let reader = try MemberReader(boxes: sealed.boxes), buffer = ByteBuffer()
+        let reader = MemberReader(boxes: sealed.boxes), buffer = ByteBuffer()
         let bytes = sealed.bytes(of: two)
         let entry = MemberEntry(offset: one.offset, length: two.length, rawLength: one.rawLength, sha256: two.sha256, rawSHA256: one.rawSHA256)
         #expect(throws: FormatError.self) { try bytes.withUnsafeBytes { try reader.inflate($0, entry: entry, name: "block 1", into: buffer) } }
@@ -86,7 +86,7 @@ import Testing
 
     @Test func noFlippedBitChangesAnEntity() throws {
         let sealed = try asset(12, boxes: Self.boxes())
-        let reader = try MemberReader(boxes: sealed.boxes), buffer = ByteBuffer()
+        let reader = MemberReader(boxes: sealed.boxes), buffer = ByteBuffer()
         for member in [sealed.index.header] + sealed.index.blocks.map(\.member) + [sealed.index.tail] {
             let box = Array(sealed.bytes(of: member))
             for bit in 0..<box.count * 8 {

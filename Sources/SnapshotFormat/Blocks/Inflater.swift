@@ -1,56 +1,94 @@
-#if !Libdeflate
-    internal import CZlib
+internal import CIsal
+internal import CZlib
 
-    /// Decompresses deflate streams of known length, with zlib.
+/// Decompresses deflate streams of known length.
+///
+/// Memory: zlib's 40 KiB, or ISA-L's 90 KiB. One thread at a time.
+final class Inflater {
+    private let engine: DeflateEngine
+    private var zlib: ZlibInflater?
+    private var isal: IsalInflater?
+
+    init(engine: DeflateEngine) { self.engine = engine }
+
+    /// Decompresses `input` to `target`, which has room for `length` bytes and gets no more.
     ///
-    /// Memory: zlib's 40 KiB. One thread at a time. With the package trait `Libdeflate` another implementation takes its place; see
-    /// `Inflater+Libdeflate.swift`.
-    final class Inflater {
-        // zlib keeps the stream's address, so it lies in memory of its own.
-        private let stream: UnsafeMutablePointer<z_stream>
-
-        /// Makes an inflater.
-        ///
-        /// - Throws: ``FormatError`` with `.compression` for want of memory.
-        init() throws {
-            let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
-            stream.initialize(to: z_stream())
-            let status = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
-            guard status == Z_OK else {
-                stream.deallocate()
-                throw Self.memoryFault(status)
-            }
-            // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
-            self.stream = stream
+    /// Both lengths are below 2^32.
+    ///
+    /// - Throws: ``FormatError`` with `.compression` for want of memory.
+    func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
+        guard engine == .fastest, DeflateEngine.prefersIsal(length) else {
+            let zlib = try self.zlib ?? ZlibInflater()
+            self.zlib = zlib
+            return try zlib.inflate(input, to: target, length: length)
         }
+        let isal = try self.isal ?? IsalInflater()
+        self.isal = isal
+        return isal.inflate(input, to: target, length: length)
+    }
+}
 
-        deinit {
-            inflateEnd(stream)
+private final class ZlibInflater {
+    // zlib keeps the stream's address, so it lies in memory of its own.
+    private let stream: UnsafeMutablePointer<z_stream>
+
+    init() throws {
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        let status = inflateInit2_(stream, -MAX_WBITS, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size))
+        guard status == Z_OK else {
             stream.deallocate()
+            throw Self.memoryFault(status)
         }
+        // Last: an initializer that throws once every property is set runs deinit, which would free the stream again.
+        self.stream = stream
+    }
 
-        /// Decompresses `input` to `target`, which has room for `length` bytes and gets no more.
-        ///
-        /// Both lengths are below 2^32.
-        func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
-            let status = inflateReset(stream)
-            guard status == Z_OK else { throw Self.memoryFault(status) }
-            // SAFETY: zlib reads the input and does not write it, and writes at most avail_out bytes, which were reserved.
-            stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
-            stream.pointee.avail_in = UInt32(input.count)
-            stream.pointee.next_out = target
-            stream.pointee.avail_out = UInt32(length)
-            switch CZlib.inflate(stream, Z_FINISH) {
-            case Z_STREAM_END: return stream.pointee.avail_in > 0 ? .followed : stream.pointee.avail_out > 0 ? .tooShort : .done
-            case Z_MEM_ERROR: throw Self.memoryFault(Z_MEM_ERROR)
-            case Z_BUF_ERROR where stream.pointee.avail_out == 0: return .tooLong
-            default: return .broken
-            }
-        }
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+    }
 
-        private static func memoryFault(_ status: Int32) -> FormatError {
-            FormatError(
-                .compression, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
+    func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) throws -> InflateOutcome {
+        let status = inflateReset(stream)
+        guard status == Z_OK else { throw Self.memoryFault(status) }
+        // SAFETY: zlib reads the input and does not write it, and writes at most avail_out bytes, which were reserved.
+        stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress?.assumingMemoryBound(to: UInt8.self))
+        stream.pointee.avail_in = UInt32(input.count)
+        stream.pointee.next_out = target
+        stream.pointee.avail_out = UInt32(length)
+        switch CZlib.inflate(stream, Z_FINISH) {
+        case Z_STREAM_END: return stream.pointee.avail_in > 0 ? .followed : stream.pointee.avail_out > 0 ? .tooShort : .done
+        case Z_MEM_ERROR: throw Self.memoryFault(Z_MEM_ERROR)
+        case Z_BUF_ERROR where stream.pointee.avail_out == 0: return .tooLong
+        default: return .broken
         }
     }
-#endif
+
+    private static func memoryFault(_ status: Int32) -> FormatError {
+        FormatError(.compression, at: "decompression", "zlib failed with status \(status)", hint: "free memory and try again", isRetryable: true)
+    }
+}
+
+private final class IsalInflater {
+    private let inflater: OpaquePointer
+
+    init() throws {
+        guard let inflater = snapsync_isal_inflater_make() else {
+            throw FormatError(.compression, at: "decompression", "ISA-L has no memory", hint: "free memory and try again", isRetryable: true)
+        }
+        self.inflater = inflater
+    }
+
+    deinit { snapsync_isal_inflater_free(inflater) }
+
+    func inflate(_ input: UnsafeRawBufferPointer, to target: UnsafeMutablePointer<UInt8>, length: Int) -> InflateOutcome {
+        var room = UInt32(length), unread: UInt32 = 0
+        // SAFETY: ISA-L reads `count` bytes of the input and writes at most `room` bytes, which were reserved.
+        switch snapsync_isal_inflate(inflater, input.baseAddress?.assumingMemoryBound(to: UInt8.self), UInt32(input.count), target, &room, &unread) {
+        case SNAPSYNC_ISAL_ENDED: return unread > 0 ? .followed : room > 0 ? .tooShort : .done
+        case SNAPSYNC_ISAL_TOO_LONG: return .tooLong
+        default: return .broken
+        }
+    }
+}

@@ -5,7 +5,7 @@ package import Sealing
 ///     let compressor = try MemberCompressor(level: 1, boxes: asset.boxes)
 ///     let block = try compressor.compress(raw, isFirst: number == 0)
 ///
-/// Equal bytes give an equal member, with the same version of the same library and in the same epoch. Memory: the library's. One thread at a time.
+/// Equal bytes give an equal member, with the same library of the same version (``DeflateEngine``) and in the same epoch. Memory: the library's. One thread at a time.
 package final class MemberCompressor: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
@@ -14,15 +14,15 @@ package final class MemberCompressor: @unchecked Sendable {
     /// The members before they are sealed.
     private let plain = ByteBuffer()
 
-    /// Makes a compressor of a level from 1, the fastest, to 9.
+    /// Makes a compressor of a level from 1, the fastest, to 9; `engine` says which libraries it may use.
     ///
     /// - Parameter boxes: what seals the members of a sealed zone; nil where they are not to be sealed.
-    /// - Throws: ``FormatError`` with `.compression` for want of memory, `.misuse` for another level.
-    package init(level: Int = 1, boxes: DatasetBoxes? = nil) throws {
+    /// - Throws: ``FormatError`` with `.misuse` for another level.
+    package init(level: Int = 1, engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) throws {
         guard (1...9).contains(level) else {
             throw FormatError(.misuse, at: "compression", "the level must be 1 to 9")
         }
-        deflater = try Deflater(level: level)
+        deflater = Deflater(level: level, engine: engine)
         self.boxes = boxes
     }
 

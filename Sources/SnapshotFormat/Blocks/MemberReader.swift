@@ -3,7 +3,7 @@ package import Sealing
 
 /// Opens and decompresses members, each checked against its index entry before and after.
 ///
-///     let reader = try MemberReader(boxes: asset.boxes)
+///     let reader = MemberReader(boxes: asset.boxes)
 ///     try reader.inflate(bytes, entry: index.blocks[17].member, name: "block 17", into: block.raw)
 ///
 /// Memory: the library's tables, and what the entry declares, which is a hard cap. One thread at a time.
@@ -13,12 +13,11 @@ package final class MemberReader: @unchecked Sendable {
     private let inflater: Inflater
     private let boxes: DatasetBoxes?
 
-    /// Makes a reader.
+    /// Makes a reader; `engine` says which libraries it may use.
     ///
     /// - Parameter boxes: what opens the members of a sealed zone; nil where they are not sealed.
-    /// - Throws: ``FormatError`` with `.compression` for want of memory.
-    package init(boxes: DatasetBoxes? = nil) throws {
-        inflater = try Inflater()
+    package init(engine: DeflateEngine = .fastest, boxes: DatasetBoxes? = nil) {
+        inflater = Inflater(engine: engine)
         self.boxes = boxes
     }
 

@@ -35,7 +35,7 @@ package final class SnapshotReader {
         self.index = index
         self.read = read
         self.boxes = boxes
-        members = try MemberReader(boxes: boxes)
+        members = MemberReader(boxes: boxes)
         parser = BlockParser(schema: schema)
         keyShape = schema.keyShape
         let text = ByteBuffer()

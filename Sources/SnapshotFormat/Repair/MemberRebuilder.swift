@@ -1,11 +1,11 @@
 package import Sealing
 
-/// Makes a member's bytes again out of what it holds, whatever level of compression made them: the hash decides.
+/// Makes a member's bytes again out of what it holds, whatever library and level made them: the hash decides.
 ///
 ///     let rebuilder = MemberRebuilder()
 ///     if let bytes = try rebuilder.block(json, isFirst: number == 0, as: entry) { … }
 ///
-/// Equal JSON gives equal bytes with the same compression library alone; another one gives nil. One thread at a time.
+/// A library that this system lacks, or another version of one, gives nil. One thread at a time.
 package final class MemberRebuilder {
     private var compressors: [Method: MemberCompressor] = [:]
     /// What served last, which is tried first.
@@ -15,6 +15,7 @@ package final class MemberRebuilder {
     private let epochs: [DatasetBoxes?]
 
     private struct Method: Hashable {
+        var engine = DeflateEngine.zlib
         let level: Int
         /// The position in ``epochs``.
         let epoch: Int
@@ -25,10 +26,10 @@ package final class MemberRebuilder {
     /// - Parameter boxes: what seals the members of a sealed zone.
     package init(boxes: DatasetBoxes? = nil) {
         epochs = boxes?.allEpochs ?? [nil]
-        usual = Method(level: 1, epoch: 0)
+        usual = Method(engine: .fastest, level: 1, epoch: 0)
     }
 
-    /// The member of a block; nil if no level gives the bytes that the entry names.
+    /// The member of a block; nil if nothing gives the bytes that the entry names.
     ///
     /// - Parameter entities: the block's JSON without the separator in front of its first entity.
     package func block(_ entities: UnsafeRawBufferPointer, isFirst: Bool, as entry: MemberEntry) throws -> [UInt8]? {
@@ -36,7 +37,7 @@ package final class MemberRebuilder {
         return try rebuild(entry) { try $0.compress(entities: entities, rawSHA256: entry.rawSHA256, isFirst: isFirst, into: self.member) }
     }
 
-    /// The member of a head or a tail; nil if no level gives the bytes that the entry names.
+    /// The member of a head or a tail; nil if nothing gives the bytes that the entry names.
     package func text(_ bytes: UnsafeRawBufferPointer, as entry: MemberEntry) throws -> [UInt8]? {
         guard ContentHash(of: bytes) == entry.rawSHA256 else { return nil }
         return try rebuild(entry) { _ = try $0.compress(bytes, reusing: self.member) }
@@ -62,12 +63,13 @@ package final class MemberRebuilder {
     }
 
     private var methods: [Method] {
-        [usual] + epochs.indices.flatMap { epoch in (1...9).map { Method(level: $0, epoch: epoch) } }.filter { $0 != usual }
+        let all = epochs.indices.flatMap { epoch in [Method(engine: .fastest, level: 1, epoch: epoch)] + (1...9).map { Method(level: $0, epoch: epoch) } }
+        return [usual] + all.filter { $0 != usual }
     }
 
     private func compressor(_ method: Method) throws -> MemberCompressor {
         if let known = compressors[method] { return known }
-        let made = try MemberCompressor(level: method.level, boxes: epochs[method.epoch])
+        let made = try MemberCompressor(level: method.level, engine: method.engine, boxes: epochs[method.epoch])
         compressors[method] = made
         return made
     }

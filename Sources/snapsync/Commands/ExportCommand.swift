@@ -18,7 +18,7 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("zlib's level, 1 (fastest) to 9 (smallest).", valueName: "1-9"))
+    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest) to 9 (smallest).", valueName: "1-9"))
     var level = 1
     @Flag(name: .long, help: "Write every dataset whole and anew, changed or not: where an asset in the cloud is damaged or gone.")
     var full = false

@@ -1,0 +1,29 @@
+internal import CIsal
+internal import CZlib
+
+/// Which library makes and reads deflate streams.
+///
+/// ISA-L takes a fifth of zlib's time and makes smaller streams than zlib's level 1. It is loaded when the first large piece needs it, because loading it
+/// costs as much as zlib takes for a small one. Equal bytes give an equal stream, with the same library of the same version.
+package enum DeflateEngine: Sendable {
+    /// ISA-L for level 1 and pieces that are large enough, if the system has it; else zlib.
+    case fastest
+    case zlib
+
+    /// Smaller pieces are zlib's.
+    static let isalBytes = 32 << 10
+
+    /// Whether the system has ISA-L. Source: docs/performance.md.
+    package static let hasIsal = snapsync_isal_load() == 1
+
+    static func prefersIsal(_ length: Int) -> Bool { length >= isalBytes && length <= Int(UInt32.max) && hasIsal }
+}
+
+extension GzipMember {
+    /// The CRC-32 of bytes, going on from that of the bytes before.
+    static func crc(_ bytes: UnsafeRawBufferPointer, after crc: UInt32 = 0) -> UInt32 {
+        let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        guard DeflateEngine.prefersIsal(bytes.count) else { return UInt32(truncatingIfNeeded: crc32_z(UInt(crc), base, bytes.count)) }
+        return snapsync_isal_crc(crc, base, UInt64(bytes.count))
+    }
+}
