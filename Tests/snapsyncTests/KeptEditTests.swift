@@ -146,6 +146,27 @@ import Testing
             }
         }
 
+        /// Slow clocks give both marks the instant that follows the version's.
+        @Test func twoMarksWithOneInstantEndEqual() throws {
+            try run("generate --db w.db --notifications 1 --buckets 1", 0)
+            try edit("w", "UPDATE notifications SET readAt = NULL, updatedAt = '\(text(0))'", 0)
+            try run("init --db w.db --cloud cloud --role writer --device w", 1)
+            try run("sync --db w.db", 2)
+            for name in ["r", "s"] {
+                try run("init --db \(name).db --cloud cloud --role reader --device \(name) --create", -9000)
+                try run("sync --db \(name).db", -9000)
+            }
+            for (name, time) in [("r", "2026-01-01T00:00:00Z"), ("s", "2026-01-02T00:00:00Z")] {
+                try edit(name, "UPDATE notifications SET readAt = '\(time)', updatedAt = '\(time)'", -8990)
+                try run("sync --db \(name).db", -8980)
+            }
+            for name in ["w", "r", "s", "w", "r", "s"] { try run("sync --db \(name).db", name == "w" ? 10 : -8970) }
+            let marks = try ["w", "r", "s"].map { try rows($0, "SELECT readAt, updatedAt FROM notifications") }
+            #expect(Set(marks).count == 1, "\(marks)")
+            #expect(["2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"].contains { marks[0].hasPrefix($0) })
+            for name in ["r", "s"] { #expect(try rows(name, "SELECT count(*) FROM snapsync_changes") == "0\n") }
+        }
+
         @Test func jsonTextNullComesBackAsItWas() throws {
             try scene.scratch.write(
                 """

@@ -85,6 +85,8 @@ struct ReadMarks {
         let isMark = sent.coversAll && !change.isDeletion
         // In doubt it is told again, unless the version has something later.
         if isMark, sent.state == .doubtful, !wins { return .version }
+        // The publisher had something as late when it refused the mark: of two marks with equal instants the one that came first stays.
+        if isMark, sent.state == .refused, change.instant <= instant { return .version }
         let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(sent.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
         let isTie = sent.state == .applied && change.instant == instant && entity != nil
