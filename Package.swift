@@ -75,7 +75,7 @@ let package = Package(
             dependencies: ["Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
         // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
-        .target(name: "CommitLog", dependencies: ["CloudStore", "StrictText"], swiftSettings: house),
+        .target(name: "CommitLog", dependencies: ["CloudStore", "Sealing", "StrictText"], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(
             name: "DirectoryCloud",

@@ -46,7 +46,7 @@ public enum PublisherRule: String, Codable, Sendable {
 public struct ZoneInfo: Hashable, Sendable {
     public let id: ZoneID
     public let formatVersion: Int
-    /// What a reader must know to read this zone: `signed`, or nothing.
+    /// What a reader must know to read this zone: `signed`, `sealed` and `signed`, or nothing.
     public let features: [String]
     /// The device that made the zone; under `publishers: one` the only one that publishes.
     public let creator: String
@@ -63,8 +63,13 @@ public struct ZoneInfo: Hashable, Sendable {
     /// Whether keys, not rights on the store, decide who may publish and send messages.
     public var isSigned: Bool { features.contains(ZoneInfo.signedFeature) }
 
+    /// Whether the store cannot read what the zone holds: assets, records and messages are encrypted for its members. Such a zone is signed, too.
+    public var isSealed: Bool { features.contains(ZoneInfo.sealedFeature) }
+
     /// What a signed zone names among its ``features``.
     package static let signedFeature = "signed"
+    /// What a sealed zone names besides.
+    package static let sealedFeature = "sealed"
 }
 
 /// How far a device has read a zone: a commit's number and the SHA-256 of its bytes, in lower-case hexadecimal.
@@ -233,6 +238,15 @@ public struct Commit: Hashable, Sendable {
         self.approvals = approvals
         self.messages = messages
         self.zoneDeletion = zoneDeletion
+    }
+
+    /// The same commit with its saved records in another form.
+    package func saving(_ saved: [CloudRecord]) -> Commit {
+        var commit = Commit(
+            token: token, parent: parent, timestamp: timestamp, clock: clock, device: device, saved: saved, deleted: deleted, approvals: approvals,
+            messages: messages, zoneDeletion: zoneDeletion)
+        (commit.checkpoint, commit.key) = (checkpoint, key)
+        return commit
     }
 }
 

@@ -50,6 +50,8 @@ struct CommitComposer {
         let names = draft.saving.map(\.name) + draft.deleting
         guard Set(names).count == names.count else { throw invalid("a record is saved or deleted twice") }
         for record in draft.saving {
+            // What the store must not read does not come here: the keys are with whoever made the draft.
+            guard !history.isSealed || record.mayStandInSealedZone else { throw invalid("the zone is sealed, and record \(record.name) is not") }
             if let fault = record.fault(at: number) { throw invalid(fault) }
         }
     }
@@ -68,7 +70,7 @@ struct CommitComposer {
 
     /// What a reader must know to read on; nil where version 1 as it began suffices.
     private func requirements(_ draft: CommitDraft) -> [String]? {
-        let names = (history.isSigned ? [CommitDocument.signedRequirement] : []) + (draft.zoneEvent == nil ? [] : [ZoneEventDocument.requirement])
+        let names = history.requirements + (draft.zoneEvent == nil ? [] : [ZoneEventDocument.requirement])
         return names.isEmpty ? nil : names
     }
 

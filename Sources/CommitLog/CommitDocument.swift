@@ -36,6 +36,8 @@ package struct CommitDocument: Codable {
     static let sealName = "commit"
     /// What each commit of a signed zone names under `requires`.
     static let signedRequirement = "signed"
+    /// What each commit of a sealed zone names there besides.
+    static let sealedRequirement = "sealed"
     /// The largest commit file, in bytes.
     package static let byteLimit = 16 << 20
 }
@@ -84,10 +86,12 @@ package struct VerifiedCommit {
     }
 
     private static func unknown(_ required: [String]?, at place: String) -> CloudError? {
-        guard let required, !Set(required).isSubset(of: [ZoneEventDocument.requirement, CommitDocument.signedRequirement]) else { return nil }
+        guard let required, !Set(required).isSubset(of: known) else { return nil }
         return CloudError(
             .incompatibleVersion, at: place, "the commit needs what this version does not know", hint: "update snapsync on this device")
     }
+
+    private static let known: Set<String> = [ZoneEventDocument.requirement, CommitDocument.signedRequirement, CommitDocument.sealedRequirement]
 
     private struct Requirements: Decodable {
         let requires: [String]?
@@ -102,6 +106,9 @@ extension CommitDocument {
         guard (number == 1) == (parent == nil), parent.map(ContentHash.isHash) ?? true else { return "the parent's hash is not one" }
         guard (requires?.contains(CommitDocument.signedRequirement) == true) == history.isSigned else {
             return history.isSigned ? "the zone is signed, and the commit does not say so" : "the commit says that the zone is signed, and zone.json does not"
+        }
+        guard (requires?.contains(CommitDocument.sealedRequirement) == true) == history.isSealed else {
+            return history.isSealed ? "the zone is sealed, and the commit does not say so" : "the commit says that the zone is sealed, and zone.json does not"
         }
         guard CloudNames.isName(device), deleted.allSatisfy(CloudNames.isName) else { return "a name is not allowed" }
         guard CommitClock.plausible.contains(clock), timestamp >= clock else { return "the times are not possible" }

@@ -40,11 +40,11 @@ package struct HistoryReader<Source: HistorySource> {
     private func isTheEnd(_ token: ChangeToken) throws -> Bool {
         guard let bytes = try source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else { return false }
         guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\"") else { return false }
-        return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(Self.signedRequirements))
+        return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(signedRequirements))
     }
 
     /// What a commit of a signed zone asks for, if nothing else: a key stands in the document once.
-    private static var signedRequirements: String { "\"requires\":[\"\(CommitDocument.signedRequirement)\"]" }
+    private var signedRequirements: String { "\"requires\":[\(history.requirements.map { "\"\($0)\"" }.joined(separator: ","))]" }
 
     /// Sees that a log which goes on from a commit that was read knows the members as of that commit.
     ///

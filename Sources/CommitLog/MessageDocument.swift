@@ -27,6 +27,9 @@ package enum MessageDocument {
         guard isObject, message.body.last == UInt8(ascii: "}") else {
             throw CloudError(.invalidArguments, at: "message \(message.id)", "the body is not one JSON object")
         }
+        guard !history.isSealed || SealedMessage.isOne(message.body) else {
+            throw CloudError(.invalidArguments, at: "message \(message.id)", "the zone is sealed, and the message is not")
+        }
         let envelope = try StrictJSON.encode(
             Envelope(cloud: history.cloud, id: message.id, key: keys?.publicKeys.signing, sender: message.sender, zone: history.zone.description))
         // "body" comes before the envelope's keys in their order.

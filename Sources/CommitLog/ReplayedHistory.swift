@@ -82,8 +82,8 @@ package struct ReplayedHistory {
         try verifyLink(to: next)
         members = try verifiedMembers(after: next)
         if next.zoneEvent != nil {
-            // Who the members are outlives the zone's records.
-            live = live.filter { history.isSigned && $0.key == MemberList.recordName }
+            // Who the members are outlives the zone's records, and so do their keys.
+            live = live.filter { history.isSigned && $0.key == MemberList.recordName || history.isSealed && $0.key == KeyRing.recordName }
             deletion = next.commit.zoneDeletion
         }
         for record in next.commit.saved { live[record.name] = record.following(live[record.name]) }
@@ -99,6 +99,9 @@ package struct ReplayedHistory {
         guard history.isSigned, let members else { return nil }
         let commit = next.commit, place = history.place(ofCommit: commit.token.number)
         guard !commit.deleted.contains(MemberList.recordName) else { throw MemberList.untrusted(place, "the commit deletes the list of members") }
+        guard !history.isSealed || !commit.deleted.contains(KeyRing.recordName) else {
+            throw MemberList.untrusted(place, "the commit deletes the keys of the zone")
+        }
         var list = members
         if let record = commit.saved.first(where: { $0.name == MemberList.recordName }) {
             list = try MemberList(record, savedBy: commit.token.number, knowing: members, of: history, at: place)

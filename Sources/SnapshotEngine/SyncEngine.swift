@@ -241,11 +241,12 @@ public final class SyncEngine: Sendable {
         return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
     }
 
-    /// Opens the cloud of the settings as ``open(_:)`` does, for who writes nothing into the database.
+    /// Opens the cloud of the settings as ``open(_:)`` does, for who writes nothing into the database. The contents of a sealed zone can be read.
     package func openToLook(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
         let cloud = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
-        return (cloud, try SignedZone(of: settings, knowing: known, keyStore, in: cloud))
+        let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: cloud)
+        return (signedZone?.opening(cloud) ?? cloud, signedZone)
     }
 
     /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).

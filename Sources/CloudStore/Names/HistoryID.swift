@@ -4,12 +4,18 @@ package struct HistoryID: Hashable, Sendable {
     package let zone: ZoneID
     /// Whether `zone.json` says that commits, reports and messages are signed.
     package let isSigned: Bool
+    /// Whether it says that records, assets and messages are encrypted for the members.
+    package let isSealed: Bool
 
-    package init(cloud: String, zone: ZoneID, isSigned: Bool = false) {
+    package init(cloud: String, zone: ZoneID, isSigned: Bool = false, isSealed: Bool = false) {
         self.cloud = cloud
         self.zone = zone
         self.isSigned = isSigned
+        self.isSealed = isSealed
     }
+
+    /// What each commit names under `requires`, in order.
+    package var requirements: [String] { (isSealed ? [ZoneInfo.sealedFeature] : []) + (isSigned ? [ZoneInfo.signedFeature] : []) }
 
     /// The place of a commit in messages, which is its path where there are files.
     package func place(ofCommit number: Int) -> String {

@@ -1,3 +1,4 @@
+import Foundation
 package import StrictText
 
 // Records and assets as JSON without Codable's overhead: each import and export reads or writes some. Values of types that no dataset's record
@@ -40,6 +41,9 @@ extension ValueDocument: PlainReadable {
         case "boolean": self.init(CloudValue.boolean(try value.boolean()))
         case "date": self.init(CloudValue.date(try value.instant()))
         case "asset": self.init(CloudValue.asset(try CloudAsset(value)))
+        case "bytes":
+            guard let bytes = Data(base64Encoded: try value.text()) else { throw JSONNode.Misfit() }
+            self.init(CloudValue.bytes(bytes))
         case "list": self.init(CloudValue.list(try value.list { node throws(JSONNode.Misfit) in try ValueDocument(node).value }))
         default: throw JSONNode.Misfit()
         }
@@ -88,9 +92,10 @@ extension ValueDocument: PlainWritable {
         case .boolean(let flag): typed("boolean", .boolean(flag))
         case .date(let instant): typed("date", .instant(instant))
         case .asset(let asset): typed("asset", asset.node)
+        case .bytes(let bytes): typed("bytes", .text(bytes.base64EncodedString()))
         case .list(let values): typed("list", .list(values.map { ValueDocument($0).node }))
         // Left to Encodable, with the document that they stand in.
-        case .double, .bytes, .reference: .otherNumber
+        case .double, .reference: .otherNumber
         }
     }
 }

@@ -4,7 +4,7 @@ import Crypto
 public struct DevicePublicKeys: Hashable, Sendable, Codable {
     /// The Ed25519 public key (RFC 8032), as 64 lower-case hexadecimal digits.
     public let signing: String
-    /// The X25519 public key (RFC 7748), as 64 lower-case hexadecimal digits. Nothing uses it yet: a zone whose contents are encrypted will.
+    /// The X25519 public key (RFC 7748), as 64 lower-case hexadecimal digits. A sealed zone encrypts its keys for it.
     public let sealing: String
 
     public init(signing: String, sealing: String) {

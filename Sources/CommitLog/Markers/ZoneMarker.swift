@@ -10,11 +10,12 @@ package struct ZoneMarker: Codable {
 
     package static let fileName = "zone.json"
     /// What a reader of this version understands beyond the format itself.
-    package static let knownFeatures: Set<String> = [ZoneInfo.signedFeature]
+    package static let knownFeatures: Set<String> = [ZoneInfo.signedFeature, ZoneInfo.sealedFeature]
 
-    package init(creator: String, publishers: PublisherRule, isSigned: Bool = false) {
+    /// - Parameter isSealed: whether the zone is encrypted for its members; such a zone is signed, too.
+    package init(creator: String, publishers: PublisherRule, isSigned: Bool = false, isSealed: Bool = false) {
         self.creator = creator
-        self.features = isSigned ? [ZoneInfo.signedFeature] : []
+        self.features = (isSealed ? [ZoneInfo.sealedFeature] : []) + (isSigned || isSealed ? [ZoneInfo.signedFeature] : [])
         self.formatVersion = CloudMarker.formatVersion
         self.publishers = publishers.rawValue
     }
@@ -30,7 +31,9 @@ package struct ZoneMarker: Codable {
         guard CloudNames.isName(marker.creator) else {
             throw CloudError(.damaged, at: place, "the creator's name is not allowed", hint: CloudError.damageHint)
         }
-        guard let publishers = PublisherRule(rawValue: marker.publishers), knownFeatures.isSuperset(of: marker.features) else {
+        guard let publishers = PublisherRule(rawValue: marker.publishers), knownFeatures.isSuperset(of: marker.features),
+            !marker.features.contains(ZoneInfo.sealedFeature) || marker.features.contains(ZoneInfo.signedFeature)
+        else {
             throw CloudError(
                 .incompatibleVersion, at: place, "the zone needs what this version does not know", hint: "update snapsync on this device")
         }

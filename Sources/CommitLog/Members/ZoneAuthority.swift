@@ -14,6 +14,12 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var floor: ChangeToken?
     /// The device's own keys, without the private part.
     package var own: DevicePublicKeys?
+    /// Whether the zone is sealed.
+    package var isSealed = false
+    /// The newest record of the zone's keys, as JSON: nothing in it is a secret.
+    package var keyRecord: String?
+    /// The public key of the recovery code, at the device that makes the zone, before its first commit.
+    package var recoveryKey: String?
 
     package init(creator: KeyFingerprint? = nil, own: DevicePublicKeys? = nil) {
         self.creator = creator?.words
@@ -33,12 +39,16 @@ extension ZoneKnowledge: PlainReadable, PlainWritable {
             let members = try node.object()
             return DevicePublicKeys(signing: try members.member("key").text(), sealing: try members.member("sealKey").text())
         }
+        isSealed = try members.optional("sealed")?.boolean() ?? false
+        keyRecord = try members.optional("keyRecord")?.text()
+        recoveryKey = try members.optional("recoveryKey")?.text()
     }
 
     package var node: JSONNode {
         .members([
             "creator": creator.map { .text($0) }, "statements": .texts(statements), "savedBy": .count(savedBy), "floor": floor?.node,
-            "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) },
+            "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) }, "sealed": isSealed ? .boolean(true) : nil,
+            "keyRecord": keyRecord.map { .text($0) }, "recoveryKey": recoveryKey.map { .text($0) },
         ])
     }
 }
@@ -52,6 +62,8 @@ package final class ZoneAuthority: Sendable {
         var knowledge: ZoneKnowledge
         var list: MemberList?
         var keys: DeviceKeys?
+        var ring: KeyRing?
+        var isSealing = false
     }
 
     private let state: Mutex<State>
@@ -92,6 +104,57 @@ package final class ZoneAuthority: Sendable {
         let keys = try loadKeys()
         state.withLock { $0.keys = keys }
         return keys
+    }
+
+    /// Whether the device knows the zone as a sealed one: then it must be one.
+    package var isKnownAsSealed: Bool { isKnownAsSigned && knowledge.isSealed }
+
+    /// Whether all that is written to the sealed zone is encrypted on its way; if not, nothing is written.
+    package var isSealing: Bool { state.withLock { $0.isSealing } }
+
+    /// Says that what is written to the sealed zone is encrypted on its way.
+    package func beginSealing() { state.withLock { $0.isSealing = true } }
+
+    /// Sees that nothing is written to a sealed zone as it is.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable`.
+    package func verifySealing(in history: HistoryID) throws(CloudError) {
+        guard history.isSealed, !isSealing else { return }
+        throw CloudError(
+            .keyUnavailable, at: "\(history.zone)", "the zone is sealed, and no device's keys are at hand; nothing was written",
+            hint: "run the command with --db, on a member")
+    }
+
+    /// The zone's newest key record that this device has read; nil if it has read none.
+    package func keyRing(of history: HistoryID) throws(CloudError) -> KeyRing? {
+        let (ring, text) = state.withLock { ($0.ring, $0.knowledge.keyRecord) }
+        if let ring { return ring }
+        guard let text else { return nil }
+        guard let document = try? StrictJSON.decode(RecordDocument.self, from: text) else {
+            throw MemberList.untrusted("\(history.zone)", "what the database keeps of the zone's keys cannot be understood")
+        }
+        let read = try KeyRing(document.record(tag: document.changeTag ?? ""), at: "\(history.zone)")
+        state.withLock { $0.ring = read }
+        return read
+    }
+
+    /// Remembers a key record that stands in a verified commit, if it is newer than what is known.
+    ///
+    /// - Throws: ``CloudError`` with `.untrusted` if it takes back an epoch.
+    package func learn(_ ring: KeyRing, of history: HistoryID) throws {
+        if let known = try keyRing(of: history) {
+            guard ring.savedBy > known.savedBy else { return }
+            guard ring.epoch >= known.epoch else {
+                throw MemberList.untrusted(
+                    "\(history.zone)", "the keys of the zone are those of epoch \(ring.epoch), and this device has seen epoch \(known.epoch)")
+            }
+        }
+        let text = String(decoding: try StrictJSON.encode(RecordDocument(ring.record, tagged: true)), as: UTF8.self)
+        state.withLock {
+            $0.ring = ring
+            $0.knowledge.keyRecord = text
+            $0.knowledge.recoveryKey = nil
+        }
     }
 
     /// The newest list that was verified; nil if there is none. Signatures of what the database keeps were checked before they came there.
@@ -201,6 +264,12 @@ package final class ZoneAuthorities: Sendable {
                 .untrusted, at: "\(info.id)/\(ZoneMarker.fileName)", "this device knows the zone as a signed one, and the file says that it is none",
                 hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
         }
+        guard !authority.isKnownAsSigned || info.isSealed == authority.isKnownAsSealed else {
+            throw CloudError(
+                .untrusted, at: "\(info.id)/\(ZoneMarker.fileName)",
+                "this device knows the zone as \(authority.isKnownAsSealed ? "a sealed one, and the file says that it is none" : "one that is not sealed, and the file says that it is")",
+                hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
+        }
         return authority
     }
 }
@@ -210,7 +279,9 @@ package protocol SigningCloud: CloudDatabase {
     /// What is known of its zones.
     var authorities: ZoneAuthorities { get }
     /// Creates a zone that is signed from its first commit on, or returns the one that exists, signed or not.
-    func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo
+    ///
+    /// - Parameter isSealed: whether what the zone holds is encrypted for its members, too.
+    func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo
     /// The list of members as of the newest commit; nil in a zone that is not signed, empty in one without commits.
     func members(in zone: ZoneID) async throws -> MemberList?
     /// The newest reports of devices that ask to be members, in the order of their names.

@@ -149,7 +149,8 @@ public final class DirectoryCloud: CloudDatabase {
         // Cheap, and a writer belongs to its caller alone: not worth the way over the queue.
         let path = AssetPath(record: record, number: number, nonce: files.nonces.hex(8), kind: kind)
         let folder = { [self] in try zoneFolder(zone, in: try openRoot()) }
-        _ = try StaleHandle.reopening { () throws in try folder() }
+        let opened = try StaleHandle.reopening { () throws in try folder() }
+        try opened.authority.verifySealing(in: opened.history)
         return DirectoryAssetWriter(path, in: folder)
     }
 
@@ -214,7 +215,8 @@ extension DirectoryCloud {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
         }
         return ZoneFolder(
-            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned), ends: ends, info: info, folder: folder, files: files,
+            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: info.isSigned, isSealed: info.isSealed), ends: ends, info: info, folder: folder,
+            files: files,
             authority: try authorities.authority(of: info))
     }
 
@@ -228,8 +230,8 @@ extension DirectoryCloud {
 }
 
 extension DirectoryCloud: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
-        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
     }
 
     package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }

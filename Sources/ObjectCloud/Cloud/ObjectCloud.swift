@@ -179,7 +179,9 @@ public final class ObjectCloud: CloudDatabase {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
         let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
-        return ObjectAssetWriter(path, in: try await inZone(zone, to: .write) { $0 })
+        let opened = try await inZone(zone, to: .write) { $0 }
+        try opened.authority.verifySealing(in: opened.history)
+        return ObjectAssetWriter(path, in: opened)
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
@@ -280,13 +282,14 @@ extension ObjectCloud {
     private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
         try CloudNames.verify(zone)
         if access == .write { _ = try marker.identity() }
-        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned
+        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned, isSealed = authority.isKnownAsSealed
         if access != .look {
             let info = try found(zone)
-            (authority, isSigned) = (try authorities.authority(of: info), info.isSigned)
+            (authority, isSigned, isSealed) = (try authorities.authority(of: info), info.isSigned, info.isSealed)
         }
         return ObjectZone(
-            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned), ends: ends, client: client, authority: authority, cache: zones)
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned, isSealed: isSealed), ends: ends, client: client, authority: authority,
+            cache: zones)
     }
 
     private func found(_ zone: ZoneID) throws -> ZoneInfo {
@@ -298,8 +301,8 @@ extension ObjectCloud {
 }
 
 extension ObjectCloud: SigningCloud {
-    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
-        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true))
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
     }
 
     package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }

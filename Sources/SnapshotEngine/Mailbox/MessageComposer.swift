@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import Logging
 import SnapshotFormat
+import Sealing
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -214,6 +215,12 @@ struct MessageComposer: Sendable {
         }
     }
 
+    /// The largest body of a message, in bytes. In a sealed zone four bytes in the file stand for three.
+    private var bodyLimit: Int {
+        let room = CloudMessage.byteLimit - 1024
+        return device.signedZone?.keys == nil ? room : room / 4 * 3 - BoxKeys.overhead
+    }
+
     /// Writes down what a change says, and the message that says it.
     private func write(
         _ difference: Expected.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
@@ -229,7 +236,7 @@ struct MessageComposer: Sendable {
                 dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn,
                 replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description }, version: version.number)
             let body = try StrictJSON.encode(message)
-            if body.count > CloudMessage.byteLimit - 1024 {
+            if body.count > bodyLimit {
                 try transaction.outbox.add(
                     change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
             } else {

@@ -11,7 +11,12 @@ package struct SignedZone: Sendable {
     package let owner: KeyOwner
     package let authority: ZoneAuthority
     package let keyStore: any KeyStore
+    /// The history that the zone's documents name.
+    package let history: HistoryID
+    /// The backend itself.
     package let cloud: any SigningCloud
+    /// What opens and seals the zone's contents; nil if it is not sealed.
+    package let keys: ZoneKeys?
 
     /// Tells a cloud what this device knows of its zone.
     ///
@@ -36,6 +41,9 @@ package struct SignedZone: Sendable {
             return keys
         }
         (self.owner, self.keyStore, self.cloud) = (owner, keyStore, signing)
+        let history = HistoryID(cloud: owner.cloud, zone: owner.zone, isSigned: true, isSealed: knowledge.isSealed)
+        keys = knowledge.isSealed ? ZoneKeys(owner, authority, history) : nil
+        self.history = history
         signing.authorities.set(authority, of: owner.zone)
     }
 
@@ -47,8 +55,8 @@ package struct SignedZone: Sendable {
         try self.init(try StrictJSON.decode(ZoneKnowledge.self, from: text), owner, keyStore, in: cloud)
     }
 
-    /// The history that the zone's documents name.
-    package var history: HistoryID { HistoryID(cloud: owner.cloud, zone: owner.zone, isSigned: true) }
+    /// A cloud through which the zone's contents can be read and written: the same one if the zone is not sealed.
+    package func opening(_ cloud: any CloudDatabase) -> any CloudDatabase { keys.map { SealedZoneCloud(wrapping: cloud, $0) } ?? cloud }
 
     /// What a database keeps of what is known.
     static func text(_ knowledge: ZoneKnowledge) throws -> String { try StrictJSON.text(knowledge) }

@@ -22,6 +22,7 @@ struct SignedZoneSetup {
                 .nothingThere, step: .open, at: "zone \(id)", "there is no zone yet whose creator could be trusted",
                 hint: "check --cloud and --zone; whoever makes the zone gives no --trust")
         }
+        guard info.isSealed || !request.isSealed else { throw notSealed(id) }
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(
@@ -34,9 +35,17 @@ struct SignedZoneSetup {
             return nil
         }
         guard let signing = cloud as? any SigningCloud else { return request.trust }
-        signing.authorities.set(ZoneAuthority(ZoneKnowledge(creator: request.trust)) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
+        var knowledge = ZoneKnowledge(creator: request.trust)
+        knowledge.isSealed = info.isSealed
+        signing.authorities.set(ZoneAuthority(knowledge) { throw CloudError(.keyUnavailable, at: "\(id)", "no keys yet") }, of: id)
         _ = try await SyncError.at(.verify) { try await signing.members(in: id) }
         return signing.authorities.authority(of: id).knowledge.creator.flatMap(KeyFingerprint.init) ?? request.trust
+    }
+
+    private static func notSealed(_ id: ZoneID) -> SyncError {
+        SyncError(
+            .refused, step: .open, at: "zone \(id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
+            hint: "a zone is sealed from its first version on: make another one (--zone), and let the devices join it")
     }
 
     /// Gets the device its keys, and finds out whether they are a member's; nil in a zone that is not signed.
@@ -44,6 +53,7 @@ struct SignedZoneSetup {
     /// - Parameter trusted: what ``verifyTrust(_:_:)`` returned.
     init?(_ request: SetupRequest, _ id: ZoneID, in cloud: any CloudDatabase, uuid: String, as device: String, trusting trusted: KeyFingerprint?) async throws {
         let info = try await cloud.at(.open).zone(id)
+        guard info.isSealed || !request.isSealed else { throw Self.notSealed(id) }
         guard info.isSigned else {
             guard !request.isSigned, request.trust == nil else {
                 throw SyncError(.refused, step: .open, at: "zone \(id)", "the zone is not signed", hint: "ask whoever made the zone")
@@ -58,17 +68,24 @@ struct SignedZoneSetup {
             return made
         }
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
+        knowledge.isSealed = info.isSealed
         let first = try SignedZone(knowledge, owner, store, in: cloud)
         let state = try await cloud.at(.verify).records(in: id)
         let list = try await SyncError.at(.verify) { try await first.cloud.members(in: id) }
         if list?.creator == nil, info.creator == device, trusted == nil { knowledge.creator = keys.publicKeys.fingerprint.words }
         if list?.creator != nil { knowledge = first.authority.knowledge }
         knowledge.floor = state.token
+        // The private part is the person's alone: it is in no database and no cloud.
+        let code = info.isSealed && state.token == nil && info.creator == device ? RecoveryCode() : nil
+        knowledge.recoveryKey = code?.publicKey
         zone = try SignedZone(knowledge, owner, store, in: cloud)
+        let zoneKeys = zone.keys
+        try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
         let isMember = list?.member(device, key: keys.publicKeys.signing) != nil || list?.creator == nil && info.creator == device
         report = SignedSetupReport(
             creator: knowledge.creator, isVerified: request.trust != nil || knowledge.creator == keys.publicKeys.fingerprint.words,
-            fingerprint: keys.publicKeys.fingerprint.words, isMember: isMember, keys: store.place(of: owner))
+            fingerprint: keys.publicKeys.fingerprint.words, isMember: isMember, keys: store.place(of: owner), isSealed: info.isSealed,
+            recoveryCode: code?.words)
     }
 
     /// Asks to be a member: the report that every device writes, with the device's public keys, and signed by them.

@@ -53,6 +53,8 @@ public struct MemberChangeReport: Sendable, Encodable {
     public let fingerprint: String
     /// The version that says so.
     public let version: Int
+    /// In a sealed zone: the number of the keys that what is published from now on is sealed with.
+    public let epoch: Int?
 }
 
 extension SyncEngine {
@@ -164,7 +166,7 @@ extension SyncEngine {
             let context = try self.device()
             let zone = try signed(context.signedZone)
             let info = try await context.zoneInfo()
-            var last: MemberChange?
+            var last: MemberChange?, epoch: Int?
             let token = try await MetadataPublisher(device: context).publish { state in
                 guard let record = state.record(MemberList.recordName), let token = state.token else {
                     throw SyncError(
@@ -176,20 +178,22 @@ extension SyncEngine {
                 }
                 let changed = try await SyncError.at(.announce) { try await change(zone, info, list, context.now(), token) }
                 last = changed
-                return MetadataPublisher.Changes(saving: [changed.list.record])
+                let ring = try SyncError.at(.announce) { try zone.keys?.ring(for: changed.list, after: list) }
+                epoch = ring.map { Int($0.epoch) } ?? epoch
+                return MetadataPublisher.Changes(saving: [changed.list.record] + [ring?.record].compactMap(\.self))
             }
             guard let last else { throw context.anotherRun(.announce) }
             return MemberChangeReport(
                 zone: zone.owner.zone.name, action: action, device: device, role: last.role.rawValue, fingerprint: last.keys.fingerprint.words,
-                version: token.number)
+                version: token.number, epoch: epoch)
         }
     }
 
-    private func signed(_ zone: SignedZone?) throws -> SignedZone {
+    func signed(_ zone: SignedZone?) throws -> SignedZone {
         guard let zone else {
             throw SyncError(
                 .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
-                hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed")
+                hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed, or --sealed")
         }
         return zone
     }

@@ -172,6 +172,9 @@ struct DatasetPublisher: Sendable {
                 !device.assetRule.wantsChanges(after: last)
                 ? nil : (try? await ChangeAsset.open(last.changeFiles, dataset: schema.name, in: device.cloud, zone: device.zone))
             return PreviousSnapshot(index: try SnapshotIndex.decode(data), reader: reader, isWhole: last.changeFiles.isEmpty, changes: changes)
+        } catch let error as CloudError where error.code == .keyUnavailable || error.code == .notAuthorized {
+            // Without keys the new asset cannot be sealed either.
+            throw SyncError(error, step: .store)
         } catch {
             device.logger.warning("the last asset of \(schema.name) cannot be read; writing all blocks anew", metadata: ["error": "\(error)"])
             return nil

@@ -11,7 +11,8 @@ struct DeviceName {
     /// Why an earlier name was not taken, in words.
     let warnings: [String]
 
-    init(_ request: SetupRequest, in zone: ZoneID, of cloud: any CloudDatabase, _ identity: CloudIdentity) async throws {
+    /// - Parameter isStable: whether the same database on the same machine gets the same new name again, as where `init` ends before it is set up.
+    init(_ request: SetupRequest, in zone: ZoneID, of cloud: any CloudDatabase, _ identity: CloudIdentity, isStable: Bool = false) async throws {
         let remembered = DetachedDevice(besides: request.database)
         let own = remembered.flatMap { $0.isOf(database: request.database) ? $0 : nil }
         let isSameZone = own?.cloudUUID == identity.uuid && own?.zone == request.zone
@@ -27,7 +28,7 @@ struct DeviceName {
                 return
             }
         }
-        name = Self.makeName()
+        name = isStable ? Self.makeName(for: request, identity) : Self.makeName()
         warnings = remembered.map { [Self.loss(of: $0, isCopy: own == nil, isSameZone: isSameZone)] } ?? []
     }
 
@@ -50,6 +51,14 @@ struct DeviceName {
         } catch {
             throw SyncError(error, step: .open)
         }
+    }
+
+    /// The machine's name, and eight digits that follow from the machine, the database's path and the zone.
+    private static func makeName(for request: SetupRequest, _ identity: CloudIdentity) -> String {
+        let machine = FileManager.default.contents(atPath: "/etc/machine-id").map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let path = URL(fileURLWithPath: request.database).standardizedFileURL.path
+        let digits = ContentHash.of(Array("\(machine)\n\(path)\n\(identity.uuid)\n\(request.zone)\n".utf8)).prefix(8)
+        return SyncSetup.machineName() + "-" + digits
     }
 
     /// The machine's name, made fit for a file name, and eight random digits, for a machine may hold many databases.

@@ -10,6 +10,8 @@ struct NameClaim {
     private let newest: Int
     /// Whether the database had the name before it was detached, and no other database has synced under it since.
     let isReturning: Bool
+    /// The nonce of the report with which this device has asked to be a member, before it was set up; nil if it has not.
+    let requestNonce: String?
 
     /// Looks whether another database has reported under the name.
     ///
@@ -27,6 +29,7 @@ struct NameClaim {
         }
         self.isReturning = isReturning
         seen = report?.nonce
+        requestNonce = keys != nil && report?.keys == keys && report?.token == nil ? report?.nonce : nil
         let newest = takesOver || isReturning ? try await cloud.at(.open).records(in: zone).token?.number ?? 0 : 0
         self.newest = newest
         // Before the first version, only the device that made the zone may publish without importing.

@@ -48,4 +48,8 @@ public struct SignedSetupReport: Sendable, Encodable {
     public let isMember: Bool
     /// Where the private keys lie.
     public let keys: String
+    /// Whether the zone is sealed: the store cannot read what it holds.
+    public let isSealed: Bool
+    /// The words of the recovery code, at the device that has made a sealed zone: a secret, which is stored nowhere.
+    public internal(set) var recoveryCode: String?
 }

@@ -46,6 +46,10 @@ public struct SetupRequest: Sendable {
     public var sharesKeys = false
     /// Whether the zone that is made is signed: keys say who may publish and send messages. A zone that is there says itself whether it is.
     public var isSigned = false
+    /// Whether the zone that is made is sealed: the store cannot read what it holds. Such a zone is signed, too.
+    public var isSealed = false
+    /// The recovery code of a sealed zone, with which a device reads it that nobody has approved: where all others are lost.
+    public var recovery: RecoveryCode?
     /// The fingerprint of the creator of a signed zone; nil trusts the one that is met first. Given, a zone that is not signed is refused.
     public var trust: KeyFingerprint?
     /// Where the private keys of the device are stored, if the zone is signed.

@@ -35,7 +35,8 @@ package enum SyncSetup {
             }
             try database.read(at: .open) { try refuseSetUp($0, request) }
             let trusted = try await SignedZoneSetup.verifyTrust(request, backend)
-            let choice = try await DatasetChoice(request, filed, backend, database)
+            let join = try await SealedJoin(request, backend, trusting: trusted)
+            let choice = try await DatasetChoice(request, filed, join?.cloud ?? backend, database)
             let datasets = choice.datasets
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
@@ -45,7 +46,8 @@ package enum SyncSetup {
             let identity = try await cloud.at(.open).identity()
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
-            let name = try await DeviceName(request, in: zone, of: cloud, identity)
+            let name: DeviceName
+            if let join { name = join.name } else { name = try await DeviceName(request, in: zone, of: cloud, identity, isStable: request.isSealed) }
             let device = name.name
             let beginning = ZoneBeginning(of: request.zone, inCloud: identity.uuid, as: device)
             hasBegun = try await SyncError.at(.open) { try await begin(beginning, zone, in: cloud, database, request) }
@@ -73,7 +75,7 @@ package enum SyncSetup {
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,
                 container: identity.container)
             let madeZone = hasBegun
-            let range = KeyRangeClaim(zone: zone, cloud: cloud, device: device)
+            let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opening(cloud) ?? cloud, device: device)
             let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
             let journalMode = try SyncError.at(.open) {
@@ -83,7 +85,9 @@ package enum SyncSetup {
                     try claim.note(madeZone: madeZone, in: $0)
                     if let signed {
                         try $0.state.setZoneKnowledge(SignedZone.text(signed.zone.authority.knowledge))
-                        if !signed.report.isMember { try $0.state.setReportNonces(ReportNonces(seen: nonce, next: NonceSource.system.uuid())) }
+                        if let seen = signed.report.isMember ? claim.requestNonce : nonce {
+                            try $0.state.setReportNonces(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
+                        }
                     }
                     if request.isReplicated { try $0.settings.setReplicated() }
                     if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
@@ -243,11 +247,11 @@ package enum SyncSetup {
         }
         let publishers: PublisherRule = request.role == .peer ? .many : .one
         let info: ZoneInfo
-        if request.isSigned {
+        if request.isSigned || request.isSealed {
             guard let signing = cloud as? any SigningCloud else {
                 throw SyncError(.refused, step: .open, at: "zone \(zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
             }
-            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers)
+            info = try await signing.createSignedZone(zone, creator: device, publishers: publishers, isSealed: request.isSealed)
         } else {
             info = try await cloud.createZone(zone, creator: device, publishers: publishers)
         }
@@ -256,8 +260,13 @@ package enum SyncSetup {
             return
         }
         guard info.creator != device || request.role == .peer else { return }
-        throw SyncError(
-            .refused, step: .open, at: "zone \(zone)", "its one publisher is the device \(info.creator)",
+        throw otherPublisher(info, request)
+    }
+
+    /// Why a device cannot publish in a zone with one publisher.
+    static func otherPublisher(_ info: ZoneInfo, _ request: SetupRequest) -> SyncError {
+        SyncError(
+            .refused, step: .open, at: "zone \(info.id)", "its one publisher is the device \(info.creator)",
             hint: request.role == .peer
                 ? "a zone keeps the rule that it was made with: join as a reader (--role reader), or make another zone with peers alone (--zone)"
                 : "join as a reader (--role reader), choose another zone (--zone), or give that device's name if it is this one (--device \(info.creator))")

@@ -22,6 +22,7 @@ struct VersionDiff: Sendable {
         case (.local, .local): throw SyncError(.refused, step: .read, at: "diff", "the local tables are always the same as themselves", hint: "name a version")
         case (.version(let left), .version(let right)):
             let before = try await inspector.records(at: left), after = try await inspector.records(at: right)
+            for state in [before, after] { try inspector.refuseSealed(state) }
             return try await versions(before, after, take)
         case (.version(let number), .local): return try await local(number, isFlipped: false, take)
         case (.local, .version(let number)): return try await local(number, isFlipped: true, take)

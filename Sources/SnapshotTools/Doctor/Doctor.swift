@@ -62,12 +62,13 @@ extension SyncEngine {
                 let applied = local.applied
                 facts.zone = await DoctorFacts.look(.open) {
                     let (cloud, signedZone) = try openToLook(settings)
-                    if let directory = cloud as? DirectoryCloud {
+                    let backend: any CloudDatabase = signedZone?.cloud ?? cloud
+                    if let directory = backend as? DirectoryCloud {
                         path = directory.path
                         facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
                         facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                     }
-                    if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
+                    if let bucket = backend as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
                     var device = try device(settings, cloud)
                     device.signedZone = signedZone
                     return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())

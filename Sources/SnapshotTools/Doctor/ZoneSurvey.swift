@@ -45,16 +45,19 @@ struct ZoneSurvey: Sendable {
         state = await DoctorFacts.look(.fetch) { try await cloud.records(in: zone) }
         commits = await DoctorFacts.look(.fetch) { try await cloud.history(in: zone) }
         devices = await DoctorFacts.look(.fetch) { try await cloud.deviceReports(in: zone) }
-        signature = try? await SignatureReport(cloud, zone, own: device?.signedZone?.authority.knowledge.own)
+        let backend: any CloudDatabase = device?.signedZone?.cloud ?? cloud
+        signature = try? await SignatureReport(backend, zone, own: device?.signedZone?.authority.knowledge.own)
         if let signed = device?.signedZone {
             keys = await DoctorFacts.look(.open) {
                 _ = try signed.authority.signer()
+                if let keys = signed.keys, try keys.isKnown() { _ = try keys.newest() }
                 return signed.keyStore.place(of: signed.owner)
             }
         } else {
             keys = nil
         }
-        if let newest = try? state.get() {
+        // The pins of a sealed zone are sealed, too.
+        if let newest = try? state.get(), !info.isSealed || device != nil {
             pins = await DoctorFacts.look(.fetch) { try await PinnedVersions(newest.pins, in: cloud, zone) }
         } else {
             pins = nil
@@ -83,7 +86,7 @@ struct ZoneSurvey: Sendable {
         forks = await DoctorFacts.look(.fetch) { [healable] in
             if let healable, let device { try await ForkReport.all(healable, at: device) } else { try await inspector.forks() }
         }
-        if case .failure = state, let directory = cloud as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
+        if case .failure = state, let directory = backend as? DirectoryCloud { mixed = try? await directory.mixedFork(in: zone) } else { mixed = nil }
     }
 
     /// The number of the newest version; nil if there is none, or it is not known.

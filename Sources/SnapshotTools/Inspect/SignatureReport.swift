@@ -15,10 +15,22 @@ public struct SignatureReport: Sendable, Encodable {
     public let fingerprint: String?
     /// What this device may do as a member; nil if it is none, or no database was named.
     public let role: String?
+    /// Whether the zone is sealed: the store cannot read what it holds.
+    public let isSealed: Bool
+    /// The number of the newest keys of a sealed zone, from 1; nil elsewhere, and before the first version.
+    public let epoch: Int?
+    /// Whether these keys are for this device; nil where no database was named, and in a zone that is not sealed.
+    public let hasKeys: Bool?
 
     /// Looks at a zone; nil if it is not signed.
+    ///
+    /// - Parameter cloud: the backend itself.
     init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
         guard let signing = cloud as? any SigningCloud, let list = try await signing.members(in: zone) else { return nil }
+        isSealed = try await signing.zone(zone).isSealed
+        let ring = isSealed ? try await signing.records(in: zone).record(KeyRing.recordName).map { try KeyRing($0, at: "\(zone)") } : nil
+        epoch = ring.map { Int($0.epoch) }
+        hasKeys = own.flatMap { own in ring.map { $0.isFor(own.sealing) } }
         creator = list.creator?.keys.fingerprint.words
         members = list.members.count
         requests = try await signing.joinRequests(in: zone).count { list.member($0.device) == nil }
@@ -28,7 +40,8 @@ public struct SignatureReport: Sendable, Encodable {
 
     /// One line for people.
     public var sentence: String {
-        "signed by \(members) member\(members == 1 ? "" : "s")" + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
+        (isSealed ? "sealed\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(members) member\(members == 1 ? "" : "s")"
+            + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
             + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")
             + (requests == 0 ? "" : "; \(requests) device\(requests == 1 ? " asks" : "s ask") to be a member: snapsync member list")
     }

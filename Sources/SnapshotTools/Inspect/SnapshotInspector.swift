@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import DirectoryCloud
 import Foundation
 import LocalStore
@@ -98,7 +99,16 @@ public struct SnapshotInspector: Sendable {
         try await SnapshotAsset(of: record, dataset: nil, in: cloud, zone: zone)
     }
 
+    /// Refuses to say anything about data that cannot be read.
+    func refuseSealed(_ state: ZoneState) throws {
+        guard state.records.contains(where: \.isSealed) else { return }
+        throw SyncError(
+            .refused, step: .fetch, at: "zone \(zone)", "the zone is sealed, and no device's keys are at hand",
+            hint: "give the database of a member with --db; where all are lost: snapsync init --recover")
+    }
+
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
+        try refuseSealed(state)
         // Without a dataset file nobody knows a record's dataset but by the usual name, or by the record's own.
         let described = device?.settings.datasets.first { $0.name == dataset }?.recordName
         let names = described.map { [$0] } ?? [dataset + "_data", dataset]

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import Crypto
 import Foundation
 import LocalStore
@@ -17,6 +18,8 @@ public struct VerifyReport: Sendable, Encodable {
         public let recordCount: Int
         public let size: Int
         public let blocks: Int
+        /// Whether the rows were read, too; not in a sealed zone without the keys of a member, where a file is compared with its hash.
+        public var isOpened = true
     }
 
     /// A file that is damaged or missing.
@@ -66,7 +69,8 @@ struct SnapshotVerifier: Sendable {
             (records, versions) = (kept.records, kept.versionCount)
             findings.note(kept.pins)
         }
-        records.removeAll { $0.0.isOfVersions }
+        let isSealed = records.contains { $0.0.isSealed }
+        records.removeAll { $0.0.isOfVersions && !$0.0.isSealed }
         for (record, version) in records { try await check(record, version, &findings) }
         var problems = findings.problems
         var localMatches: Bool?
@@ -82,11 +86,12 @@ struct SnapshotVerifier: Sendable {
         problems += forks.filter { !$0.isHealed }.map(\.sentence)
         return VerifyReport(
             newestVersion: number, versions: versions, sound: findings.sound, problems: problems, arriving: findings.arriving, damaged: findings.damaged,
-            warnings: dangling?.warnings ?? [], localMatches: localMatches, dangling: dangling?.rows, forks: forks)
+            warnings: (dangling?.warnings ?? []) + (isSealed ? [Self.sealedWarning] : []), localMatches: localMatches, dangling: dangling?.rows, forks: forks)
     }
 
     /// Checks the assets of a record that were not looked at yet: the snapshot asset, and every change asset that it names.
     private func check(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
+        if record.isSealed { return try await checkSealed(record, version, &findings) }
         guard let fields = DatasetRecord(record) else {
             // The same sentence as a reader's.
             return try await findings.attempt("no file", record, version) {
@@ -126,6 +131,23 @@ struct SnapshotVerifier: Sendable {
         }
     }
 
+    private static let sealedWarning =
+        "the zone is sealed, and no device's keys are at hand: each file was compared with its hash, and not opened; verify --db on a member opens them"
+
+    /// Checks the files of a record that cannot be read by their hashes alone.
+    private func checkSealed(_ record: CloudRecord, _ version: Int, _ findings: inout VerifyFindings) async throws {
+        for file in record.assets where findings.begin(file.path) {
+            try await findings.attempt(file.path, record, version) {
+                let reader = try await SyncError.at(.fetch) { try await inspector.cloud.openAsset(file, in: inspector.zone) }
+                try checkHash(reader, file.sha256, at: "\(inspector.zone)/\(file.path)")
+                if file.index != nil { _ = try SyncError.at(.verify) { try reader.index() } }
+                return VerifyReport.Asset(
+                    name: "\(record.name)@\(AssetPath(file.path)?.number ?? version)", file: file.path, recordCount: 0, size: file.byteCount, blocks: 0,
+                    isOpened: false)
+            }
+        }
+    }
+
     /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
     private func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
         if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(),
@@ -139,7 +161,7 @@ struct SnapshotVerifier: Sendable {
     private func check(_ asset: SnapshotAsset) throws {
         let schema = try asset.schema()
         do {
-            try checkFileHash(asset)
+            try checkHash(asset.reader, asset.fields.dataFile.sha256, at: asset.place)
             var count = 0
             try BlockPipeline(asset: asset, workerCount: WorkerThreads.count).run(.entitiesAndHash(schema)) { _, block in
                 count += block.count
@@ -152,20 +174,20 @@ struct SnapshotVerifier: Sendable {
         }
     }
 
-    private func checkFileHash(_ asset: SnapshotAsset) throws {
+    private func checkHash(_ reader: any AssetReader, _ expected: String, at place: String) throws {
         var hash = SHA256()
         let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 16)
         defer { piece.deallocate() }
         var offset = 0
-        while offset < asset.reader.byteCount {
-            let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, asset.reader.byteCount - offset)])
-            try SyncError.at(.fetch) { try asset.reader.read(into: part, at: offset) }
+        while offset < reader.byteCount {
+            let part = UnsafeMutableRawBufferPointer(rebasing: piece[..<min(piece.count, reader.byteCount - offset)])
+            try SyncError.at(.fetch) { try reader.read(into: part, at: offset) }
             hash.update(bufferPointer: UnsafeRawBufferPointer(part))
             offset += part.count
         }
         let digest = hash.finalize().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        guard digest == asset.fields.dataFile.sha256 else {
-            throw SyncError(.dataRefused, step: .verify, at: asset.place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
+        guard digest == expected else {
+            throw SyncError(.dataRefused, step: .verify, at: place, "the file does not match the hash in its commit", hint: SnapshotAsset.hint)
         }
     }
 

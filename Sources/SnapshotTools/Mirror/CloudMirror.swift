@@ -86,7 +86,7 @@ public struct CloudMirror: Sendable {
         guard info.isSigned, let signing = target as? any SigningCloud else {
             return try await target.createZone(info.id, creator: info.creator, publishers: info.publishers)
         }
-        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers)
+        return try await signing.createSignedZone(info.id, creator: info.creator, publishers: info.publishers, isSealed: info.isSealed)
     }
 
     private func mirrored(_ cloud: any CloudDatabase) throws -> any MirroredCloud {

@@ -16,7 +16,8 @@ extension SyncEngine {
         try await gate.enter()
         return try await locked {
             let device = try device()
-            guard let directory = try SyncError.at(.open, { try openToLook(device.settings).cloud }) as? DirectoryCloud else {
+            let (cloud, signedZone) = try SyncError.at(.open) { try openToLook(device.settings) }
+            guard let directory = (signedZone?.cloud ?? cloud) as? DirectoryCloud else {
                 throw SyncError(.refused, step: .open, at: "repair", "the cloud is no directory", hint: "repair it with its own tools")
             }
             let applied = try database.read(at: .read) { try $0.state.applied() }

@@ -1,0 +1,126 @@
+package import CloudStore
+import Foundation
+package import Sealing
+
+/// The keys of a sealed zone as its record has them: the newest epoch's secret for each member, and each epoch's secret sealed by the next.
+///
+/// Nobody but the members and the holder of the recovery code can open it. It needs no signature of its own: it stands in signed commits. Source: docs/sealed.md, "The key record".
+package struct KeyRing: Hashable, Sendable {
+    /// The newest epoch, from 1.
+    package let epoch: UInt32
+    /// The X25519 public key of the recovery code, as 64 hexadecimal digits.
+    package let recoveryKey: String
+    /// The newest epoch's secret, by the X25519 public key that it is for; that of the recovery code among them.
+    let wraps: [String: EpochWrap]
+    /// The secrets of the epochs before, oldest first, each sealed by the one after it.
+    let previous: [Data]
+    /// The commit that saved the record; 0 for one that was made here.
+    package private(set) var savedBy = 0
+
+    package static let recordType = "SnapshotKeys"
+    package static let recordName = "snapshot_keys"
+    /// The most epochs that a zone has.
+    package static let epochLimit = 65_536
+
+    /// The keys that a zone begins with.
+    ///
+    /// - Throws: ``BoxError`` with `.cipher` for a public key that is none.
+    package init(_ first: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String, of history: HistoryID) throws(BoxError) {
+        (epoch, self.recoveryKey, previous) = (first.number, recoveryKey, [])
+        wraps = try Self.wraps(first, keys.map(\.sealing) + [recoveryKey], history)
+    }
+
+    private init(epoch: UInt32, recoveryKey: String, wraps: [String: EpochWrap], previous: [Data]) {
+        (self.epoch, self.recoveryKey, self.wraps, self.previous) = (epoch, recoveryKey, wraps, previous)
+    }
+
+    /// The same epoch, for these members and no others.
+    package func giving(_ newest: EpochSecret, to keys: [DevicePublicKeys], of history: HistoryID) throws(BoxError) -> KeyRing {
+        let wanted = Set(keys.map(\.sealing) + [recoveryKey])
+        let missing = try Self.wraps(newest, wanted.subtracting(wraps.keys).sorted(), history)
+        return KeyRing(
+            epoch: epoch, recoveryKey: recoveryKey, wraps: wraps.filter { wanted.contains($0.key) }.merging(missing) { $1 }, previous: previous)
+    }
+
+    /// A new epoch, for these members alone.
+    ///
+    /// - Parameter recoveryKey: that of a new recovery code; nil keeps the one that there is.
+    package func next(after newest: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String? = nil, of history: HistoryID) throws(BoxError) -> KeyRing {
+        let secret = EpochSecret.random(number: epoch + 1), recovery = recoveryKey ?? self.recoveryKey
+        return KeyRing(
+            epoch: secret.number, recoveryKey: recovery, wraps: try Self.wraps(secret, keys.map(\.sealing) + [recovery], history),
+            previous: previous + [try secret.sealing(newest, cloud: history.cloud, zone: history.zone.description)])
+    }
+
+    /// Whether the holder of this X25519 public key can open it.
+    package func isFor(_ key: String) -> Bool { wraps[key] != nil }
+
+    /// The secrets of all epochs, oldest first.
+    ///
+    /// - Parameter seed: the private key of `key`.
+    /// - Throws: ``BoxError``: `.unknownEpoch` if it is not for that key, `.damaged`.
+    package func secrets(by seed: [UInt8], of key: String, in history: HistoryID) throws(BoxError) -> [EpochSecret] {
+        guard let wrap = wraps[key] else { throw .unknownEpoch(epoch) }
+        let zone = history.zone.description
+        var secrets = [try wrap.secret(of: epoch, by: seed, cloud: history.cloud, zone: zone)]
+        for sealed in previous.reversed() { secrets.append(try secrets[secrets.count - 1].previous(sealed, cloud: history.cloud, zone: zone)) }
+        return secrets.reversed()
+    }
+
+    private static func wraps(_ secret: EpochSecret, _ keys: [String], _ history: HistoryID) throws(BoxError) -> [String: EpochWrap] {
+        var wraps: [String: EpochWrap] = [:]
+        for key in keys {
+            guard let bytes = DevicePublicKeys.hexBytes(key.utf8) else { throw .cipher }
+            wraps[key] = try EpochWrap(secret, for: bytes, cloud: history.cloud, zone: history.zone.description)
+        }
+        return wraps
+    }
+}
+
+// The record: `epoch` (integer), `recovery` (string), `wraps` (list of lists of a public key and base64), `previous` (list of base64).
+extension KeyRing {
+    /// The record as the zone keeps it; with the tag of the commit that saved it.
+    package var record: CloudRecord {
+        let fields: [String: CloudValue] = [
+            "epoch": .integer(Int64(epoch)), "recovery": .string(recoveryKey),
+            "wraps": .list(wraps.sorted { $0.key < $1.key }.map { .list([.string($0.key), .string($0.value.bytes.base64EncodedString())]) }),
+            "previous": .list(previous.map { .string($0.base64EncodedString()) }),
+        ]
+        return CloudRecord(type: Self.recordType, name: Self.recordName, fields: fields, changeTag: String(savedBy), creation: nil, modification: nil)
+    }
+
+    /// The same keys, as commit `number` has saved them.
+    package func saved(by number: Int) -> KeyRing {
+        var ring = self
+        ring.savedBy = number
+        return ring
+    }
+
+    /// Reads the record of a zone.
+    ///
+    /// - Throws: ``CloudError`` with `.untrusted` at `place`.
+    package init(_ record: CloudRecord, at place: String) throws(CloudError) {
+        guard record.type == Self.recordType, case .integer(let number) = record.fields["epoch"], (1...Int64(Self.epochLimit)).contains(number),
+            case .string(let recovery) = record.fields["recovery"], ContentHash.isHash(recovery), case .list(let wrapped) = record.fields["wraps"],
+            case .list(let sealed) = record.fields["previous"], sealed.count == Int(number) - 1
+        else { throw Self.untrusted(place) }
+        var wraps: [String: EpochWrap] = [:]
+        for wrap in wrapped {
+            guard case .list(let pair) = wrap, pair.count == 2, case .string(let key) = pair[0], ContentHash.isHash(key), case .string(let text) = pair[1],
+                let bytes = Data(base64Encoded: text), let wrap = EpochWrap(bytes), wraps[key] == nil
+            else { throw Self.untrusted(place) }
+            wraps[key] = wrap
+        }
+        var previous: [Data] = []
+        for value in sealed {
+            guard case .string(let text) = value, let bytes = Data(base64Encoded: text), bytes.count == EpochSecret.chainedByteCount else {
+                throw Self.untrusted(place)
+            }
+            previous.append(bytes)
+        }
+        self.init(epoch: UInt32(number), recoveryKey: recovery, wraps: wraps, previous: previous)
+        savedBy = record.changeTag.flatMap { Int($0) } ?? 0
+    }
+
+    private static func untrusted(_ place: String) -> CloudError { MemberList.untrusted(place, "the record of the zone's keys is not one") }
+}

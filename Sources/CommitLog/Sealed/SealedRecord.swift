@@ -1,0 +1,87 @@
+package import CloudStore
+import Foundation
+package import Sealing
+import StrictText
+
+// What a record of a sealed zone looks like in the store: its name and type, its assets, and a box of all its fields.
+extension CloudRecord {
+    private static let assetsField = "assets"
+    private static let boxField = "sealed"
+
+    /// Whether the store may have the record as it is: it is sealed, or holds nothing but public keys and what is sealed already.
+    package var mayStandInSealedZone: Bool { isOfMembership || isSealed }
+
+    /// Whether the record says who the members are or what keys they have; those are not sealed.
+    private var isOfMembership: Bool { name == MemberList.recordName || name == KeyRing.recordName }
+
+    /// Whether the record has the form of a sealed one.
+    package var isSealed: Bool {
+        guard case .bytes(let box) = fields[Self.boxField], box.count >= BoxKeys.overhead else { return false }
+        guard let assets = fields[Self.assetsField] else { return fields.count == 1 }
+        guard fields.count == 2, case .list(let values) = assets else { return false }
+        return values.allSatisfy { if case .asset = $0 { true } else { false } }
+    }
+
+    /// The record as the store gets it.
+    ///
+    /// - Throws: ``BoxError``, or what the encoder throws for a value that has no form.
+    package func sealed(by keys: BoxKeys) throws -> CloudRecord {
+        guard !isOfMembership else { return self }
+        let text = try StrictJSON.encode(RecordFields(fields: fields.mapValues(ValueDocument.init)))
+        var record = CloudRecord(type: type, name: name, fields: [:])
+        record.fields[Self.boxField] = .bytes(Data(try keys.seal(text, kind: .record, dataset: name)))
+        if !assets.isEmpty { record.fields[Self.assetsField] = .list(Self.inOrder(assets).map { .asset($0) }) }
+        return record
+    }
+
+    /// The record as its publisher meant it.
+    ///
+    /// - Throws: ``BoxError`` with `.unknownEpoch`; ``CloudError`` with `.untrusted` at `place`.
+    package func opened(by keys: BoxKeys, at place: String) throws -> CloudRecord {
+        guard !isOfMembership else { return self }
+        guard isSealed, case .bytes(let box) = fields[Self.boxField] else { throw MemberList.untrusted(place, "the zone is sealed, and record \(name) is not") }
+        let text: [UInt8]
+        do throws(BoxError) {
+            text = try keys.open(box, kind: .record, dataset: name)
+        } catch {
+            if case .unknownEpoch = error { throw error }
+            throw MemberList.untrusted(place, "record \(name): \(error)")
+        }
+        guard let document = try? StrictJSON.decode(RecordFields.self, from: Data(text)) else {
+            throw MemberList.untrusted(place, "record \(name): what was sealed are no fields")
+        }
+        let record = CloudRecord(
+            type: type, name: name, fields: document.fields.mapValues(\.value), changeTag: changeTag ?? "", creation: creation, modification: modification)
+        // What the store goes by, to keep and to remove files, must be what the readers go by.
+        guard Self.inOrder(record.assets) == Self.inOrder(assets), record.fault(at: .max) == nil else {
+            throw MemberList.untrusted(place, "record \(name) names other assets than what was sealed says, or is not possible")
+        }
+        return record
+    }
+
+    private static func inOrder(_ assets: [CloudAsset]) -> [CloudAsset] {
+        Set(assets).sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+    }
+}
+
+/// The fields of a record as they are sealed: a JSON object of typed values, as a commit would have them.
+private struct RecordFields: Codable {
+    let fields: [String: ValueDocument]
+
+    init(fields: [String: ValueDocument]) { self.fields = fields }
+    init(from decoder: any Decoder) throws { fields = try decoder.singleValueContainer().decode([String: ValueDocument].self) }
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(fields)
+    }
+}
+
+extension RecordFields: PlainReadable, PlainWritable {
+    init(_ node: JSONNode) throws(JSONNode.Misfit) {
+        var fields: [String: ValueDocument] = [:]
+        for (name, value) in try node.object() { fields[name] = try ValueDocument(value) }
+        self.fields = fields
+    }
+
+    var node: JSONNode { .object(fields.mapValues(\.node)) }
+}

@@ -1,0 +1,89 @@
+import CloudStore
+import CommitLog
+import DirectoryCloud
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// What `init` does first in a sealed zone, of which nothing can be read without its keys: the device's name, its own keys, and whether the zone's are for it.
+///
+/// If they are not, the device asks to be a member, and `init` ends; once it is approved, the same `init` goes on from here.
+struct SealedJoin {
+    let name: DeviceName
+    /// The zone as it can be read now.
+    let cloud: any CloudDatabase
+
+    /// Looks at the zone; nil if there is none, or it is not sealed.
+    ///
+    /// - Parameter trusted: what ``SignedZoneSetup/verifyTrust(_:_:)`` returned.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if the device has to be approved first, `.refused`.
+    init?(_ request: SetupRequest, _ backend: (any CloudDatabase)?, trusting trusted: KeyFingerprint?) async throws {
+        let id = ZoneID(request.zone)
+        guard let opened = try? backend ?? CloudLocation.open(request.cloud), let info = try? await opened.zone(id), info.isSealed else {
+            guard request.recovery == nil else {
+                throw SyncError(
+                    .nothingThere, step: .open, at: "zone \(id)", "there is no sealed zone to read with a recovery code", hint: "check --cloud and --zone")
+            }
+            return nil
+        }
+        let identity = try await opened.at(.open).identity()
+        name = try await DeviceName(request, in: id, of: opened, identity, isStable: true)
+        let owner = KeyOwner(cloud: identity.uuid, zone: id, device: name.name)
+        let keys = try SyncError.at(.open) { try Self.keys(of: owner, request) }
+        var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
+        knowledge.isSealed = true
+        let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
+        cloud = zone.opening(opened)
+        let state = try await opened.at(.verify).records(in: id)
+        // The zone is this device's own, and its first version is still to come.
+        if state.token == nil, info.creator == name.name, request.role.publishes { return }
+        if request.role.publishes, info.publishers == .one, info.creator != name.name { throw SyncSetup.otherPublisher(info, request) }
+        let ring = try SyncError.at(.verify) { try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") } }
+        if let ring, ring.isFor(keys.publicKeys.sealing) { return }
+        guard request.recovery == nil else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(id)", ring == nil ? "nothing has been published yet" : "the recovery code is not the zone's",
+                hint: "it may be that of another zone, or an earlier one: key rotate --new-recovery-code makes another")
+        }
+        try await ask(zone, request, keys.publicKeys, hasVersions: state.token != nil)
+    }
+
+    /// The device's keys; made if there are none.
+    private static func keys(of owner: KeyOwner, _ request: SetupRequest) throws -> DeviceKeys {
+        let found = try request.keyStore.keys(of: owner)
+        if let found {
+            guard let code = request.recovery, code.publicKey != found.publicKeys.sealing else { return found }
+            throw CloudError(
+                .keyUnavailable, at: request.keyStore.place(of: owner), "\(owner.device) has keys already, and the recovery code would replace them",
+                hint: "choose another name with --device")
+        }
+        let fresh = DeviceKeys()
+        let made = request.recovery.flatMap { DeviceKeys(signingSeed: fresh.signingSeed, sealingSeed: $0.seed) } ?? fresh
+        try request.keyStore.store(made, of: owner)
+        return made
+    }
+
+    /// Leaves the request to be a member in the zone, and says what is to be done.
+    private func ask(_ zone: SignedZone, _ request: SetupRequest, _ own: DevicePublicKeys, hasVersions: Bool) async throws {
+        let id = zone.owner.zone, device = name.name
+        let list = try await SyncError.at(.verify) { try await zone.cloud.members(in: id) }
+        if let member = list?.member(device), member.keys != own {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(id)", "\(device) is a member with other keys than those in \(zone.keyStore.place(of: zone.owner))",
+                hint: "bring its key file back from a copy, choose another name with --device, or have it removed: snapsync member remove \(device)")
+        }
+        _ = try await NameClaim(device, in: id, of: zone.cloud, takesOver: request.takesOver, detached: name.detached, keys: own)
+        try await SyncError.at(.announce) {
+            try await zone.cloud.report(
+                DeviceReport(device: device, role: request.role.rawValue, token: nil, clock: .now, nonce: NonceSource.system.uuid()), in: id)
+        }
+        let approve = "snapsync member approve \(device)"
+        throw SyncError(
+            .tryAgainLater, step: .open, at: "zone \(id)",
+            "the zone is sealed, and \(device) has asked to be a member; nothing was set up yet. Its words are \(own.fingerprint)",
+            hint: hasVersions
+                ? "on a member that publishes, compare these words: \(approve); then run the same command again"
+                : "on the device that made the zone: snapsync sync, compare these words, \(approve); then run the same command again")
+    }
+}

@@ -1,0 +1,157 @@
+import CloudStore
+package import CommitLog
+package import Sealing
+import SnapshotVersions
+import StrictText
+import Synchronization
+
+/// What a device opens and seals with in a sealed zone: the zone's key record, unwrapped with the device's own key when something is read or written.
+///
+/// The secrets are in memory alone, for the length of a run. A run that reads and writes nothing unwraps nothing.
+package final class ZoneKeys: Sendable {
+    let owner: KeyOwner
+    let authority: ZoneAuthority
+    let history: HistoryID
+    private let state = Mutex(State())
+
+    private struct State {
+        /// Of which record the rest was made.
+        var ring: KeyRing?
+        var newest: EpochSecret?
+        var boxes: BoxKeys?
+        /// Whether the record is of a zone without commits, and stands nowhere yet.
+        var isPending = false
+        /// A record that a prepared commit saves, by that commit.
+        var prepared: (token: ChangeToken, ring: KeyRing)?
+    }
+
+    init(_ owner: KeyOwner, _ authority: ZoneAuthority, _ history: HistoryID) {
+        (self.owner, self.authority, self.history) = (owner, authority, history)
+    }
+
+    /// The keys that are known to hold, opened; nil if the zone's key record has to be read first.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable` if this device's private key is not there, with `.notAuthorized` if the zone's keys are not for it.
+    func boxes() throws -> BoxKeys? {
+        let known = try authority.keyRing(of: history)
+        let (ring, boxes) = state.withLock { ($0.ring, $0.boxes) }
+        guard let known else { return boxes }
+        if ring == known, let boxes { return boxes }
+        return try open(known).boxes
+    }
+
+    /// Whether this device has read a key record of the zone.
+    package func isKnown() throws -> Bool { try authority.keyRing(of: history) != nil }
+
+    /// The newest epoch's record and secret, for who changes the zone's keys.
+    package func newest() throws -> (ring: KeyRing, secret: EpochSecret) {
+        guard let ring = try authority.keyRing(of: history) else { throw Self.missing(history) }
+        return (ring, try open(ring).newest)
+    }
+
+    private func open(_ ring: KeyRing) throws -> (boxes: BoxKeys, newest: EpochSecret) {
+        let keys = try authority.signer()
+        guard ring.isFor(keys.publicKeys.sealing) else { throw notAMember(ring, keys.publicKeys) }
+        do {
+            let secrets = try ring.secrets(by: keys.sealingSeed, of: keys.publicKeys.sealing, in: history)
+            let boxes = try BoxKeys(cloud: history.cloud, zone: history.zone.description, epochs: secrets)
+            guard let newest = secrets.last else { throw Self.missing(history) }
+            state.withLock { $0 = State(ring: ring, newest: newest, boxes: boxes, prepared: $0.prepared) }
+            return (boxes, newest)
+        } catch let error as BoxError {
+            throw CloudError(
+                .untrusted, at: "\(history.zone), record \(KeyRing.recordName)", "the keys of epoch \(ring.epoch) cannot be opened: \(error)",
+                hint: "somebody has altered them, or brought them from another zone; run snapsync doctor")
+        }
+    }
+
+    private func notAMember(_ ring: KeyRing, _ own: DevicePublicKeys) -> CloudError {
+        CloudError(
+            .notAuthorized, at: "\(history.zone)",
+            "the zone is sealed, and its keys of epoch \(ring.epoch) are not for \(owner.device): it is no member; its words are \(own.fingerprint)",
+            hint: "on a member that publishes, compare these words, then: snapsync member approve \(owner.device)")
+    }
+
+    // MARK: a zone without commits
+
+    /// Makes the keys of a zone without commits. They count with commit 1.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized` at a device that has not made the zone.
+    func begin() throws -> BoxKeys {
+        if let boxes = state.withLock({ $0.isPending ? $0.boxes : nil }) { return boxes }
+        guard let recovery = authority.knowledge.recoveryKey else {
+            throw CloudError(.notAuthorized, at: "\(history.zone)", "nothing has been published yet, and this device has not made the sealed zone")
+        }
+        let first = EpochSecret.random(number: 1)
+        do {
+            let ring = try KeyRing(first, for: [authority.signer().publicKeys], recoveryKey: recovery, of: history)
+            let boxes = try BoxKeys(cloud: history.cloud, zone: history.zone.description, epochs: [first])
+            state.withLock { $0 = State(ring: ring, newest: first, boxes: boxes, isPending: true) }
+            return boxes
+        } catch let error as BoxError {
+            throw CloudError(.keyUnavailable, at: "\(history.zone)", "the keys of the zone cannot be made: \(error)")
+        }
+    }
+
+    /// The record of a zone without commits, which commit 1 is to save.
+    var pending: KeyRing? { state.withLock { $0.isPending ? $0.ring : nil } }
+
+    // MARK: what is learned
+
+    /// Remembers the newest key record among verified ones.
+    func learn(_ records: some Sequence<CloudRecord>) throws {
+        for record in records where record.name == KeyRing.recordName {
+            try authority.learn(KeyRing(record, at: "\(history.zone), record \(KeyRing.recordName)"), of: history)
+        }
+    }
+
+    /// Remembers that a prepared commit saves a key record.
+    func prepared(_ ring: KeyRing, by token: ChangeToken) { state.withLock { $0.prepared = (token, ring) } }
+
+    /// Learns the key record of a commit that is in place.
+    func published(_ token: ChangeToken) throws {
+        guard let prepared = state.withLock({ $0.prepared }), prepared.token == token else { return }
+        try authority.learn(prepared.ring.saved(by: token.number), of: history)
+    }
+
+    static func missing(_ history: HistoryID) -> CloudError {
+        CloudError(
+            .untrusted, at: "\(history.zone)", "the zone is sealed, and has no record of its keys",
+            hint: "somebody who may not has written to the cloud, or an older copy was put back; run snapsync doctor")
+    }
+}
+
+extension ZoneKeys {
+    /// The key record that goes with a changed list of members: for a new member the same epoch, without one who was removed the next. nil if the
+    /// one that there is will do.
+    ///
+    /// - Throws: ``CloudError`` with `.notAuthorized` for the removal of a device that reads by the recovery code.
+    func ring(for list: MemberList, after before: MemberList) throws -> KeyRing? {
+        let (ring, secret) = try newest(), members = list.members.map(\.keys)
+        let removed = before.members.filter { !members.contains($0.keys) }
+        if let holder = removed.first(where: { $0.keys.sealing == ring.recoveryKey }) {
+            throw CloudError(
+                .notAuthorized, at: "\(history.zone)", "\(holder.device) was set up with the recovery code, which would open later versions, too",
+                hint: "first make another code: snapsync key rotate --new-recovery-code")
+        }
+        do {
+            if !removed.isEmpty { return try ring.next(after: secret, for: members, of: history) }
+            return members.allSatisfy { ring.isFor($0.sealing) } ? nil : try ring.giving(secret, to: members, of: history)
+        } catch {
+            throw CloudError(
+                .invalidArguments, at: "\(history.zone)", "the keys of the zone cannot be given to a member: \(error)",
+                hint: "its public key is none: let the device join with new keys")
+        }
+    }
+
+    /// The key record of a new epoch for the same members.
+    ///
+    /// - Parameter recoveryKey: that of a new recovery code; nil keeps the one that there is.
+    func rotated(for list: MemberList, recoveryKey: String?) throws -> KeyRing {
+        let (ring, secret) = try newest()
+        guard ring.epoch < KeyRing.epochLimit else {
+            throw CloudError(.limitExceeded, at: "\(history.zone)", "the zone has had \(KeyRing.epochLimit) keys, and takes no more", hint: "make a new zone")
+        }
+        return try ring.next(after: secret, for: list.members.map(\.keys), recoveryKey: recoveryKey, of: history)
+    }
+}
