@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs a piece of Python with PyPI's cryptography and the names of forge.py.
 
-    run_forgery.py SCRIPT [ARGUMENT…]     SCRIPT is Python, or a file's name after a @
+    run_forgery.py SCRIPT [ARGUMENT…]     SCRIPT is Python, or a file's name after a @; it can import sealed (Tests/Sealed)
     run_forgery.py --install              installs cryptography, if it is not there
 
 cryptography comes from PyPI into a virtual environment in the user's cache. Exit code 77: it cannot be installed here.
@@ -24,7 +24,7 @@ def main():
         return
     script = sys.argv[1]
     words = [os.path.join(HERE, script[1:])] if script.startswith("@") else ["-c", "from forge import *\n" + script]
-    environment = dict(os.environ, PYTHONPATH=HERE, PYTHONDONTWRITEBYTECODE="1")
+    environment = dict(os.environ, PYTHONPATH=HERE + os.pathsep + os.path.join(os.path.dirname(HERE), "Sealed"), PYTHONDONTWRITEBYTECODE="1")
     os.execve(python, [python] + words + sys.argv[2:], environment)
 
 

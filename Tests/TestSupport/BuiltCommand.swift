@@ -1,12 +1,12 @@
-import Foundation
+package import Foundation
 
 /// The command as it was built with the tests: `snapsync`, beside the test bundle.
 package enum BuiltCommand {
     /// Runs the command and waits for it.
     package static func run(
-        _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:]
+        _ arguments: [String], in directory: String? = nil, environment: [String: String] = [:], input: Data = Data()
     ) throws -> ProgramRun {
-        try ProgramRun(path(), arguments, in: directory, environment: environment)
+        try ProgramRun(path(), arguments, in: directory, environment: environment, input: input)
     }
 
     /// Runs the command as user 65534, in no group but that user's own, where the tests run as root; else as who runs the tests.

@@ -164,6 +164,41 @@ struct BucketTests {
         #expect(try devices.scene.contents("phone.db") == before)
     }
 
+    @Test func aBucketSeesNothingOfASealedZone() throws {
+        let devices = try BucketScene()
+        let environment = BucketScene.keys.merging(["XDG_DATA_HOME": devices.scene.scratch.path("keys")]) { $1 }
+        @discardableResult func run(_ line: String, exit code: Int32 = 0) throws -> String {
+            let run = try devices.run(line, environment)
+            #expect(run.status == code, "\(line): \(run.errorText)")
+            return run.text
+        }
+        let place = "--cloud \(devices.location) --endpoint \(devices.server.endpoint)"
+        try run("generate --db phone.db --notifications 200 --buckets 4")
+        try run("init --db phone.db \(place) --role peer --device phone --sealed")
+        try run("sync --db phone.db")
+        for name in ["desk", "watch"] {
+            let line = "init --db \(name).db \(place) --role \(name == "desk" ? "peer" : "reader") --device \(name) --create"
+            try run(line, exit: 75)
+            try run("member approve \(name) --yes --db phone.db")
+            try run(line)
+            try run("sync --db \(name).db")
+        }
+        try devices.scene.database("desk.db").run("UPDATE notifications SET title = 'CANARY of the desk' WHERE id = (SELECT max(id) FROM notifications)")
+        try devices.scene.database("watch.db").run("UPDATE notifications SET readAt = '2026-11-22T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications)")
+        try run("member remove watch --db phone.db")
+        for name in ["desk", "phone", "desk"] { try run("sync --db \(name).db") }
+        try run("sync --db watch.db", exit: 78)
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("desk.db"))
+        #expect(try run("verify --all --local --db desk.db").contains("all is well"))
+        try run("mirror \(devices.location)?endpoint=\(devices.server.endpoint) copy", exit: 0)
+        let files = try FileManager.default.subpathsOfDirectory(atPath: devices.scene.scratch.path("copy"))
+        #expect(files.contains { $0.hasSuffix(".json.gz") })
+        for file in files where devices.scene.scratch.isPlainFile("copy/\(file)") {
+            let data = try devices.scene.scratch.read("copy/\(file)")
+            for needle in [Data("CANARY".utf8), Data([0x1F, 0x8B, 0x08]), Data("recordCount".utf8)] { #expect(data.range(of: needle) == nil, "\(file)") }
+        }
+    }
+
     @Test func wrongCredentialsAreToldWithoutShowingThem() throws {
         let devices = try BucketScene()
         try devices.publish()

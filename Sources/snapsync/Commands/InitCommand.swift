@@ -28,6 +28,8 @@ struct InitCommand: AsyncParsableCommand {
               snapsync init --db restored.db --take-over
               snapsync init --db app.db --cloud s3://team-data/app --role writer --create
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --signed --tables all
+              snapsync init --db app.db --cloud s3://team-data/app --role writer --sealed --tables all
+              snapsync init --db new.db --cloud s3://team-data/app --role reader --create --recover < recovery-code.txt
               snapsync init --db app.db --cloud s3://team-data/app --endpoint https://s3.example.org --role peer --create
             """)
 
@@ -107,6 +109,16 @@ struct InitCommand: AsyncParsableCommand {
             "Make a signed zone: the keys of its members say who may publish and send messages, not the rights on the directory. Without it, a zone that is there says itself what it is."
     )
     var signed = false
+    @Flag(
+        name: .long,
+        help:
+            "Make a sealed zone: a signed one whose contents are encrypted for its members, so that nobody else who can read the cloud can read them. Prints a recovery code once."
+    )
+    var sealed = false
+    @Flag(
+        name: .long,
+        help: "Read a sealed zone with its recovery code, from standard input, where no member is left that could approve this device; with --role reader.")
+    var recover = false
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -160,6 +172,8 @@ struct InitCommand: AsyncParsableCommand {
             throw ValidationError("--key-range and --shared-keys are for who publishes where others do, too: --role peer, or writer in a zone of peers.")
         }
         guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
+        guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed is for who makes the zone: --role writer or peer.") }
+        guard !recover || role == .reader else { throw ValidationError("--recover reads what there is: --role reader.") }
         guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
             throw ValidationError("--trust takes eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
         }
@@ -183,15 +197,30 @@ struct InitCommand: AsyncParsableCommand {
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
         request.isReplicated = replicated
         request.takesKeyRange = keyRange
-        request.isSigned = signed
+        request.isSigned = signed || sealed
+        request.isSealed = sealed
         request.trust = trust.flatMap { KeyFingerprint($0) }
         request.sharesKeys = sharedKeys
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
+            var request = request
+            if recover { request.recovery = try recoveryCode() }
             let report = try await SyncEngine.setUp(request)
             try output.printer.print(report, lines(report))
         }
+    }
+
+    /// The code that a person types, or a file has.
+    private func recoveryCode() throws -> RecoveryCode {
+        if StandardStream.isInputTerminal { StandardStream.ask("The \(RecoveryCode.wordCount) words of the recovery code: ") }
+        guard let line = readLine(), let code = RecoveryCode(line) else {
+            // The words are a secret, wrong ones, too.
+            throw SyncError(
+                .refused, at: "standard input", "these are not the words of a recovery code",
+                hint: "it has \(RecoveryCode.wordCount) words of five letters, in one line; one that is mistyped is found by the check sum")
+        }
+        return code
     }
 
     private func takeOver(_ db: String) async throws {
@@ -231,21 +260,23 @@ struct InitCommand: AsyncParsableCommand {
 }
 
 extension SignedSetupReport {
+    private var kind: String { isSealed ? "sealed" : "signed" }
+
     /// Whom the device trusts, its own words, and what is left to do.
     fileprivate func lines(_ zone: String, device: String, database: String) -> [String] {
         let trusted =
             switch (creator, isVerified) {
-            case (let words?, true): words == fingerprint ? "  the zone is signed; this device made it" : "  the zone is signed, by its creator \(words)"
+            case (let words?, true): words == fingerprint ? "  the zone is \(kind); this device made it" : "  the zone is \(kind), by its creator \(words)"
             case (let words?, false):
-                "  warning: the zone is signed; from now on this device trusts the creator that it has met: \(words). Compare these words with those on the device that made the zone"
+                "  warning: the zone is \(kind); from now on this device trusts the creator that it has met: \(words). Compare these words with those on the device that made the zone"
             case (nil, _):
-                "  warning: the zone is signed, and nothing was published yet; this device will trust the creator that it meets first. Give --trust, or compare later: snapsync member list"
+                "  warning: the zone is \(kind), and nothing was published yet; this device will trust the creator that it meets first. Give --trust, or compare later: snapsync member list"
             }
         let own = "  the words of this device: \(fingerprint)"
         let next =
             isMember
-            ? "  its keys lie in \(keys); whoever has that file can write in its name, and without it this device cannot"
+            ? "  its keys lie in \(keys); whoever has that file can \(isSealed ? "read the zone and " : "")write in its name, and without it this device cannot"
             : "  it reads the zone, but is no member: what it sends is refused until, on a member, these words are compared and approved: snapsync member approve \(device)"
-        return [trusted, own, next]
+        return [trusted, own, next] + (recoveryCode.map { RecoveryWords.lines($0) } ?? [])
     }
 }

@@ -37,7 +37,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     private func lines(_ report: VerifyReport) -> [String] {
         report.sound.map {
-            "sound: \($0.name), \(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks"), \(Format.bytes($0.size)) in \($0.file)"
+            "sound: \($0.name), \($0.isOpened ? "\(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks")" : "sealed"), \(Format.bytes($0.size)) in \($0.file)"
         }
             + (report.localMatches == true ? ["sound: the local tables are the applied version"] : [])
             + report.forks.filter(\.isHealed).map(\.sentence)

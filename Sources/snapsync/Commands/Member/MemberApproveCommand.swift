@@ -10,6 +10,7 @@ struct MemberApproveCommand: AsyncParsableCommand {
         discussion: """
             Shows the words of the device's keys and asks, on a terminal. Compare them with the words that init printed on that device: only then
             is it that device, and not one whose request somebody else has put into the cloud. A version of its own says that it is a member.
+            In a sealed zone that version gives it the keys, too: then run the same init there again.
 
             EXAMPLES
               snapsync member approve phone --db desk.db
@@ -44,7 +45,9 @@ struct MemberApproveCommand: AsyncParsableCommand {
             }
             let report = try await engine.approveMember(name, as: role, fingerprint: words)
             try output.printer.print(
-                report, ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"])
+                report,
+                ["\(report.device) is a member of zone \(report.zone) from version \(report.version) on, as a \(report.role): \(report.fingerprint)"]
+                    + (report.epoch == nil ? [] : ["  it can read the sealed zone now; if it has not been set up yet, run the same snapsync init there again"]))
         }
     }
 

@@ -8,7 +8,7 @@ struct MemberRemoveCommand: AsyncParsableCommand {
         abstract: "Ends a device's membership of the signed zone.",
         discussion: """
             Versions, messages and reports that the device signs from then on are refused. What it published before stays. What it could read it can
-            still read, if it can still read the cloud.
+            still read, if it can still read the cloud; of a sealed zone nothing that is published afterwards.
 
             EXAMPLE
               snapsync member remove phone --db desk.db
@@ -27,7 +27,9 @@ struct MemberRemoveCommand: AsyncParsableCommand {
                 report,
                 [
                     "\(report.device) is no member of zone \(report.zone) any more, from version \(report.version) on",
-                    "  what it could read it can still read, as long as it can read the cloud",
+                    report.epoch.map {
+                        "  what is published from now on has new keys, of epoch \($0), which it does not get; what it could read it can still read"
+                    } ?? "  what it could read it can still read, as long as it can read the cloud",
                 ])
         }
     }

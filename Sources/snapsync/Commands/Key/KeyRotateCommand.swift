@@ -1,0 +1,43 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync key rotate`: new keys for what is published from now on.
+struct KeyRotateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rotate",
+        abstract: "Begins a new epoch of a sealed zone: what is published from now on has new keys.",
+        discussion: """
+            The members get the new keys with a version of its own; nobody has to be approved again. What was published before keeps its keys.
+            Removing a member does the same by itself.
+
+            EXAMPLES
+              snapsync key rotate --db desk.db
+              snapsync key rotate --new-recovery-code --db desk.db
+            """)
+
+    @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version.")
+    var newRecoveryCode = false
+    @OptionGroup var database: DatabaseFile
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let path = try database.path()
+        try await output.printer.run {
+            let report = try await SyncEngine(database: path).rotateKeys(makesRecoveryCode: newRecoveryCode)
+            try output.printer.print(
+                report,
+                ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]
+                    + (report.recoveryCode.map { RecoveryWords.lines($0) } ?? []))
+        }
+    }
+}
+
+/// How a recovery code is shown.
+enum RecoveryWords {
+    static func lines(_ words: String) -> [String] {
+        [
+            "  the recovery code, shown this once and stored nowhere: \(words)",
+            "  write it down and keep it apart: whoever has it and the cloud can read everything; if every device is lost, only it can (snapsync init --recover)",
+        ]
+    }
+}

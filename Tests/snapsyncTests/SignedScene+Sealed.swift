@@ -1,0 +1,79 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Scenes whose zone is sealed.
+extension SignedScene {
+    /// The publisher `phone` has published version 1 of a sealed zone. Returns the recovery code, too.
+    static func sealedPhone(role: String = "writer", notifications: Int = 20) throws -> (scene: SignedScene, code: String) {
+        let scene = try SignedScene()
+        try scene.succeed("generate --db phone.db --notifications \(notifications) --buckets 3")
+        let code = try scene.initSealed("init --db phone.db --cloud cloud --role \(role) --device phone --sealed")
+        try scene.succeed("sync --db phone.db")
+        return (scene, code)
+    }
+
+    /// The same, with a reader that was approved and has imported version 2, which approved it.
+    static func sealedPhoneAndWatch() throws -> SignedScene {
+        let (scene, _) = try sealedPhone()
+        try scene.join("watch")
+        try scene.succeed("sync --db watch.db")
+        try scene.keepCloud()
+        return scene
+    }
+
+    /// Runs an `init` that makes a sealed zone. Returns the recovery code.
+    func initSealed(_ line: String) throws -> String {
+        let report = try json(line)
+        return try #require((report["signature"] as? [String: Any])?["recoveryCode"] as? String)
+    }
+
+    /// Sets a device up in the sealed zone: it asks, `phone` approves, and the same command goes on.
+    ///
+    /// - Parameter look: gets the report of the approval.
+    func join(
+        _ device: String, role: String = "reader", approvedBy member: String = "phone", at location: SourceLocation = #_sourceLocation,
+        look: ([String: Any]) -> Void = { _ in }
+    ) throws {
+        let line = "init --db \(device).db --cloud cloud --role \(role) --device \(device) --create --trust \(try words("phone"))"
+        let asked = try run(line)
+        #expect(asked.status == 75, "\(asked.text) \(asked.errorText)", sourceLocation: location)
+        try #expect(asked.errorText.contains(words(device)) && asked.errorText.contains("snapsync member approve \(device)"), sourceLocation: location)
+        #expect(!scene.scratch.exists("\(device).db"), sourceLocation: location)
+        look(try json("member approve \(device) --yes --db \(member).db", at: location))
+        try succeed(line, at: location)
+    }
+
+    /// Runs a piece of Python with the names of Tests/Sealed/sealed.py besides.
+    @discardableResult
+    func unseal(_ script: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        try forge("from sealed import *\n" + script, at: location)
+    }
+
+    /// Sees that some texts stand nowhere in the cloud: neither as they are nor in base64, hexadecimal digits or anything that can be decompressed.
+    func expectNowhere(_ texts: [String], in folders: [String] = ["cloud"], at location: SourceLocation = #_sourceLocation) throws {
+        let list = try String(decoding: JSONSerialization.data(withJSONObject: texts), as: UTF8.self)
+        let found = try unseal(
+            #"""
+            import re, zlib
+            needles = [t.encode() for t in json.loads(r'''\#(list)''')]
+            needles += [n.hex().encode() for n in needles] + [base64.b64encode(n)[:-4] for n in needles if len(n) > 12]
+            def inside(data):
+                yield data
+                for place in (m.start() for m in re.finditer(b'\x1f\x8b\x08', data)):
+                    try: yield zlib.decompressobj(31).decompress(data[place:])
+                    except zlib.error: pass
+                for text in re.findall(rb'[A-Za-z0-9+/]{24,}={0,2}', data):
+                    try: yield base64.b64decode(text)
+                    except ValueError: pass
+            for top in \#(folders):
+                for folder, _, names in os.walk(top):
+                    for path in (os.path.join(folder, n) for n in names):
+                        for data in inside(read(path)):
+                            for needle in needles:
+                                if needle in data: print(path, needle[:12])
+            print(len(needles))
+            """#, at: location)
+        #expect(found.split(separator: "\n").count == 1, "\(found)", sourceLocation: location)
+    }
+}
