@@ -87,6 +87,21 @@ struct ObjectAssetTests {
         #expect(store.state.withLock { $0.uploads.isEmpty && !$0.objects.keys.contains { $0.contains("assets") } })
     }
 
+    @Test func uploadsThatKilledRunsLeftAreListedAndRemoved() async throws {
+        let store = FakeStore(pageLimit: 2)
+        let cloud = try await zone(store)
+        for _ in 1...5 {
+            let writer = try await cloud.newAsset(for: "notes_data", number: 1, kind: .snapshot, in: .standard)
+            try bytes(ObjectAssetWriter.partBytes + 10).withUnsafeBytes { try writer.write($0) }
+        }
+        let left = try await cloud.storedFiles(in: .standard).filter { $0.kind == .temporary }
+        #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
+        let zone = ObjectZone(
+            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), client: try store.client(), authority: ZoneAuthority(), cache: ZoneCache())
+        for file in left { try zone.removeFile(file.path) }
+        #expect(store.state.withLock { $0.uploads.isEmpty })
+    }
+
     @Test func anAssetThatWasExchangedIsTold() async throws {
         let store = FakeStore()
         let cloud = try await zone(store)

@@ -27,6 +27,8 @@ final class FakeStore: ObjectTransport {
         /// When each object was written.
         var written: [String: Instant] = [:]
         var uploads: [String: [Int: [UInt8]]] = [:]
+        /// The key of each upload.
+        var uploadKeys: [String: String] = [:]
         var requests: [ObjectRequest] = []
         /// Requests whose client gave up and that are done when the next one comes.
         var late: [ObjectRequest] = []
@@ -117,6 +119,7 @@ final class FakeStore: ObjectTransport {
             if query.keys.contains("uploads") {
                 let id = "upload-\(state.uploads.count + 1)"
                 state.uploads[id] = [:]
+                state.uploadKeys[id] = key
                 return answer(200, Array("<InitiateMultipartUploadResult><UploadId>\(id)</UploadId></InitiateMultipartUploadResult>".utf8))
             }
             guard let id = query["uploadId"], let found = state.uploads.removeValue(forKey: id) else { return answer(404, error("NoSuchUpload")) }
@@ -130,6 +133,7 @@ final class FakeStore: ObjectTransport {
             if let id = query["uploadId"] { state.uploads[id] = nil } else { state.objects[key] = nil }
             return answer(204)
         default:
+            if query.keys.contains("uploads") { return uploadListing(query, state) }
             return query["list-type"] == "2" ? listing(query, state) : object(key, headers["range"], state)
         }
     }
@@ -141,6 +145,16 @@ final class FakeStore: ObjectTransport {
         guard bounds[0] < object.count else { return answer(416, error("InvalidRange")) }
         let end = min(bounds[1], object.count - 1)
         return answer(206, Array(object[bounds[0]...end]), ["content-range": "bytes \(bounds[0])-\(end)/\(object.count)"])
+    }
+
+    private func uploadListing(_ query: [String: String], _ state: State) -> ObjectResponse {
+        let ids = state.uploads.keys.filter { state.uploadKeys[$0]!.hasPrefix(query["prefix"] ?? "") && $0 > (query["upload-id-marker"] ?? "") }.sorted()
+        let page = ids.prefix(pageLimit)
+        let uploads = page.map { "<Upload><Key>\(state.uploadKeys[$0]!)</Key><UploadId>\($0)</UploadId><Initiated>2026-11-01T00:00:00.000Z</Initiated></Upload>" }
+        let rest =
+            ids.count > page.count
+            ? "<IsTruncated>true</IsTruncated><NextKeyMarker>\(state.uploadKeys[page.last!]!)</NextKeyMarker><NextUploadIdMarker>\(page.last!)</NextUploadIdMarker>" : ""
+        return answer(200, Array("<ListMultipartUploadsResult>\(uploads.joined())\(rest)</ListMultipartUploadsResult>".utf8))
     }
 
     private func listing(_ query: [String: String], _ state: State) -> ObjectResponse {

@@ -70,7 +70,7 @@ final class ObjectAssetWriter: AssetWriter {
     }
 
     func abandon() {
-        if case .uploading(let id, _) = state { _ = try? zone.client.repeating("DELETE", place, query: [("uploadId", id)], limit: 64 << 10) }
+        if case .uploading(let id, _) = state { try? zone.client.abandon(id, of: place) }
         state = .ended
         part = []
     }

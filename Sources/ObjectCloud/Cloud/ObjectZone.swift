@@ -47,8 +47,16 @@ struct ObjectZone: HistoryStore {
                 files.append(StoredFile(kind: kind, path: beneath, byteCount: object.byteCount, modified: object.modified))
             }
         }
+        for upload in try client.uploads(path("\(CloudNames.assets)/")) {
+            let beneath = String(upload.path.dropFirst(path("").utf8.count))
+            guard Self.kind(of: beneath) != nil else { continue }
+            files.append(StoredFile(kind: .temporary, path: beneath + Self.uploadMark + upload.id, byteCount: 0, modified: upload.begun))
+        }
         return files
     }
+
+    /// Stands between the path and the id of an upload that was not finished. No path has it.
+    private static let uploadMark = "?uploadId="
 
     /// The kind of a file by its path beneath the zone; nil for one that this format does not name.
     private static func kind(of path: String) -> StoredFile.Kind? {
@@ -67,7 +75,10 @@ struct ObjectZone: HistoryStore {
         return client.clock
     }
 
-    func removeFile(_ path: String) throws { try client.remove(self.path(path)) }
+    func removeFile(_ path: String) throws {
+        guard let mark = path.firstRange(of: Self.uploadMark) else { return try client.remove(self.path(path)) }
+        try client.abandon(String(path[mark.upperBound...]), of: self.path(String(path[..<mark.lowerBound])))
+    }
 
     /// A removal that was answered is durable.
     func synchronizeRemovals(in directory: String) {}

@@ -143,6 +143,44 @@ package final class ObjectClient: Sendable {
         return found
     }
 
+    /// An upload in parts that was begun and neither finished nor abandoned.
+    package struct Upload: Sendable {
+        /// The path beneath the cloud that the object would have had.
+        package let path: String
+        package let id: String
+        package let begun: Instant
+    }
+
+    /// The unfinished uploads of objects whose paths begin with `prefix`; empty if the store does not list any, or these credentials may not.
+    package func uploads(_ prefix: String) throws(CloudError) -> [Upload] {
+        let whole = location.key(prefix)
+        var found: [Upload] = []
+        var marker = (key: "", id: "")
+        while true {
+            var query = [(name: "uploads", value: ""), (name: "prefix", value: whole)]
+            if !marker.key.isEmpty { query += [("key-marker", marker.key), ("upload-id-marker", marker.id)] }
+            let answer = try repeating("GET", nil, query: query, limit: 8 << 20)
+            guard answer.status == 200 else {
+                if [400, 403, 404, 405, 501].contains(answer.status) { return [] }
+                throw failure(answer, at: prefix, listing: true)
+            }
+            guard let page = ObjectListing(answer.body), page.root == "ListMultipartUploadsResult" else { return [] }
+            for upload in page.uploads where upload.key.hasPrefix(whole) && !upload.id.isEmpty {
+                let path = location.prefix.isEmpty ? upload.key : String(upload.key.dropFirst(location.prefix.utf8.count + 1))
+                found.append(Upload(path: path, id: upload.id, begun: (try? Instant(parsing: upload.initiated)) ?? clock))
+            }
+            // A listing that does not go on would be read for ever.
+            guard page.isTruncated, page.nextUpload != marker, !page.uploads.isEmpty else { return found }
+            marker = page.nextUpload
+        }
+    }
+
+    /// Ends an upload and removes its parts; nothing happens if it is gone.
+    package func abandon(_ id: String, of path: String) throws(CloudError) {
+        let answer = try repeating("DELETE", path, query: [("uploadId", id)], limit: 64 << 10)
+        guard [200, 202, 204, 404].contains(answer.status) else { throw failure(answer, at: path) }
+    }
+
     // MARK: Writing
 
     /// Puts an object in place if none is there.

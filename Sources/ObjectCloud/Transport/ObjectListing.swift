@@ -14,6 +14,8 @@ struct ObjectListing {
     private(set) var objects: [Object] = []
     private(set) var isTruncated = false
     private(set) var nextToken: String?
+    /// Where the next page of uploads begins.
+    private(set) var nextUpload: (key: String, id: String) = ("", "")
     /// The code and message of an `<Error>` document.
     private(set) var errorCode: String?
     private(set) var message: String?
@@ -85,6 +87,8 @@ struct ObjectListing {
             case (2, "Upload"): listing.uploads.append(upload)
             case (2, "IsTruncated"): listing.isTruncated = value == "true"
             case (2, "NextContinuationToken"): listing.nextToken = value
+            case (2, "NextKeyMarker"): listing.nextUpload.key = value
+            case (2, "NextUploadIdMarker"): listing.nextUpload.id = value
             case (2, "Code"): listing.errorCode = value
             case (2, "Message"): listing.message = value
             case (2, "Region"): listing.region = value
