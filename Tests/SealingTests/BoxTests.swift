@@ -119,3 +119,47 @@ import Testing
         #expect(EpochSecret(number: 1, bytes: [UInt8](repeating: 0, count: 31)) == nil)
     }
 }
+
+/// The frozen vectors of docs/sealed.md, which a program in Python made.
+@Suite struct SealedFixtureTests {
+    private struct Vectors: Decodable {
+        struct Box: Decodable {
+            let epoch: UInt32
+            let zone: String
+            let kind: String
+            let dataset: String
+            let contents: String
+            let box: String
+        }
+        struct Cut: Decodable {
+            let key: String
+            let h: String
+        }
+        let cloud: String
+        let secrets: [String: String]
+        let boxes: [Box]
+        let cuts: [Cut]
+    }
+
+    private static func bytes(_ hex: String) -> [UInt8] {
+        let digits = hex.utf8.compactMap { UInt8(String(UnicodeScalar($0)), radix: 16) }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
+    @Test func theVectorsHold() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: root.appendingPathComponent("Fixtures/sealed-1/boxes.json")))
+        #expect(vectors.boxes.count == 6 && vectors.cuts.count == 8)
+        let secrets = try vectors.secrets.map { number, hex in
+            try #require(UInt32(number).flatMap { EpochSecret(number: $0, bytes: Self.bytes(hex)) })
+        }
+        for vector in vectors.boxes {
+            let keys = try BoxKeys(cloud: vectors.cloud, zone: vector.zone, epochs: secrets), kind = try #require(BoxKind(rawValue: vector.kind))
+            let contents = Self.bytes(vector.contents), box = Self.bytes(vector.box)
+            #expect(try keys.open(box, kind: kind, dataset: vector.dataset) == contents)
+            #expect(try keys.sealing(inEpoch: vector.epoch)?.seal(contents, kind: kind, dataset: vector.dataset) == box)
+        }
+        let cutKey = try BoxKeys(cloud: vectors.cloud, zone: "private/main", epochs: secrets).cutKey
+        for cut in vectors.cuts { #expect(Array(cut.key.utf8).withUnsafeBytes { cutKey.hash($0) } == UInt64(cut.h, radix: 16), "\(cut.key)") }
+    }
+}

@@ -144,7 +144,7 @@ struct SealedZoneCloud: CloudDatabaseDecorator {
     // MARK: keys
 
     /// The keys as they are known; read from the zone where none are.
-    private func boxes() async throws -> BoxKeys {
+    func boxes() async throws -> BoxKeys {
         if let boxes = try keys.boxes() { return boxes }
         return try await newestBoxes()
     }

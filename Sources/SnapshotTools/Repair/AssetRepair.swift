@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import Sealing
 import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
@@ -11,8 +12,10 @@ import StrictText
 /// Looks at the assets of a zone, again and again as long as mending one may help another.
 struct AssetRepair {
     let repair: ZoneRepair
-    let cloud: MendedCloud
+    let cloud: any CloudDatabase
     let assets: KeptAssets
+    /// The keys of a sealed zone; nil in one that is not sealed.
+    let keys: BoxKeys?
     /// Whether the last pass mended anything, and something is left.
     private(set) var hasProgress = false
     /// What the last pass could not mend.
@@ -20,8 +23,8 @@ struct AssetRepair {
     private var sound: Set<String> = []
     private var passes = 0
 
-    init(repair: ZoneRepair, cloud: MendedCloud, assets: KeptAssets) {
-        (self.repair, self.cloud, self.assets) = (repair, cloud, assets)
+    init(repair: ZoneRepair, cloud: any CloudDatabase, assets: KeptAssets, keys: BoxKeys?) {
+        (self.repair, self.cloud, self.assets, self.keys) = (repair, cloud, assets, keys)
     }
 
     private var directory: DirectoryCloud { repair.directory }
@@ -55,20 +58,20 @@ struct AssetRepair {
     /// Opens a snapshot asset with its index, which is mended if it must be; nil if the index cannot be had.
     private mutating func open(_ asset: KeptAssets.Asset, _ others: [StoredSnapshot], _ account: inout RepairAccount) async throws -> StoredSnapshot? {
         guard let named = asset.asset.index else { return nil }
-        let path = asset.path.indexPath
+        let path = asset.path.indexPath, boxes = keys.map { DatasetBoxes($0, dataset: asset.path.record) }
         let (found, file, copies) = try await SyncError.at(.fetch) {
             (
                 try await directory.findFile(path, in: zone), try await directory.findFile(asset.asset.path, in: zone),
                 try await directory.copies(beside: asset.path, in: zone)
             )
         }
-        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes), Self.hash(bytes) == named.sha256,
-            let index = try? SnapshotIndex.decode(Data(bytes))
+        if let found, let bytes = try found.bytes(limit: FormatLimits.indexBytes + BoxKeys.overhead), Self.hash(bytes) == named.sha256,
+            let index = Self.decode(bytes, boxes)
         {
             sound.insert(path)
-            return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
+            return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
         }
-        guard let (bytes, source) = try index(of: asset, named, found, file, copies, others), let index = try? SnapshotIndex.decode(Data(bytes)) else {
+        guard let (bytes, source) = try index(of: asset, named, found, file, copies, others, boxes), let index = Self.decode(bytes, boxes) else {
             lose(
                 path, "index", isMissing: found == nil, asset, blocks: [],
                 "the block index is \(found == nil ? "missing" : "damaged"), and it cannot be made again")
@@ -79,11 +82,18 @@ struct AssetRepair {
             account.mended.append(
                 RepairReport.Mended(file: path, kind: "index", wasMissing: found == nil, blocks: [], sources: [source], setAside: done.setAside))
         }
-        return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies)
+        return StoredSnapshot(asset: asset.asset, index: index, file: file, copies: copies, boxes: boxes)
+    }
+
+    /// A block index as it lies in the file; nil if it is none, or cannot be opened.
+    private static func decode(_ bytes: [UInt8], _ boxes: DatasetBoxes?) -> SnapshotIndex? {
+        guard let boxes else { return try? SnapshotIndex.decode(Data(bytes)) }
+        return bytes.withUnsafeBytes { try? SnapshotIndex.decode(boxes.open($0, kind: .index)) }
     }
 
     private func index(
-        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ found: FoundFile?, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot]
+        of asset: KeptAssets.Asset, _ named: CloudAssetIndex, _ found: FoundFile?, _ file: FoundFile?, _ copies: [FoundFile], _ others: [StoredSnapshot],
+        _ boxes: DatasetBoxes?
     ) throws -> (bytes: [UInt8], source: String)? {
         for copy in copies where try copy.isWhole(byteCount: named.byteCount, sha256: named.sha256) {
             if let bytes = try copy.bytes(limit: named.byteCount) { return (bytes, copy.path) }
@@ -95,7 +105,7 @@ struct AssetRepair {
                 described + alike.compactMap { try? $0.schema(table: $0.dataset) } + DatasetSchema.builtIn.filter { $0.recordName == asset.path.record }
             var tried: Set<DatasetSchema> = []
             for schema in schemas where tried.insert(schema).inserted {
-                let rebuilder = try? IndexRebuilder(byteCount: file.byteCount, schema: schema) { offset, buffer in
+                let rebuilder = try? IndexRebuilder(byteCount: file.byteCount, schema: schema, boxes: boxes) { offset, buffer in
                     guard let bytes = try file.bytes(at: offset, count: buffer.count) else {
                         throw FormatError(.truncated, at: file.path, "the file shrank while it was read")
                     }
@@ -201,7 +211,7 @@ struct AssetRepair {
             let new = try? await DatasetVersion(own.record, in: cloud, zone: zone),
             let old = try? await DatasetVersion(CloudRecord(type: own.record.type, name: own.record.name, fields: before.cloudFields), in: cloud, zone: zone)
         {
-            let mender = ChangeMender(before: old, after: new)
+            let mender = ChangeMender(before: old, after: new, boxes: keys.map { DatasetBoxes($0, dataset: asset.path.record) })
             // A version that is damaged itself is no source.
             if let bytes = try? mender.bytes(sha256: asset.asset.sha256) { return (bytes, "the versions before and after it") }
         }

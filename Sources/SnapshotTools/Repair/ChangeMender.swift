@@ -1,4 +1,5 @@
 import CloudStore
+import Sealing
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
@@ -11,6 +12,8 @@ import StrictText
 struct ChangeMender {
     let before: DatasetVersion
     let after: DatasetVersion
+    /// What seals it in a sealed zone.
+    let boxes: DatasetBoxes?
 
     /// The most entities of a dataset that is compared.
     static let entityLimit = 200_000
@@ -30,7 +33,7 @@ struct ChangeMender {
         for key in changed.sorted() {
             if let instant = new.instants[key] { tail.addInstant(instant, of: key) }
         }
-        return try encoder.end(tail).withBytes { try MemberRebuilder().changes($0, sha256: hash) }
+        return try encoder.end(tail).withBytes { try MemberRebuilder(boxes: boxes).changes($0, sha256: hash) }
     }
 
     private struct Contents {

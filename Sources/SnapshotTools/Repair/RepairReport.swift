@@ -39,6 +39,8 @@ public struct RepairReport: Sendable, Encodable {
     public let checkedFiles: Int
     public let mended: [Mended]
     public let lost: [Lost]
+    /// What deserves attention, in words.
+    public let warnings: [String]
 }
 
 /// Numbers of blocks in words.

@@ -14,7 +14,7 @@ final class SnapshotMender: @unchecked Sendable {
     private let library: MemberLibrary
     private let sources: [any EntitySource]
     private let syncTimestamp: Instant
-    private let rebuilder = MemberRebuilder()
+    private let rebuilder: MemberRebuilder
     /// The members that were damaged or missing.
     private(set) var damaged: [Int] = []
     /// Those of them that are nowhere else.
@@ -28,6 +28,7 @@ final class SnapshotMender: @unchecked Sendable {
         self.library = library
         self.sources = sources
         self.syncTimestamp = syncTimestamp
+        rebuilder = MemberRebuilder(boxes: snapshot.boxes)
     }
 
     /// Hands over the asset's bytes; false if one of its members is nowhere to be had, but not before all were looked for.

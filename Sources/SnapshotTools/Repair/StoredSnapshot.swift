@@ -1,5 +1,6 @@
 import CloudStore
 import DirectoryCloud
+import Sealing
 import SnapshotFormat
 import SnapshotModel
 
@@ -11,6 +12,8 @@ struct StoredSnapshot: Sendable {
     let file: FoundFile?
     /// The files of foreign names beside it.
     let copies: [FoundFile]
+    /// What opens and seals its members in a sealed zone.
+    let boxes: DatasetBoxes?
 
     /// The members in the file's order: head, blocks, tail.
     var members: [MemberEntry] { [index.header] + index.blocks.map(\.member) + [index.tail] }
@@ -74,7 +77,7 @@ struct MemberLibrary: Sendable {
                 let bytes = try StoredSnapshot.bytes(of: found, in: file)
             else { continue }
             let text = ByteBuffer()
-            try bytes.withUnsafeBytes { try MemberReader().inflate($0, entry: found, name: "block", into: text) }
+            try bytes.withUnsafeBytes { try MemberReader(boxes: snapshot.boxes).inflate($0, entry: found, name: "block", into: text) }
             return (text.withBytes { Array($0.dropFirst(place.position == 1 ? 1 : 2)) }, snapshot.asset.path)
         }
         return nil

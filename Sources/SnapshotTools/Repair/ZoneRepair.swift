@@ -1,6 +1,7 @@
 import CloudStore
 import DirectoryCloud
 import LocalStore
+import Sealing
 import SnapshotEngine
 import SnapshotFormat
 import SnapshotModel
@@ -34,18 +35,28 @@ struct ZoneRepair: Sendable {
         }
         documents += fork?.documents ?? []
         do {
-            let newest = try await SyncError.at(.fetch) { try await MendedCloud(directory, documents).records(in: zone) }
+            let newest = try await SyncError.at(.fetch) { try await opened(MendedCloud(directory, documents)).records(in: zone) }
             let pinned = newest.pins.map(\.checkpoint)
             let more = try await SyncError.at(.fetch) { try await directory.damagedDocuments(in: zone, knowing: applied?.token, pinned: pinned) }
                 .filter { one in one.kind == .checkpoint && !documents.contains { $0.kind == .checkpoint && $0.number == one.number } }
             try await replace(more, &account, pinned: newest.pins)
             documents += more
-            try await mendAssets(newest, MendedCloud(directory, documents), &account)
+            let mended = MendedCloud(directory, documents)
+            let keys = try await SyncError.at(.open) { try await device?.signedZone?.boxKeys(in: mended) }
+            try await mendAssets(newest, opened(mended), keys, &account)
         } catch let error as SyncError where error.code == .dataRefused && !account.lost.isEmpty {
             // What the history says of assets cannot be known until it can be read; what is lost has been said.
         }
-        return RepairReport(dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost)
+        return RepairReport(
+            dryRun: dryRun, zone: zone.name, checkedFiles: account.checked, mended: account.mended, lost: account.lost,
+            warnings: account.hasUnopened ? [Self.unopenedWarning] : [])
     }
+
+    private static let unopenedWarning =
+        "the zone is sealed, and no device's keys are at hand: files were compared with their hashes, not opened; on a member, repair --db finds more"
+
+    /// The cloud through which the records of a sealed zone can be read, on a device that has its keys.
+    private func opened(_ cloud: MendedCloud) -> any CloudDatabase { device?.signedZone?.opening(cloud) ?? cloud }
 
     /// Puts one chain back under the plain names, where two devices' commits stand mixed and it is certain which.
     private func unmix(_ account: inout RepairAccount) async throws -> MixedFork? {
@@ -94,7 +105,7 @@ struct ZoneRepair: Sendable {
         }
     }
 
-    private func mendAssets(_ newest: ZoneState, _ cloud: MendedCloud, _ account: inout RepairAccount) async throws {
+    private func mendAssets(_ newest: ZoneState, _ cloud: any CloudDatabase, _ keys: BoxKeys?, _ account: inout RepairAccount) async throws {
         let finder = VersionFinder(cloud: cloud, zone: zone, token: nil)
         let kept = try await RetainedRecords.all(newest, in: cloud, zone) { try await finder.state(of: $0) }
         for one in kept.pins.unreadable where !account.lost.contains(where: { $0.file == one.pin.checkpointPath }) {
@@ -104,9 +115,11 @@ struct ZoneRepair: Sendable {
                     reason: one.error.reason,
                     hint: "let the pinned version go: snapsync unpin \(one.pin.version) on a device that publishes"))
         }
-        let records = kept.records.filter { !$0.0.isOfVersions }
-        let assets = KeptAssets(records)
-        var mender = AssetRepair(repair: self, cloud: cloud, assets: assets)
+        let unopened = UnopenedAssets(kept.records)
+        account.hasUnopened = !unopened.isEmpty
+        try await unopened.repair(self, &account)
+        let assets = KeptAssets(kept.records.filter { !$0.0.isOfVersions })
+        var mender = AssetRepair(repair: self, cloud: cloud, assets: assets, keys: keys)
         // What was mended may be what something else is mended from.
         repeat {
             try await mender.pass(&account)
@@ -120,6 +133,8 @@ struct RepairAccount {
     var checked = 0
     var mended: [RepairReport.Mended] = []
     var lost: [RepairReport.Lost] = []
+    /// Whether there are files that only a member of the zone could open.
+    var hasUnopened = false
 }
 
 /// The assets that the versions of a zone need.

@@ -55,7 +55,7 @@ struct RepairCommand: AsyncParsableCommand {
         let end =
             report.mended.isEmpty && report.lost.isEmpty
             ? "nothing to mend: every file is as its commit says" : count + (report.lost.isEmpty ? "" : ", \(report.lost.count) lost")
-        return mended + lost + [end]
+        return mended + lost + report.warnings.map { "warning: \($0)" } + [end]
             + (forked
                 ? ["  let the sync tool bring this everywhere, then run snapsync sync on every device: each publishes again what only its own commits had"]
                 : [])
