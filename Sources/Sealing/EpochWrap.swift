@@ -24,10 +24,13 @@ package struct EpochWrap: Hashable, Sendable {
     /// Wraps a secret.
     ///
     /// - Parameter key: the X25519 public key, 32 bytes.
-    /// - Throws: ``BoxError`` with `.cipher` for bytes that are no key.
+    /// - Throws: ``BoxError`` with `.cipher` for bytes that are no key, or one of small order.
     package init(_ secret: EpochSecret, for key: [UInt8], cloud: String, zone: String) throws(BoxError) {
         do {
             let recipient = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: key)
+            // With a point of small order everybody would know what is shared (RFC 7748, section 6.1).
+            let probe = try Curve25519.KeyAgreement.PrivateKey().sharedSecretFromKeyAgreement(with: recipient)
+            guard probe.withUnsafeBytes({ $0.contains { $0 != 0 } }) else { throw BoxError.cipher }
             var sender = try HPKE.Sender(
                 recipientKey: recipient, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Self.info(cloud, zone, secret.number))
             bytes = try sender.encapsulatedKey + sender.seal(Data(secret.bytes))

@@ -216,6 +216,23 @@ import Testing
         try scene.succeed("sync --db watch.db")
     }
 
+    @Test func aPublicKeyThatIsNoneGetsNothing() throws {
+        let scene = try SignedScene.sealedPhoneAndWatch()
+        // A request that is signed well, with a sealing key with which everybody would know what is shared.
+        try scene.forge(
+            """
+            k = Keys()
+            r = json.loads(read(sorted(glob.glob(ZONE + '/devices/watch/*.json'))[0]))['report']
+            r.update(device='stranger', key=k.key, sealKey='00' * 32, role='reader', nonce='forged')
+            write('%s/devices/stranger/%020d.json' % (ZONE, 1), seal(r, 'report', k))
+            """)
+        let before = try scene.scene.scratch.read(scene.scene.newest("commits"))
+        try scene.refuse(
+            "member approve stranger --yes --db phone.db", exit: 78, saying: ["the keys of the zone cannot be given to a member", "join with new keys"])
+        #expect(try scene.scene.scratch.read(scene.scene.newest("commits")) == before)
+        #expect(try !scene.succeed("member list --db phone.db").contains("reader stranger"))
+    }
+
     @Test func aZoneThatLosesItsSealIsRefused() throws {
         let scene = try SignedScene.sealedPhoneAndWatch()
         let marker = "m = json.load(open(ZONE + '/zone.json')); "

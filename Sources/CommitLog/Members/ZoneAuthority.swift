@@ -143,7 +143,8 @@ package final class ZoneAuthority: Sendable {
     /// - Throws: ``CloudError`` with `.untrusted` if it takes back an epoch.
     package func learn(_ ring: KeyRing, of history: HistoryID) throws {
         if let known = try keyRing(of: history) {
-            guard ring.savedBy > known.savedBy else { return }
+            // Of one number another record stands where a commit has lost its number to another's.
+            guard ring.savedBy >= known.savedBy, ring != known else { return }
             guard ring.epoch >= known.epoch else {
                 throw MemberList.untrusted(
                     "\(history.zone)", "the keys of the zone are those of epoch \(ring.epoch), and this device has seen epoch \(known.epoch)")

@@ -33,6 +33,8 @@ public struct MembersReport: Sendable, Encodable {
     }
 
     public let zone: String
+    /// Whether the zone is sealed: only its members can read it.
+    public let isSealed: Bool
     /// The words of the zone's creator; nil where nothing has been published yet.
     public let creator: String?
     /// The device that made the zone.
@@ -71,7 +73,7 @@ extension SyncEngine {
             let requests = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }
             let own = zone.authority.knowledge.own
             return MembersReport(
-                zone: zone.owner.zone.name, creator: list?.creator?.keys.fingerprint.words,
+                zone: zone.owner.zone.name, isSealed: zone.keys != nil, creator: list?.creator?.keys.fingerprint.words,
                 creatorDevice: try await cloud.at(.fetch).zone(zone.owner.zone).creator,
                 members: (list?.members ?? []).map {
                     MembersReport.Member(

@@ -27,7 +27,8 @@ struct MemberListCommand: AsyncParsableCommand {
 extension MembersReport {
     /// The creator, the members and the requests, an entry each.
     fileprivate var lines: [String] {
-        let head = creator.map { "zone \(zone) is signed; its creator is \($0)" } ?? "zone \(zone) is signed; \(creatorDevice) has published nothing yet"
+        let kind = isSealed ? "sealed" : "signed"
+        let head = creator.map { "zone \(zone) is \(kind); its creator is \($0)" } ?? "zone \(zone) is \(kind); \(creatorDevice) has published nothing yet"
         return [head]
             + members.map { member in
                 "  \(member.role) \(member.device)\(member.isOwn ? " (this device)" : ""): \(member.fingerprint)"
