@@ -97,7 +97,8 @@ struct ObjectAssetTests {
         let left = try await cloud.storedFiles(in: .standard).filter { $0.kind == .temporary }
         #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
         let zone = ObjectZone(
-            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), client: try store.client(), authority: ZoneAuthority(), cache: ZoneCache())
+            history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), client: try store.client(), authority: ZoneAuthority(),
+            cache: ZoneCache())
         for file in left { try zone.removeFile(file.path) }
         #expect(store.state.withLock { $0.uploads.isEmpty })
     }

@@ -150,10 +150,13 @@ final class FakeStore: ObjectTransport {
     private func uploadListing(_ query: [String: String], _ state: State) -> ObjectResponse {
         let ids = state.uploads.keys.filter { state.uploadKeys[$0]!.hasPrefix(query["prefix"] ?? "") && $0 > (query["upload-id-marker"] ?? "") }.sorted()
         let page = ids.prefix(pageLimit)
-        let uploads = page.map { "<Upload><Key>\(state.uploadKeys[$0]!)</Key><UploadId>\($0)</UploadId><Initiated>2026-11-01T00:00:00.000Z</Initiated></Upload>" }
+        let uploads = page.map {
+            "<Upload><Key>\(state.uploadKeys[$0]!)</Key><UploadId>\($0)</UploadId><Initiated>2026-11-01T00:00:00.000Z</Initiated></Upload>"
+        }
         let rest =
             ids.count > page.count
-            ? "<IsTruncated>true</IsTruncated><NextKeyMarker>\(state.uploadKeys[page.last!]!)</NextKeyMarker><NextUploadIdMarker>\(page.last!)</NextUploadIdMarker>" : ""
+            ? "<IsTruncated>true</IsTruncated><NextKeyMarker>\(state.uploadKeys[page.last!]!)</NextKeyMarker><NextUploadIdMarker>\(page.last!)</NextUploadIdMarker>"
+            : ""
         return answer(200, Array("<ListMultipartUploadsResult>\(uploads.joined())\(rest)</ListMultipartUploadsResult>".utf8))
     }
 

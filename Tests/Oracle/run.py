@@ -11,6 +11,16 @@ from user_commands import UserCommands
 KILLED = -9
 
 
+# Stands for a value that the model leaves open in a row that is not seen under its key any more, because the same step has changed the key.
+UNSEEN = "a value that was not seen"
+
+
+def opened(touch):
+    def row(values):
+        return tuple(mailbox.ANY if value == UNSEEN else value for value in values) if isinstance(values, tuple) else values
+    return touch._replace(before=row(touch.before), after=row(touch.after), renamed=row(touch.renamed))
+
+
 class Run(UserCommands, Follower):
     def __init__(self, history, devices):
         super().__init__(history.schema, devices)
@@ -173,7 +183,7 @@ class Run(UserCommands, Follower):
             if (made is not None) != written:
                 return []
             self.leaves_dangling(step, made)
-            return self.edit_action(step, made[1])(world) if made else [world]
+            return self.edit_action(step, [opened(touch) for touch in made[1]])(world) if made else [world]
         parts = self.parts(name, self.devices.now(name, step["at"]))
         orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)]
         if stopped:
@@ -183,7 +193,7 @@ class Run(UserCommands, Follower):
     def completed(self, rows, seen):
         """Rows with what is seen in the place of values that the model leaves open."""
         def filled(table, key, row):
-            shown = seen[table].get(key, [""] * len(row))
+            shown = seen[table].get(key, [UNSEEN] * len(row))
             return tuple(there if value is mailbox.ANY else value for value, there in zip(row, shown))
         return {table: {key: filled(table, key, row) for key, row in some.items()} for table, some in rows.items()}
 
