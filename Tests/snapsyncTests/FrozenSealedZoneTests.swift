@@ -1,0 +1,52 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The frozen sealed zone of `Fixtures/sealed-1` is read as it always was.
+@Suite(.enabled(if: SignedScene.isAvailable)) struct FrozenSealedZoneTests {
+    private static let files = ["buckets-1.json", "buckets-4.json", "notifications-1.json", "notifications-4.json"]
+
+    /// A scene with a copy of the fixture's cloud, and the recovery code.
+    private func scene() throws -> (scene: SignedScene, code: String) {
+        let scene = try SignedScene(), folder = CommandPage.root.appendingPathComponent("Fixtures/sealed-1").path
+        for name in ["cloud", "expected"] { try scene.scene.scratch.copy("\(folder)/\(name)", to: name) }
+        let code = try String(contentsOfFile: "\(folder)/recovery-code.txt", encoding: .utf8)
+        return (scene, code.trimmingCharacters(in: .newlines))
+    }
+
+    @Test func theRecoveryCodeReadsEveryVersion() throws {
+        let (scene, code) = try scene()
+        let line = "init --db new.db --cloud cloud --role reader --device new --create --recover"
+        let run = try BuiltCommand.run(
+            line.split(separator: " ").map(String.init), in: scene.scene.scratch.path, environment: scene.environment, input: Data("\(code)\n".utf8))
+        #expect(run.status == 0, "\(run.errorText)")
+        try scene.succeed("sync --db new.db")
+        for file in Self.files {
+            let parts = file.dropLast(5).split(separator: "-")
+            let found = try scene.succeed("cat \(parts[0]) --version \(parts[1]) --db new.db")
+            #expect(try Data(found.utf8) == scene.scene.scratch.read("expected/\(file)"), "\(file)")
+        }
+        #expect(try scene.succeed("verify --all --local --db new.db").contains("all is well"))
+        #expect(try scene.scene.database("new.db").run("SELECT count(*) FROM notifications") == "11\n")
+    }
+
+    @Test func anIndependentProgramReadsIt() throws {
+        let (scene, code) = try scene()
+        let found = try scene.unseal(
+            """
+            import assets as A
+            z = open_zone(ZONE, seed_of_words('\(code)'))
+            for number in (1, 4):
+                for saved in load(number)['saved']:
+                    if saved['name'].startswith('snapshot_'): continue
+                    rows = A.version(z, ZONE, saved['name'], z.record(saved))
+                    name = saved['name'].replace('_data', '')
+                    wanted = json.load(open('expected/%s-%d.json' % (name, number)))[name]
+                    assert rows == {row['id']: row for row in wanted}
+                    print(name, number, len(rows))
+            p = glob.glob(ZONE + '/messages/watch/*.json')[0]
+            print(sorted(z.secrets), z.message('watch', os.path.basename(p)[:-5], json.loads(read(p))['message']['body'])['type'])
+            """)
+        #expect(Set(found.split(separator: "\n")) == ["buckets 1 3", "notifications 1 12", "buckets 4 3", "notifications 4 11", "[1, 2] notificationRead"])
+    }
+}
