@@ -21,7 +21,7 @@ RUNS ?= 1000000
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
 
-.PHONY: help setup build demo man test test-transports torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
+.PHONY: help setup build demo man test test-page test-transports torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -40,6 +40,13 @@ test: setup ## build and run all tests
 	$(SWIFT) format lint --strict --recursive --parallel Package.swift Sources Tests Benchmarks
 	$(SWIFT) build --build-tests --explicit-target-dependency-import-check=error
 	$(SWIFT) test --skip-build
+
+test-page: ## open the page of `snapsync report` in Chromium, which is installed if it is missing; keeps screenshots in .build/pages
+	@BROWSER=1 Scripts/setup.sh
+	@python3 Tests/Page/browser.py --install
+	$(SWIFT) build --build-tests
+	SNAPSYNC_BROWSER=1 $(SWIFT) test --skip-build --filter "PageBrowserTests|PageTests"
+	@ls .build/pages/*.png
 
 # Real file systems and programs that move files, one script each in Tests/Transports: `make test-transports ONLY="syncthing"`.
 ONLY ?=

@@ -26,6 +26,12 @@ need python3 command -v python3
 need python3-venv python3 -c 'import ensurepip'
 need gzip command -v zcat
 need jq command -v jq
+# The tests of the page open it in a browser, where there is one.
+if [ -n "${BROWSER:-}" ]; then
+    need chromium command -v chromium
+    need chromium-driver command -v chromedriver
+    need fonts-dejavu-core test -d /usr/share/fonts/truetype/dejavu
+fi
 # And make the system refuse what it seldom refuses.
 need strace command -v strace
 

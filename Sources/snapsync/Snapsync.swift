@@ -32,7 +32,7 @@ struct Snapsync: AsyncParsableCommand {
             GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
-            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, MessagesCommand.self,
+            StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, ReportCommand.self, MessagesCommand.self,
             ConflictsCommand.self,
             ShareCommand.self,
             PlanCommand.self, ApplyCommand.self, DiffCommand.self, RestoreCommand.self, UndoCommand.self, ReplaceCommand.self,

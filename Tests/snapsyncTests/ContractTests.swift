@@ -118,6 +118,7 @@ import Testing
         "schedule --db a --cron",
         "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron",
         "schedule --every 15m --cron",
+        "report", "report --html a", "report --db a", "report --html a --cloud b --limit 3",
         "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0",
         "export --db a --asset-limit 2TB",
         "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b",
@@ -237,6 +238,9 @@ import Testing
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("disable --db watch.db"), "enable --json")
         check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("report --html page.html --db phone.db --cloud cloud"), "report --json")
+        let bad = try scene.run("report --html page.html --cloud none --json")
+        check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")
         check(try scene.json("open --db watch.db"), "open --json")
         check(try scene.json("open --db phone.db"), "open --json")
         try scene.scratch.write(

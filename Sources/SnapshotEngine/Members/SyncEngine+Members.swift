@@ -43,6 +43,35 @@ public struct MembersReport: Sendable, Encodable {
     public let requests: [Request]
 }
 
+extension MembersReport {
+    /// Looks at a zone; nil if it is not signed.
+    ///
+    /// - Parameter own: the keys of this device; nil where no database was named.
+    package init?(_ cloud: any CloudDatabase, _ zone: ZoneID, own: DevicePublicKeys?) async throws {
+        guard let signing = cloud as? any SigningCloud else { return nil }
+        let (found, reports, info) = try await SyncError.at(.fetch) {
+            (try await signing.members(in: zone), try await signing.joinRequests(in: zone), try await signing.zone(zone))
+        }
+        guard let list = found else { return nil }
+        self.zone = zone.name
+        isSealed = info.isSealed
+        creator = list.creator?.keys.fingerprint.words
+        creatorDevice = info.creator
+        members = list.members.map {
+            Member(
+                device: $0.device, role: $0.role.rawValue, fingerprint: $0.keys.fingerprint.words, by: $0.by, since: $0.since.description,
+                isOwn: $0.keys == own)
+        }
+        requests = reports.compactMap { report in
+            report.keys.map {
+                Request(
+                    device: report.device, role: report.role, fingerprint: $0.fingerprint.words, at: report.clock.description,
+                    isNameTaken: list.member(report.device) != nil)
+            }
+        }
+    }
+}
+
 /// What a change of the list of members did.
 public struct MemberChangeReport: Sendable, Encodable {
     public enum Action: String, Sendable, Encodable { case approved, removed, role }
@@ -67,26 +96,9 @@ extension SyncEngine {
         try await WorkerThreads.host {
             try gate.verify(asIfWanted: true)
             let settings = try database.read(at: .open) { try $0.settings.read() }
-            let (cloud, found) = try SyncError.at(.open) { try openToLook(settings) }
-            let zone = try signed(found)
-            let list = try await SyncError.at(.fetch) { try await zone.cloud.members(in: zone.owner.zone) }
-            let requests = try await SyncError.at(.fetch) { try await zone.cloud.joinRequests(in: zone.owner.zone) }
-            let own = zone.authority.knowledge.own
-            return MembersReport(
-                zone: zone.owner.zone.name, isSealed: zone.keys != nil, creator: list?.creator?.keys.fingerprint.words,
-                creatorDevice: try await cloud.at(.fetch).zone(zone.owner.zone).creator,
-                members: (list?.members ?? []).map {
-                    MembersReport.Member(
-                        device: $0.device, role: $0.role.rawValue, fingerprint: $0.keys.fingerprint.words, by: $0.by, since: $0.since.description,
-                        isOwn: $0.keys == own)
-                },
-                requests: requests.compactMap { report in
-                    report.keys.map {
-                        MembersReport.Request(
-                            device: report.device, role: report.role, fingerprint: $0.fingerprint.words, at: report.clock.description,
-                            isNameTaken: list?.member(report.device) != nil)
-                    }
-                })
+            let zone = try signed(SyncError.at(.open) { try openToLook(settings) }.signedZone)
+            guard let report = try await MembersReport(zone.cloud, zone.owner.zone, own: zone.authority.knowledge.own) else { throw notSigned() }
+            return report
         }
     }
 
@@ -192,12 +204,14 @@ extension SyncEngine {
     }
 
     func signed(_ zone: SignedZone?) throws -> SignedZone {
-        guard let zone else {
-            throw SyncError(
-                .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
-                hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed, or --sealed")
-        }
+        guard let zone else { throw notSigned() }
         return zone
+    }
+
+    private func notSigned() -> SyncError {
+        SyncError(
+            .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
+            hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed, or --sealed")
     }
 
     /// Refuses a role that could not be used in the zone.

@@ -4,12 +4,13 @@ import SnapshotVersions
 /// What a bucket keeps of what a cloud needs, and what that means.
 struct BucketFacts: Sendable {
     let location: String
-    /// Tried out where this device publishes; nil where it does not, for a reader need not be allowed to write.
+    /// What was tried out; nil where nothing was to be written.
     let probe: DoctorFacts.Look<BucketProbe>?
 
-    init(_ cloud: ObjectCloud, publishes: Bool) async {
+    /// - Parameter triesOut: whether to try out what the store keeps. A reader need not be allowed to write.
+    init(_ cloud: ObjectCloud, triesOut: Bool) async {
         location = cloud.location
-        probe = publishes ? await DoctorFacts.look(.open) { try await cloud.probe() } : nil
+        probe = triesOut ? await DoctorFacts.look(.open) { try await cloud.probe() } : nil
     }
 
     func findings(manyPublish: Bool) -> [DoctorReport.Finding] {

@@ -6,7 +6,7 @@ import SnapshotVersions
 /// What a database's own facts mean: the file, the tables, their triggers.
 enum DatabaseChecks {
     static func findings(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
-        [integrity(database), permission(database)] + journal(database)
+        integrity(database) + [permission(database)] + journal(database)
             + database.datasets.flatMap { one in
                 table(one, database) + [triggers(one, database)] + applicationTriggers(one, database) + unknownFields(one, database) + setAside(one, database)
             } + foreignKeys(database)
@@ -14,6 +14,7 @@ enum DatabaseChecks {
 
     private static func foreignKeys(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         switch database.dangling {
+        case nil: return []
         case .failure(let error): return [.error("foreignKeys", error, means: "whether rows refer to rows that are not there is not known")]
         case .success(let report):
             guard !report.rows.isEmpty else { return [.ok("foreignKeys", "every row of the synced tables refers to rows that are there")] }
@@ -28,18 +29,23 @@ enum DatabaseChecks {
         }
     }
 
-    private static func integrity(_ database: DatabaseFacts) -> DoctorReport.Finding {
+    private static func integrity(_ database: DatabaseFacts) -> [DoctorReport.Finding] {
         let remedy = "make a copy of the file, then: sqlite3 \(database.path) .recover | sqlite3 NEW, and compare it with the cloud: snapsync verify --local"
         switch database.damage {
+        case nil: return []
         case .failure(let error):
-            return .error(
-                "database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through",
-                do: error.code == .dataRefused ? remedy : error.hint)
+            return [
+                .error(
+                    "database", error.code, "\(error.place): \(error.reason)", means: "the database cannot be looked through",
+                    do: error.code == .dataRefused ? remedy : error.hint)
+            ]
         case .success(let lines):
-            guard let first = lines.first else { return .ok("database", "SQLite finds the database sound") }
-            return .error(
-                "database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""),
-                means: "what is read from it may be wrong, and would be published", do: remedy)
+            guard let first = lines.first else { return [.ok("database", "SQLite finds the database sound")] }
+            return [
+                .error(
+                    "database", .dataRefused, "SQLite finds the database damaged: \(first)" + (lines.count > 1 ? ", and more" : ""),
+                    means: "what is read from it may be wrong, and would be published", do: remedy)
+            ]
         }
     }
 

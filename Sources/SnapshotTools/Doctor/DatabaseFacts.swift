@@ -7,15 +7,15 @@ import SnapshotVersions
 struct DatabaseFacts: Sendable {
     let path: String
     let settings: SyncSettings
-    /// What SQLite finds wrong with the file.
-    let damage: DoctorFacts.Look<[String]>
+    /// What SQLite finds wrong with the file; nil where it was not read through.
+    let damage: DoctorFacts.Look<[String]>?
     /// Why this user may not write it; nil if nothing is in the way.
     let obstacle: SyncError?
     let journalMode: DoctorFacts.Look<String>
     let datasets: [Dataset]
     let applied: AppliedVersion?
-    /// Rows of the synced tables that refer to rows that are not there.
-    let dangling: DoctorFacts.Look<DanglingReport>
+    /// Rows of the synced tables that refer to rows that are not there; nil where they were not looked for.
+    let dangling: DoctorFacts.Look<DanglingReport>?
 
     struct Dataset: Sendable {
         let schema: DatasetSchema
@@ -31,19 +31,22 @@ struct DatabaseFacts: Sendable {
         let unwritable: String?
     }
 
-    init(_ database: LocalDatabase, _ settings: SyncSettings) {
+    init(_ database: LocalDatabase, _ settings: SyncSettings, _ depth: Examination.Depth) {
         func look<T>(_ body: () throws -> T) -> DoctorFacts.Look<T> {
             do { return .success(try body()) } catch { return .failure(SyncError(error, step: .read)) }
         }
         path = database.path
         self.settings = settings
-        damage = look { try database.quickCheck() }
+        damage = depth == .brief ? nil : look { try database.quickCheck() }
         obstacle = database.writingObstacle().map { SyncError($0, step: .open) }
         journalMode = look { try database.journalMode() }
         applied = try? database.read { try $0.state.applied() }
-        dangling = look {
-            try database.read { DanglingReport(try $0.references.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
-        }
+        dangling =
+            depth == .brief
+            ? nil
+            : look {
+                try database.read { DanglingReport(try $0.references.danglingRows(of: settings.datasets, limit: DanglingReport.limit), in: database.path) }
+            }
         let states = (try? database.read { try $0.datasetStates.all() }) ?? []
         let survey = look { try TriggerSurvey(path: database.path, settings.datasets) }
         datasets = settings.datasets.map { schema in

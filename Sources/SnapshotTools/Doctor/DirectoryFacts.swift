@@ -24,9 +24,10 @@ struct DirectoryFacts: Sendable {
     /// Looks at a directory.
     ///
     /// - Parameters:
-    ///   - publishes: whether the device publishes, so that the file system may be tried out.
+    ///   - publishes: whether the device publishes.
+    ///   - triesOut: whether to try out what the file system can do, in a folder that is removed again.
     ///   - device: the device's name; nil where no database is looked at.
-    init(_ cloud: DirectoryCloud, zone: ZoneID, publishes: Bool, device: String?) async {
+    init(_ cloud: DirectoryCloud, zone: ZoneID, publishes: Bool, triesOut: Bool, device: String?) async {
         path = cloud.path
         self.publishes = publishes
         fileSystem = await DoctorFacts.look(.open) { try FileSystemFacts(ofDirectory: cloud.path) }
@@ -47,6 +48,6 @@ struct DirectoryFacts: Sendable {
         let folders = ["", CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.devices].map { "\(zone)" + ($0.isEmpty ? "" : "/\($0)") }
         forbidden = folders.filter(isForbidden)
         // What may not be written is not tried out either.
-        if forbidden.isEmpty { probe = await DoctorFacts.look(.store) { try await cloud.probe(zone) } }
+        if forbidden.isEmpty, triesOut { probe = await DoctorFacts.look(.store) { try await cloud.probe(zone) } }
     }
 }

@@ -42,54 +42,84 @@ struct Doctor: Sendable {
     }
 }
 
+/// A database and its cloud, or a cloud alone, that was looked at: the findings, and what they rest on.
+struct Examination: Sendable {
+    let report: DoctorReport
+    let facts: DoctorFacts
+    /// Looks further into the zone; nil where the zone could not be opened, or the gate is closed.
+    let inspector: SnapshotInspector?
+
+    /// How closely to look.
+    enum Depth {
+        /// Everything: reads the whole database, and tries out what the cloud's file system can do.
+        case thorough
+        /// What can be read in a moment; writes nothing.
+        case brief
+    }
+}
+
 extension SyncEngine {
     /// Looks at the database, the cloud directory and the zone, and says what is wrong and what mends it. Changes nothing.
     ///
     /// Where the device publishes and may write, what the file system can do is tried out in a folder that is removed again.
     ///
     /// - Throws: ``SyncError`` if the database was not set up.
-    public func doctor() async throws -> DoctorReport {
-        try await WorkerThreads.host {
-            let settings = try database.read(at: .open) { try $0.settings.read() }
-            let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
-            let local = DatabaseFacts(database, settings)
-            var facts = DoctorFacts(place: "--db \(database.path)", now: now())
-            facts.database = local
-            facts.status = await DoctorFacts.look(.read) { try await status() }
-            var path = settings.cloud
-            // Where the gate is closed the cloud is not touched.
-            if (try? await gate.decision()) == .open {
-                let applied = local.applied
-                facts.zone = await DoctorFacts.look(.open) {
-                    let (cloud, signedZone) = try openToLook(settings)
-                    let backend: any CloudDatabase = signedZone?.cloud ?? cloud
-                    if let directory = backend as? DirectoryCloud {
-                        path = directory.path
-                        facts.directory = await DirectoryFacts(directory, zone: zone, publishes: settings.role.publishes, device: settings.device)
-                        facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
-                    }
-                    if let bucket = backend as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: settings.role.publishes) }
-                    var device = try device(settings, cloud)
-                    device.signedZone = signedZone
-                    return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
+    public func doctor() async throws -> DoctorReport { try await WorkerThreads.host { try await examine(.thorough).report } }
+
+    /// - Throws: ``SyncError`` if the database was not set up.
+    func examine(_ depth: Examination.Depth) async throws -> Examination {
+        let settings = try database.read(at: .open) { try $0.settings.read() }
+        let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
+        let local = DatabaseFacts(database, settings, depth)
+        let publishes = settings.role.publishes && depth == .thorough
+        var facts = DoctorFacts(place: "--db \(database.path)", now: now())
+        facts.database = local
+        facts.status = await DoctorFacts.look(.read) { try await status() }
+        var path = settings.cloud
+        var inspector: SnapshotInspector?
+        // Where the gate is closed the cloud is not touched.
+        if (try? await gate.decision()) == .open {
+            let applied = local.applied
+            facts.zone = await DoctorFacts.look(.open) {
+                let (cloud, signedZone) = try openToLook(settings)
+                let backend: any CloudDatabase = signedZone?.cloud ?? cloud
+                if let directory = backend as? DirectoryCloud {
+                    path = directory.path
+                    facts.directory = await DirectoryFacts(
+                        directory, zone: zone, publishes: settings.role.publishes, triesOut: publishes, device: settings.device)
+                    facts.directory?.isSaidReplicated = try database.read { try $0.settings.operatorSettings().isReplicated }
                 }
+                if let bucket = backend as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: publishes) }
+                var device = try device(settings, cloud)
+                device.signedZone = signedZone
+                inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
+                return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
             }
-            return Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device)
         }
+        return Examination(
+            report: Doctor(database: database.path, cloud: path, zone: zone).report(facts, own: settings.device), facts: facts, inspector: inspector)
     }
 }
 
 extension SnapshotInspector {
     /// Looks at a cloud directory and a zone without any database, and says what is wrong and what mends it. Writes nothing.
     public static func doctor(cloud path: String, zone name: String = "ZentikSyncZone") async -> DoctorReport {
+        await examine(cloud: path, zone: name).report
+    }
+
+    static func examine(cloud path: String, zone name: String) async -> Examination {
         let zone = ZoneID(name)
         var facts = DoctorFacts(place: "--cloud \(path)", now: .now)
+        var inspector: SnapshotInspector?
         facts.zone = await DoctorFacts.look(.open) {
             let cloud = try CloudLocation.open(path)
-            if let directory = cloud as? DirectoryCloud { facts.directory = await DirectoryFacts(directory, zone: zone, publishes: false, device: nil) }
-            if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, publishes: false) }
+            if let directory = cloud as? DirectoryCloud {
+                facts.directory = await DirectoryFacts(directory, zone: zone, publishes: false, triesOut: false, device: nil)
+            }
+            if let bucket = cloud as? ObjectCloud { facts.bucket = await BucketFacts(bucket, triesOut: false) }
+            inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: nil, device: nil)
             return try await ZoneSurvey(cloud, zone, device: nil, applied: nil, now: .now)
         }
-        return Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil)
+        return Examination(report: Doctor(database: nil, cloud: path, zone: zone).report(facts, own: nil), facts: facts, inspector: inspector)
     }
 }

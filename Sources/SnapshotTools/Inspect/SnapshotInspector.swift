@@ -107,6 +107,14 @@ public struct SnapshotInspector: Sendable {
             hint: "give the database of a member with --db; where all are lost: snapsync init --recover")
     }
 
+    /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
+    func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
+        if let reader = try? await cloud.openAsset(fields.dataFile, in: zone), let data = try? reader.index(), let index = try? SnapshotIndex.decode(data) {
+            return try? index.schema(table: index.dataset)
+        }
+        return device?.settings.datasets.first { $0.recordName == record.name }
+    }
+
     private func find(_ dataset: String, in state: ZoneState) throws -> CloudRecord {
         try refuseSealed(state)
         // Without a dataset file nobody knows a record's dataset but by the usual name, or by the record's own.

@@ -116,7 +116,7 @@ struct SnapshotVerifier: Sendable {
         }
         let changes = (fields.changeFiles + [fields.changeFile].compactMap(\.self)).filter { findings.begin($0.path) }
         guard !changes.isEmpty else { return }
-        let schema = try await schema(of: record, fields)
+        let schema = try await inspector.schema(of: record, fields)
         for file in changes {
             try await findings.attempt(file.path, record, version) {
                 let change = try await ChangeAsset(file, dataset: schema?.name ?? record.name, in: inspector.cloud, zone: inspector.zone)
@@ -146,16 +146,6 @@ struct SnapshotVerifier: Sendable {
                     isOpened: false)
             }
         }
-    }
-
-    /// What describes a record's dataset: the index of its snapshot asset, else the device's dataset file.
-    private func schema(of record: CloudRecord, _ fields: DatasetRecord) async throws -> DatasetSchema? {
-        if let reader = try? await inspector.cloud.openAsset(fields.dataFile, in: inspector.zone), let data = try? reader.index(),
-            let index = try? SnapshotIndex.decode(data)
-        {
-            return try? index.schema(table: index.dataset)
-        }
-        return inspector.device?.settings.datasets.first { $0.recordName == record.name }
     }
 
     private func check(_ asset: SnapshotAsset) throws {

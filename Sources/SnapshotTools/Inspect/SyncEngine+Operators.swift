@@ -16,7 +16,8 @@ extension SyncEngine {
             let zone: Result<ZoneFacts, SyncError>
             do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
             let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
-            try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path)
+            // Readable by all: the program that collects such files runs as another user.
+            try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path, mode: 0o644)
             if isOpen { _ = try zone.get() }
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync describe`: a dataset file made from a database.
 struct DescribeCommand: AsyncParsableCommand {
@@ -53,7 +54,7 @@ struct DescribeCommand: AsyncParsableCommand {
             let report = try SyncEngine.describe(path, tables: tables.choice())
             if output.json { return try output.printer.print(report, []) }
             if let text = report.file.text { try StandardStream.output.write(Printer.escape(json: text)) }
-            try StandardStream.error.write(report.remarks.map { Printer.clean($0) + "\n" }.joined())
+            try StandardStream.error.write(report.remarks.map { VisibleText.escape($0) + "\n" }.joined())
         }
     }
 }

@@ -21,7 +21,7 @@ struct Printer {
         if isJSON {
             try StandardStream.output.write(Self.json(report) + "\n")
         } else {
-            try StandardStream.output.write(lines().map { Self.clean($0) + "\n" }.joined())
+            try StandardStream.output.write(lines().map { VisibleText.escape($0) + "\n" }.joined())
         }
     }
 
@@ -32,21 +32,11 @@ struct Printer {
             text = json
         } else {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
-            let details = error.details.map { "\n  " + Self.clean($0) }.joined()
-            text = Self.clean("snapsync: \(step)\(error.place): \(error.reason)") + details + (error.hint.map { "\n  hint: " + Self.clean($0) } ?? "")
+            let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
+            text = VisibleText.escape("snapsync: \(step)\(error.place): \(error.reason)") + details + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
         }
         // Where even this cannot be written, the exit code must do.
         try? StandardStream.error.write(text + "\n")
-    }
-
-    /// The text with control characters made visible, for names in a shared directory may hold anything.
-    static func clean(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isControl) else { return text }
-        return String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.flatMap { scalar in
-                    isControl(scalar) ? Array("\\u{\(String(scalar.value, radix: 16))}".unicodeScalars) : [scalar]
-                }))
     }
 
     /// A value as JSON in which nothing can steer a terminal.
@@ -57,11 +47,11 @@ struct Printer {
     /// JSON text with the control characters in its strings escaped: the same value. Those below U+0020 are escaped in any JSON;
     /// the others, and marks that turn text around, need not be, and some terminals obey them.
     static func escape(json text: String) -> String {
-        guard text.unicodeScalars.contains(where: { isControl($0) && $0 != "\n" }) else { return text }
+        guard text.unicodeScalars.contains(where: { VisibleText.isControl($0) && $0 != "\n" }) else { return text }
         return String(
             String.UnicodeScalarView(
                 text.unicodeScalars.flatMap { scalar -> [Unicode.Scalar] in
-                    guard isControl(scalar), scalar != "\n" else { return [scalar] }
+                    guard VisibleText.isControl(scalar), scalar != "\n" else { return [scalar] }
                     // Outside of strings a carriage return is white space, and in them it is escaped already.
                     guard scalar != "\r" else { return [" "] }
                     return String(scalar).utf16.flatMap { unit in
@@ -69,13 +59,6 @@ struct Printer {
                         return Array(("\\u" + String(repeating: "0", count: 4 - digits.count) + digits).unicodeScalars)
                     }
                 }))
-    }
-
-    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator: scalar != "\t"
-        default: false
-        }
     }
 }
 
@@ -101,35 +84,7 @@ struct ErrorDocument: Encodable {
     }
 }
 
-/// How numbers look to people.
-enum Format {
-    /// `1,234,567`.
-    static func count(_ value: Int) -> String {
-        var digits = String(value.magnitude)
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits.removeLast(3)
-        }
-        groups.insert(Substring(digits), at: 0)
-        return (value < 0 ? "-" : "") + groups.joined(separator: ",")
-    }
-
-    /// `1 bucket`, `1,234 buckets`.
-    static func count(_ value: Int, _ one: String) -> String { "\(count(value)) \(one)\(value == 1 ? "" : "s")" }
-
-    /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.
-    static func bytes(_ value: Int) -> String {
-        var size = Double(value)
-        var unit = 0
-        let units = ["B", "kB", "MB", "GB", "TB"]
-        while size >= 1000, unit < units.count - 1 {
-            size /= 1000
-            unit += 1
-        }
-        return unit == 0 ? "\(value) B" : "\((size * 10).rounded() / 10) \(units[unit])"
-    }
-
+extension Format {
     /// `1 entity`, `2 entities`.
     static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
 

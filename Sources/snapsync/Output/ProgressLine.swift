@@ -1,5 +1,6 @@
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// One line on a terminal that says how far a step has come, from its second second on. Nothing elsewhere.
 final class ProgressLine: @unchecked Sendable {
@@ -24,7 +25,7 @@ final class ProgressLine: @unchecked Sendable {
             isShowing = true
             let total = progress.expectedCount.map { " of \(Format.count($0))" } ?? ""
             try? StandardStream.error.write(
-                "\r\u{1B}[K\(progress.step.rawValue) \(Printer.clean(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
+                "\r\u{1B}[K\(progress.step.rawValue) \(VisibleText.escape(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
         }
     }
 

@@ -36,12 +36,12 @@ struct WatchPrinter: Sendable {
             try report.printWarnings()
         case .failing(let error): printer.print(error)
         case .recovered: try say("all is well again")
-        case .polling(let reason): try StandardStream.error.write(Printer.clean("snapsync: notice: \(reason); the poll does it") + "\n")
+        case .polling(let reason): try StandardStream.error.write(VisibleText.escape("snapsync: notice: \(reason); the poll does it") + "\n")
         }
     }
 
     private func say(_ text: String) throws {
-        try StandardStream.output.write(Printer.clean("\(Instant.now) \(text)") + "\n")
+        try StandardStream.output.write(VisibleText.escape("\(Instant.now) \(text)") + "\n")
     }
 }
 
@@ -113,6 +113,6 @@ extension SyncReport {
 
     /// Prints that as lines of their own on standard error.
     func printWarnings() throws {
-        for warning in warnings { try StandardStream.error.write(Printer.clean("snapsync: warning: \(warning)") + "\n") }
+        for warning in warnings { try StandardStream.error.write(VisibleText.escape("snapsync: warning: \(warning)") + "\n") }
     }
 }

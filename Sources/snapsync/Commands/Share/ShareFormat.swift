@@ -1,3 +1,4 @@
+import SnapshotSync
 import StrictText
 
 /// How shared projects look to people.

@@ -1,0 +1,40 @@
+import SnapshotEngine
+import SnapshotVersions
+
+/// What a page says first: how a zone is, in one sentence.
+struct Verdict: Sendable {
+    /// As of the finding that matters most.
+    let severity: DoctorReport.Finding.Severity
+    let sentence: String
+
+    init(_ zone: ZoneOverview) {
+        let findings = zone.doctor.findings
+        let most = findings.map(\.severity).max() ?? .ok, worst = findings.filter { $0.severity == most }
+        severity = most
+        switch most {
+        case .error: sentence = Self.first("Syncing fails", "Syncing fails, for \(worst.count) reasons", worst)
+        case .warning: sentence = Self.first("Something waits for somebody", "\(worst.count) things wait for somebody", worst)
+        case .notice, .ok: sentence = Self.well(zone)
+        }
+    }
+
+    private static func well(_ zone: ZoneOverview) -> String {
+        if let gate = zone.status?.gate, !gate.isOpen { return "Sync is off: \(gate.reason ?? "nobody has turned it on")." }
+        guard let newest = zone.details.facts?.newest else { return "All is well; nothing has been published yet." }
+        let current = zone.details.devices.count { $0.behind == 0 }, all = zone.details.devices.count
+        let reach =
+            switch (current, all) {
+            case (_, 0): "no device has reported yet"
+            case (1, 1): "its one device has it"
+            case (all, _): "all \(Format.count(all)) devices have it"
+            default: "\(Format.count(all - current)) of \(Format.count(all)) devices get it at their next sync"
+            }
+        return "All is well: version \(newest) is the newest, and \(reach)."
+    }
+
+    /// How many there are, and the first of them up to its first semicolon.
+    private static func first(_ one: String, _ many: String, _ findings: [DoctorReport.Finding]) -> String {
+        let found = findings.first.map { String($0.found.prefix { $0 != ";" }) } ?? ""
+        return findings.count == 1 ? "\(one): \(found)." : "\(many); the first: \(found)."
+    }
+}

@@ -1,0 +1,136 @@
+import CloudStore
+import SnapshotEngine
+import SnapshotVersions
+import StrictText
+
+/// The kept versions of a zone over time, those of one span of time added up: at most 96 points, however many versions there are.
+struct VersionSeries: Sendable {
+    /// The versions of one span.
+    struct Point: Sendable {
+        /// When the span begins.
+        let begin: Instant
+        /// Its place among the spans, from 0.
+        let slot: Int
+        fileprivate(set) var first: Int
+        fileprivate(set) var last: Int
+        /// How many versions it stands for.
+        fileprivate(set) var count = 0
+        /// What they stored, in bytes, by the number of the publisher.
+        fileprivate(set) var bytes: [Int: Int] = [:]
+        /// How many rows all datasets together have after the last of them.
+        fileprivate(set) var rows = 0
+
+        /// What they stored all together, in bytes.
+        var byteCount: Int { Total.of(bytes.values) }
+    }
+
+    /// The spans that have versions, oldest first.
+    private(set) var points: [Point] = []
+    /// How long a span is, in seconds.
+    private(set) var seconds = 60
+    /// How many spans there are, those without versions among them.
+    private(set) var slots = 0
+    /// When the first span begins.
+    private(set) var begin = Instant(microseconds: 0)
+    /// Who published, most versions first; beyond the first few they are one, `nil`.
+    private(set) var publishers: [String?] = []
+    /// How many versions there are.
+    private(set) var count = 0
+    /// What the newest versions stored, in bytes, and the rows after each, by number.
+    private(set) var latest: [Int: (bytes: Int, rows: Int)] = [:]
+    /// The size of each record's snapshot asset over time.
+    private(set) var sizes: [String: SizeHistory] = [:]
+
+    /// The most spans, the fewest, and the most publishers that are told apart.
+    private static let (most, fewest, publisherLimit) = (96, 24, 4)
+    /// Lengths of a span that people think in, in seconds.
+    private static let lengths = [60, 300, 900, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 259_200, 604_800, 2_592_000, 31_536_000]
+
+    /// - Parameters:
+    ///   - commits: the kept commits, oldest first; those that change no data are left out.
+    ///   - newest: the records of the newest version.
+    init(_ commits: [Commit], newest: [CloudRecord]) {
+        let commits = commits.filter(\.changesData)
+        count = commits.count
+        guard let first = commits.map(\.timestamp).min(), let last = commits.map(\.timestamp).max() else { return }
+        lay(from: first, to: last)
+        let numbers = publish(commits)
+        var records: [String: DatasetRecord] = [:], before = Self.rowsBefore(commits, newest)
+        var rows = Total.of(before.values)
+        for commit in commits {
+            if commit.zoneDeletion != nil { (records, before, rows) = ([:], [:], 0) }
+            var stored = 0
+            for record in commit.saved {
+                guard let saved = DatasetRecord(record) else { continue }
+                let known = records[record.name]
+                if known?.dataFile.path != saved.dataFile.path { stored = Total.of([stored, saved.dataFile.byteCount, saved.dataFile.index?.byteCount ?? 0]) }
+                if let step = saved.step, known?.step?.path != step.path { stored = Total.of([stored, step.byteCount]) }
+                rows = Total.of([rows - (known?.recordCount ?? before.removeValue(forKey: record.name) ?? 0), saved.recordCount])
+                sizes[record.name, default: SizeHistory()].add(saved, isNew: known?.dataFile.path != saved.dataFile.path, at: commit.timestamp)
+                records[record.name] = saved
+            }
+            for name in commit.deleted {
+                rows -= records.removeValue(forKey: name)?.recordCount ?? before.removeValue(forKey: name) ?? 0
+                sizes[name] = nil
+            }
+            if commit.token.number > (commits.last?.token.number ?? 0) - 2 * ZoneOverview.versionLimit { latest[commit.token.number] = (stored, rows) }
+            add(commit, stored, rows, numbers[commit.device] ?? Self.publisherLimit)
+        }
+    }
+
+    /// Divides the time into spans.
+    private mutating func lay(from first: Instant, to last: Instant) {
+        func slot(_ instant: Instant, _ length: Int) -> Int { Int((Double(instant.microseconds) / 1_000_000 / Double(length)).rounded(.down)) }
+        var lengths = Self.lengths[...]
+        seconds = lengths.removeFirst()
+        while slot(last, seconds) - slot(first, seconds) >= Self.most { seconds = lengths.popFirst() ?? seconds * 2 }
+        slots = max(slot(last, seconds) - slot(first, seconds) + 1, Self.fewest)
+        begin = Instant(microseconds: Int64(slot(last, seconds) - slots + 1) * Int64(seconds) * 1_000_000)
+    }
+
+    /// Numbers the publishers.
+    private mutating func publish(_ commits: [Commit]) -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for commit in commits { counts[commit.device, default: 0] += 1 }
+        let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+        publishers = names.prefix(Self.publisherLimit).map { $0 } + (names.count > Self.publisherLimit ? [nil] : [])
+        return Dictionary(names.prefix(Self.publisherLimit).enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The rows of datasets that were there before the first kept commit, as far as is known: what the first commit that saves each says, else the newest
+    /// version.
+    private static func rowsBefore(_ commits: [Commit], _ newest: [CloudRecord]) -> [String: Int] {
+        guard let first = commits.first, first.token.number > 1 else { return [:] }
+        var rows: [String: Int] = [:]
+        for record in commits.flatMap(\.saved) + newest where rows[record.name] == nil { rows[record.name] = DatasetRecord(record)?.recordCount }
+        return rows
+    }
+
+    private mutating func add(_ commit: Commit, _ stored: Int, _ rows: Int, _ publisher: Int) {
+        let length = Int64(seconds) * 1_000_000
+        // The timestamps ascend, by the rule of commits; one that does not counts in the span before.
+        let slot = max(points.last?.slot ?? 0, Int((commit.timestamp.microseconds - begin.microseconds) / length))
+        if points.last?.slot != slot {
+            points.append(
+                Point(
+                    begin: Instant(microseconds: begin.microseconds + Int64(slot) * length), slot: slot, first: commit.token.number,
+                    last: commit.token.number))
+        }
+        let index = points.count - 1
+        points[index].last = commit.token.number
+        points[index].count += 1
+        points[index].bytes[publisher] = Total.of([points[index].bytes[publisher] ?? 0, stored])
+        points[index].rows = rows
+    }
+}
+
+/// Sums of numbers that anybody may have written into a cloud.
+enum Total {
+    /// The sum; the largest number where it would be larger.
+    static func of(_ numbers: some Sequence<Int>) -> Int {
+        numbers.reduce(0) { sum, number in
+            let (total, isBeyond) = sum.addingReportingOverflow(number)
+            return isBeyond ? .max : total
+        }
+    }
+}

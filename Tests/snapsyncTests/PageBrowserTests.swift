@@ -1,0 +1,74 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The page of `snapsync report` in a real browser (`Tests/Page/browser.py`): Debian's Chromium. Its screenshots stay in `.build/pages`.
+@Suite(.enabled(if: PageFile.hasBrowser)) struct PageBrowserTests {
+    /// Names that would be markup, script or style, wherever text may stand.
+    static let evil = [
+        "<script>hacked=1</script>", "\"><img src=x onerror=hacked2=1>", "' onfocus='hacked3=1' autofocus='",
+        "</title></style></textarea><svg onload=hacked4=1>",
+        "javascript:hacked5=1", "&lt;script&gt;", "]]><!-- --!>", "\u{202E}gnp.exe\u{200B}", "{{7*7}}${7*7}",
+    ]
+
+    /// Opens a page. Returns what the script measured.
+    private func open(_ page: PageFile, as name: String, points: Int? = nil) throws -> [String: Any] {
+        let artefacts = CommandPage.root.appendingPathComponent(".build/pages")
+        try FileManager.default.createDirectory(at: artefacts, withIntermediateDirectories: true)
+        let copy = artefacts.appendingPathComponent("\(name).html")
+        try Data(page.text.utf8).write(to: copy)
+        let run = try ProgramRun("python3", ["\(PageFile.scripts)/browser.py", copy.path, artefacts.path, points.map(String.init) ?? "-"])
+        #expect(run.status == 0, "\(name): \(run.text)\(run.errorText)")
+        for kind in ["wide", "narrow", "dark", "narrow-dark"] {
+            #expect(FileManager.default.fileExists(atPath: artefacts.appendingPathComponent("\(name)-\(kind).png").path))
+        }
+        return try #require(try JSONSerialization.jsonObject(with: run.output) as? [String: Any])
+    }
+
+    @Test func pageIsReadableWideNarrowDarkAndByKeyboard() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 60, buckets: 3)
+        try scene.publishMore(4)
+        try scene.lengthenHistory(days: 60, versions: 500, devices: 60)
+        let page = try scene.page("--cloud cloud --values")
+        let points = try PageTests.spans(of: scene, seconds: 86_400)
+        let seen = try open(page, as: "cloud", points: points)
+        #expect(seen["versions"] as? Int == 500 && points > 55 && points <= 62)
+    }
+
+    @Test func pageOfSeveralZonesIsReadable() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.publishMore(2)
+        try scene.database("watch.db").run("UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications)")
+        _ = try open(try scene.page("--db watch.db --cloud cloud --cloud nowhere", exit: 69), as: "several")
+    }
+
+    @Test func hostileCloudRunsNoScript() throws {
+        let scene = try Scene()
+        let quoted = Self.evil.map { $0.replacing("'", with: "''") }
+        try scene.database("shop.db").run("CREATE TABLE \"<b>t</b>\"(\"<i>id</i>\" TEXT PRIMARY KEY NOT NULL, \"\"\"><script>hacked6=1</script>\" TEXT)")
+        for text in quoted { try scene.database("shop.db").run("INSERT INTO \"<b>t</b>\" VALUES('\(text)', '\(text)')") }
+        try scene.succeed("init --db shop.db --cloud cloud --role writer --device shop --tables all")
+        try scene.succeed("sync --db shop.db")
+        try scene.database("shop.db").run("UPDATE \"<b>t</b>\" SET \"\"\"><script>hacked6=1</script>\" = 'x' || \"\"\"><script>hacked6=1</script>\"")
+        try scene.succeed("sync --db shop.db")
+        for (number, text) in Self.evil.enumerated() where !text.contains("/") {
+            try scene.scratch.write("{}", to: "\(Scene.zone)/assets/\(text)-\(number)")
+        }
+        // What a commit and a report say of their device is theirs to choose.
+        try CloudForgery.rewriteCommit(scene.scratch.path(try scene.newest("commits")), "commit['device'] = '<script>hacked7=1</script>'")
+        let report = try scene.newest("devices/shop"), forged = scene.scratch.path(report)
+        try CloudForgery.renameReport(forged, to: "<img src=x onerror=hacked8=1>")
+        for (line, name) in [("--cloud cloud --values", "hostile"), ("--db shop.db --values", "hostile-database")] {
+            let run = try scene.run("report --html page.html \(line)")
+            #expect([0, 65].contains(run.status), "\(run.errorText)")
+            let page = try PageFile(scene.scratch.path("page.html"))
+            #expect(try page.faults() == "")
+            #expect(!page.text.contains("<script") && !page.text.contains("<img") && !page.text.contains("\u{202E}"))
+            _ = try open(page, as: name)
+            let words = try page.words()
+            for text in ["<script>hacked7=1</script>"] + (name == "hostile" ? ["<script>hacked=1</script>", "\\u{202e}gnp.exe"] : []) {
+                #expect(words.contains(text), "\(text): \(words)")
+            }
+        }
+    }
+}
