@@ -118,7 +118,9 @@ import Testing
         "schedule --db a --cron",
         "schedule --db a --every 15m --cron --systemd", "schedule --db a --every 0s --cron", "schedule --db a --every 500ms --cron",
         "schedule --every 15m --cron",
-        "report", "report --html a", "report --db a", "report --html a --cloud b --limit 3",
+        "report", "report --html a", "verify --restore --all --db a", "verify --version 1 --db a", "verify --restore --version 0 --db a",
+        "sync --db a --heartbeat b", "sync --db a --heartbeat ftp://b", "watch --db a --heartbeat https://", "schedule --db a --watch --cron",
+        "schedule --db a --watch --every 5m --systemd", "schedule --db a --systemd --every 5m --page b", "report --db a", "report --html a --cloud b --limit 3",
         "status --db a --max-age 3h", "status --cloud a --strict", "status --cloud a --prometheus b", "export --db a --asset-limit 0",
         "export --db a --asset-limit 2TB",
         "share publish --cloud a --owner A", "share publish --cloud a --owner A --file a --project b", "share publish --cloud a --file b",
@@ -238,6 +240,9 @@ import Testing
         check(try scene.json("status --db watch.db"), "status --json")
         check(try scene.json("disable --db watch.db"), "enable --json")
         check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("verify --restore --db phone.db"), "verify --restore --json")
+        check(try scene.json("status --db phone.db"), "status --json")
+        check(try scene.json("schedule --db phone.db --watch --systemd"), "schedule --json")
         check(try scene.json("report --html page.html --db phone.db --cloud cloud"), "report --json")
         let bad = try scene.run("report --html page.html --cloud none --json")
         check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")

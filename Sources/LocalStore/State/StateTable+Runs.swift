@@ -43,3 +43,11 @@ extension StateTable {
     /// Records when versions were last removed automatically.
     package func setLastRetention(_ instant: Instant) throws { try setPlainValue("lastRetention", instant) }
 }
+
+extension StateTable {
+    /// The last trial restore; nil before the first.
+    package func lastRestoreCheck() throws -> RestoreCheckRecord? { try value("lastRestoreCheck") }
+
+    /// Records a trial restore.
+    package func setLastRestoreCheck(_ check: RestoreCheckRecord) throws { try setValue("lastRestoreCheck", check) }
+}

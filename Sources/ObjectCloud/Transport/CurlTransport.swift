@@ -10,12 +10,15 @@ package final class CurlTransport: ObjectTransport {
 
     private let certificates: String?
     private let connectSeconds: Int
+    private let limitSeconds: Int?
     private let idle = Mutex<[Handle]>([])
 
     /// - Parameters:
     ///   - certificates: a file of certificates in PEM to trust in place of the system's; nil for the system's.
     ///   - connectSeconds: how long a connection may take to open.
-    package init(certificates: String? = nil, connectSeconds: Int = 10) {
+    ///   - limitSeconds: how long a whole request may take; nil for as long as bytes come.
+    package init(certificates: String? = nil, connectSeconds: Int = 10, limitSeconds: Int? = nil) {
+        self.limitSeconds = limitSeconds
         self.connectSeconds = connectSeconds
         self.certificates = certificates
     }
@@ -25,7 +28,7 @@ package final class CurlTransport: ObjectTransport {
             throw TransportFault(.unreachable, "libcurl is not installed (Debian's package libcurl4)")
         }
         defer { idle.withLock { $0.append(handle) } }
-        return try handle.send(request, certificates: certificates, connectSeconds: connectSeconds)
+        return try handle.send(request, certificates: certificates, connectSeconds: connectSeconds, limitSeconds: limitSeconds)
     }
 
     /// One easy handle with its connections.
@@ -41,7 +44,7 @@ package final class CurlTransport: ObjectTransport {
 
         deinit { snapsync_curl_free(curl) }
 
-        func send(_ request: ObjectRequest, certificates: String?, connectSeconds: Int) throws(TransportFault) -> ObjectResponse {
+        func send(_ request: ObjectRequest, certificates: String?, connectSeconds: Int, limitSeconds: Int?) throws(TransportFault) -> ObjectResponse {
             snapsync_curl_reset(curl)
             var headers: UnsafeMutablePointer<curl_slist>?
             defer { snapsync_curl_free_list(headers) }
@@ -61,6 +64,7 @@ package final class CurlTransport: ObjectTransport {
             _ = snapsync_curl_set_long(curl, CURLOPT_LOW_SPEED_LIMIT, 1)
             _ = snapsync_curl_set_long(curl, CURLOPT_LOW_SPEED_TIME, CurlTransport.idleSeconds)
             _ = snapsync_curl_set_long(curl, CURLOPT_TCP_KEEPALIVE, 1)
+            if let limitSeconds { _ = snapsync_curl_set_long(curl, CURLOPT_TIMEOUT, limitSeconds) }
             if let certificates { _ = snapsync_curl_set_text(curl, CURLOPT_CAINFO, certificates) }
             _ = snapsync_curl_set_callback(curl, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
                 Unmanaged<Answer>.fromOpaque(context!).takeUnretainedValue().take(UnsafeRawBufferPointer(start: bytes, count: size * count))

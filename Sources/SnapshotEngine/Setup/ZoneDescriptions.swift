@@ -1,12 +1,12 @@
-import CloudStore
-import LocalStore
-import SnapshotModel
+package import CloudStore
+package import LocalStore
+package import SnapshotModel
 import SnapshotVersions
 
 /// What a zone says about its datasets, for a device that joins it without a dataset file.
-struct ZoneDescriptions {
+package struct ZoneDescriptions {
     /// The datasets, parents before children.
-    let datasets: [DatasetSchema]
+    package let datasets: [DatasetSchema]
     /// The descriptions of those that are not built in.
     let descriptions: [DatasetDescription]
     /// The tables of the built-in datasets that the zone has.
@@ -15,8 +15,12 @@ struct ZoneDescriptions {
     /// Reads them; nil if the zone has no version yet.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` for descriptions that cannot be used, `.refused` if a dataset is not described.
-    init?(_ zone: ZoneID, in cloud: any CloudDatabase) async throws {
-        let state = try await cloud.at(.fetch).records(in: zone)
+    init?(_ zone: ZoneID, in cloud: any CloudDatabase) async throws { try self.init(await cloud.at(.fetch).records(in: zone), of: zone) }
+
+    /// Reads them as of one version.
+    ///
+    /// - Parameter state: the zone's records then.
+    package init?(_ state: ZoneState, of zone: ZoneID) throws {
         guard state.token != nil else { return nil }
         descriptions = try state.descriptions(in: zone)
         let described = Set(descriptions.map(\.schema.recordName))
@@ -41,7 +45,7 @@ struct ZoneDescriptions {
     }
 
     /// Makes the tables that are missing. Returns their names.
-    func createTables(in transaction: LocalTransaction) throws -> [String] {
+    package func createTables(in transaction: LocalTransaction) throws -> [String] {
         try transaction.tables.createBuiltIn(builtInTables) + transaction.tables.create(descriptions)
     }
 }

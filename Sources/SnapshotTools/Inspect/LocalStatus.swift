@@ -18,6 +18,8 @@ struct LocalStatus: Sendable {
     let changes: [Changes]
     /// When versions were last removed by themselves.
     let lastRetention: Instant?
+    /// The last trial restore.
+    let lastRestoreCheck: RestoreCheckRecord?
     /// What `undo` would bring back.
     let undo: UndoPoint?
     /// How many entries of the conflict journal are open.
@@ -36,7 +38,8 @@ struct LocalStatus: Sendable {
         self.now = now
         journalMode = try database.journalMode()
         let noted: (success: Instant?, unsentSince: Instant?, export: RunRecord?, import: RunRecord?), idle: (at: Instant, microseconds: Int64?)?
-        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, conflicts) = try database.read { transaction in
+        (settings, operators, applied, view, noted, idle, lastFailure, states, changes, undo, lastRetention, lastRestoreCheck, conflicts) = try database.read {
+            transaction in
             let settings = try transaction.settings.read(), isTracking = try transaction.tracking.isInstalled(settings.datasets)
             let changes = try settings.datasets.map { schema in
                 let found = try transaction.changeLog.summary(of: schema)
@@ -50,7 +53,7 @@ struct LocalStatus: Sendable {
                 ),
                 try transaction.state.lastIdleRun(of: settings.role), try transaction.state.lastFailure(), try transaction.datasetStates.all(), changes,
                 try transaction.state.undoPoint(),
-                try transaction.state.lastRetention(), try transaction.conflictJournal.openCount()
+                try transaction.state.lastRetention(), try transaction.state.lastRestoreCheck(), try transaction.conflictJournal.openCount()
             )
         }
         // A run with nothing to do leaves its note beside the database.

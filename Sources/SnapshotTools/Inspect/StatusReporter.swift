@@ -57,6 +57,14 @@ public struct StatusReport: Sendable, Encodable {
         public let hint: String?
     }
 
+    /// A trial restore of a version.
+    public struct RestoreCheck: Sendable, Encodable {
+        public let at: String
+        public let version: Int
+        /// How many problems it found.
+        public let problems: Int
+    }
+
     /// A run that ended well.
     public struct Run: Sendable, Encodable {
         public let at: String
@@ -93,6 +101,8 @@ public struct StatusReport: Sendable, Encodable {
     public let assetLimit: Int
     /// Which versions this device keeps by itself; nil if it removes none unasked.
     public let retention: RetentionReport?
+    /// The last trial restore (``SnapshotInspector/checkRestore(version:progress:)``); nil before the first.
+    public let lastRestoreCheck: RestoreCheck?
     public let datasets: [Dataset]
     /// Commits that lost their number to another device's.
     public let forks: [ForkReport]
@@ -178,6 +188,7 @@ extension StatusReport {
         retention = local.operators.retention.map {
             RetentionReport(keepLast: $0.keepLast, keepWithin: $0.keepWithin, lastRun: local.lastRetention?.description)
         }
+        lastRestoreCheck = local.lastRestoreCheck.map { RestoreCheck(at: $0.at.description, version: $0.version, problems: $0.problemCount) }
         datasets = zip(local.settings.datasets, local.changes).map { schema, changes in
             let state = local.states.first { $0.name == schema.name }
             return Dataset(

@@ -22,20 +22,21 @@ extension SyncEngine {
         }
     }
 
-    /// What a scheduler needs to sync this database every so often; the interval is kept, so that `status` knows what is too old.
+    /// What a scheduler needs to sync this database every so often, or to watch it; an interval is kept, so that `status` knows what is too old.
     ///
     /// - Parameters:
-    ///   - interval: whole seconds.
+    ///   - interval: whole seconds; nil for a watch, which only systemd can keep running.
     ///   - program: the absolute path of the command.
+    ///   - options: further words of the command.
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
-    public func schedule(every interval: Duration, with scheduler: Scheduler, program: String) throws -> ScheduleReport {
-        let seconds = Int(interval.components.seconds)
+    public func schedule(every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = []) throws -> ScheduleReport {
+        let seconds = interval.map { Int($0.components.seconds) }
         let settings = try database.read(at: .open) { try $0.settings.read() }
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
-            seconds: seconds)
+            seconds: seconds, options: options)
         let report = try plan.report(for: scheduler)
-        try database.write(at: .open) { try $0.settings.setInterval(seconds) }
+        if let seconds { try database.write(at: .open) { try $0.settings.setInterval(seconds) } }
         return report
     }
 }

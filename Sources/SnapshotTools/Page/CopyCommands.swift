@@ -26,6 +26,7 @@ struct CopyCommand: Sendable {
         if zone.status != nil { commands.append(CopyCommand("Sync now", ["sync", "--db", database])) }
         commands.append(CopyCommand("Look for everything that could be wrong", ["doctor", "--all"] + here))
         commands.append(CopyCommand("Check every kept version to the last byte", ["verify", "--all"] + here))
+        commands.append(CopyCommand("Restore the newest version on trial, and compare", ["verify", "--restore"] + here))
         commands += restoring(zone, database, here)
         if !CloudLocation.isBucket(zone.cloud) {
             commands.append(CopyCommand("See what repair would mend", ["repair", "--dry-run"] + here))

@@ -70,6 +70,12 @@ struct DatabasePart {
                 }
                 if let interval = status.interval { "; a sync is due every \(AgeText.words(seconds: interval))" }
             }
+            if let check = status.lastRestoreCheck {
+                HTML.pair("Last trial restore") {
+                    TimeText.element(check.at)
+                    ", version \(check.version): \(check.problems == 0 ? "all was well" : Format.count(check.problems, "problem") + " found")"
+                }
+            }
             HTML.pair("Changed since") { changes }
             HTML.pair("Messages") { messages }
         }

@@ -62,19 +62,20 @@ struct ZoneSection {
     }
 
     private var facts: HTML {
-        let newest = try? zone.details.facts?.state.get(), records = zone.records, current = zone.details.devices.count { $0.behind == 0 }
+        let newest = try? zone.details.facts?.state.get(), isKnown = newest != nil, records = zone.records,
+            current = zone.details.devices.count { $0.behind == 0 }
         let waiting = (try? zone.details.messages?.get())?.waiting.count
         return .element(.dl, .class("facts")) {
-            fact("Newest version", newest?.token.map { "\($0.number)" } ?? "none") {
+            fact("Newest version", isKnown ? newest?.token.map { "\($0.number)" } ?? "none" : "not known") {
                 if let at = newest?.timestamp { "\(AgeText.words(seconds: at.age(at: zone.madeAt))) ago" }
             }
-            fact("Devices that have it", zone.details.facts == nil ? "not known" : "\(Format.count(current)) of \(Format.count(zone.details.devices.count))") {
+            fact("Devices that have it", !isKnown ? "not known" : "\(Format.count(current)) of \(Format.count(zone.details.devices.count))") {
                 if let late = zone.details.devices.map(\.behind).max(), late > 0 { "the last is \(Format.count(late, "version")) behind" }
             }
-            fact("Rows", zone.details.facts == nil ? "not known" : Format.count(Total.of(records.map(\.recordCount)))) {
+            fact("Rows", !isKnown ? "not known" : Format.count(Total.of(records.map(\.recordCount)))) {
                 "in \(Format.count(records.count, "dataset"))"
             }
-            fact("Size", zone.details.facts == nil ? "not known" : Format.bytes(Total.of(records.map { Total.of([$0.size, $0.changeSize]) }))) {
+            fact("Size", !isKnown ? "not known" : Format.bytes(Total.of(records.map { Total.of([$0.size, $0.changeSize]) }))) {
                 "of the newest version"
             }
             if let waiting { fact("Messages", Format.count(waiting)) { waiting == 1 ? "waits in the mailbox" : "wait in the mailbox" } }

@@ -11,18 +11,23 @@ struct SchedulePlan: Sendable {
     let database: String
     let device: String
     let cloudUUID: String
-    let seconds: Int
+    /// How often; nil for a watch, which runs all the time.
+    let seconds: Int?
+    /// Further words of the command, such as `--heartbeat URL`.
+    let options: [String]
 
     /// - Throws: ``SyncError`` with `.refused`.
     func report(for scheduler: Scheduler) throws -> ScheduleReport {
-        for path in [program, database] where path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
+        for path in [program, database] + options where path.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
             throw SyncError(
-                .refused, at: path, "a path with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
+                .refused, at: options.contains(path) ? "an option" : path,
+                "a text with control characters fits into no \(scheduler == .cron ? "crontab" : "unit file")",
                 hint: "call it by another path, a symbolic link for instance")
         }
+        guard let seconds else { return ScheduleReport(interval: nil, crontab: nil, units: [watch()]) }
         switch scheduler {
-        case .cron: return ScheduleReport(interval: seconds, crontab: try crontab(), units: nil)
-        case .systemd: return ScheduleReport(interval: seconds, crontab: nil, units: units())
+        case .cron: return ScheduleReport(interval: seconds, crontab: try crontab(every: seconds), units: nil)
+        case .systemd: return ScheduleReport(interval: seconds, crontab: nil, units: units(every: seconds))
         }
     }
 
@@ -31,14 +36,39 @@ struct SchedulePlan: Sendable {
         "\(device) \(cloudUUID)".utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
-    private func crontab() throws -> String {
+    private func crontab(every seconds: Int) throws -> String {
         let time = try CronTime(seconds: seconds, seed: seed)
-        let command = "\(ShellWord.quote(program)) sync --quiet --db \(ShellWord.quote(database))"
+        let command = "\(ShellWord.quote(program)) sync --quiet --db \(ShellWord.quote(database))" + options.map { " " + ShellWord.quote($0) }.joined()
         // A percent sign would be a line feed to cron, quoted or not.
         return "\(time.fields) \((time.pause > 0 ? "sleep \(time.pause); " : "") + command)".replacing("%", with: "\\%")
     }
 
-    private func units() -> [ScheduleReport.Unit] {
+    /// The further words, as a unit's command line has them.
+    private var words: String { options.map { " " + UnitWord.quote($0, isArgument: true) }.joined() }
+
+    /// A service that watches: for the system, or for one user.
+    private func watch() -> ScheduleReport.Unit {
+        let name = "snapsync-watch-\(device)"
+        let text = """
+            # /etc/systemd/system/\(name).service, then: systemctl daemon-reload && systemctl enable --now \(name)
+            # for one user: ~/.config/systemd/user/\(name).service, then the same with systemctl --user, and: loginctl enable-linger
+            [Unit]
+            Description=Sync \(UnitWord.escape(database)) with snapsync watch
+
+            [Service]
+            ExecStart=\(UnitWord.quote(program)) watch --db \(UnitWord.quote(database, isArgument: true))\(words)
+            # It ends by itself only where the database cannot be opened.
+            Restart=on-failure
+            RestartSec=30s
+
+            [Install]
+            WantedBy=default.target
+
+            """
+        return ScheduleReport.Unit(name: "\(name).service", text: text)
+    }
+
+    private func units(every seconds: Int) -> [ScheduleReport.Unit] {
         let name = "snapsync-\(device)", jitter = min(max(seconds / 10, 1), 300)
         let service = """
             # /etc/systemd/system/\(name).service; for one user: ~/.config/systemd/user/\(name).service
@@ -47,7 +77,7 @@ struct SchedulePlan: Sendable {
 
             [Service]
             Type=oneshot
-            ExecStart=\(UnitWord.quote(program)) sync --quiet --db \(UnitWord.quote(database, isArgument: true))
+            ExecStart=\(UnitWord.quote(program)) sync --quiet --db \(UnitWord.quote(database, isArgument: true))\(words)
             # Another run at work, or a file that has not arrived yet: the next run does what is left.
             SuccessExitStatus=75
 

@@ -11,8 +11,8 @@ public struct ScheduleReport: Sendable, Encodable {
         public let text: String
     }
 
-    /// How often a sync runs, in seconds.
-    public let interval: Int
+    /// How often a sync runs, in seconds; nil for a watch.
+    public let interval: Int?
     /// The line for the crontab; nil for systemd.
     public let crontab: String?
     /// The files for systemd; nil for cron.

@@ -6,11 +6,13 @@ import SnapshotSync
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Prints a crontab line, or a systemd service and timer, that syncs the database every so often.",
+        abstract: "Prints a crontab line, or systemd units, that sync the database every so often or watch it.",
         discussion: """
             Nothing is installed: the line goes into crontab -e, the units into the files that their first lines name. Each database
             has its own moment within the interval, so that devices do not all come at once. The interval is kept in the database,
             so that status --strict knows that three of them are too long without a success.
+
+            With --watch it prints a service that runs snapsync watch all the time, for the system or for one user.
 
             Cron can keep 1 to 30 minutes that divide an hour, and hours that divide a day; systemd any interval.
 
@@ -18,19 +20,29 @@ struct ScheduleCommand: AsyncParsableCommand {
               snapsync schedule --db phone.db --every 15m --cron
               (crontab -l; snapsync schedule --db /var/lib/app/phone.db --every 15m --cron) | crontab -
               snapsync schedule --db phone.db --every 10m --systemd
+              snapsync schedule --db phone.db --watch --systemd --page /srv/www/sync.html
             """)
 
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("How often: 90s, 15m, 2h, 1d.", valueName: "time"))
-    var every: TimeSpan
+    var every: TimeSpan?
+    @Flag(name: .long, help: "With --systemd: print a service that watches, instead of --every.")
+    var watch = false
     @Flag(name: .long, help: "Print a line for a crontab.")
     var cron = false
     @Flag(name: .long, help: "Print a service and a timer for systemd.")
     var systemd = false
+    @Option(name: .long, help: ArgumentHelp("With --watch: the page that the watch writes after each sync.", valueName: "file"), completion: .file())
+    var page: String?
+    @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard cron != systemd else { throw ValidationError("Say for whom: --cron or --systemd.") }
+        guard (every == nil) == watch else { throw ValidationError("Say how often with --every, or --watch.") }
+        guard !watch || systemd else { throw ValidationError("--watch is for --systemd; cron runs nothing all the time.") }
+        guard page == nil || watch else { throw ValidationError("--page belongs to --watch.") }
+        guard let every else { return }
         guard every.duration >= .seconds(1), every.duration.components.attoseconds == 0 else {
             throw ValidationError("The interval must be whole seconds, at least one.")
         }
@@ -40,7 +52,11 @@ struct ScheduleCommand: AsyncParsableCommand {
         try await output.printer.run {
             let engine = try SyncEngine(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
-            let report = try engine.schedule(every: every.duration, with: cron ? .cron : .systemd, program: program)
+            let absolute = page.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
+            let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat), ("--on-failure", outcome.onFailure)].flatMap { name, value in
+                value.map { [name, $0] } ?? []
+            }
+            let report = try engine.schedule(every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options)
             try output.printer.print(
                 report,
                 (report.crontab.map { [$0] } ?? [])

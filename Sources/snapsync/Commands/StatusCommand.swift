@@ -73,6 +73,10 @@ struct StatusCommand: AsyncParsableCommand {
         if let error = report.lastError {
             lines.append("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)")
         }
+        if let check = report.lastRestoreCheck {
+            let found = check.problems == 0 ? "all was well" : "\(Format.count(check.problems, "problem")) found"
+            lines.append("  last trial restore: version \(check.version) at \(check.at), \(found)")
+        }
         lines += report.datasets.map { dataset in
             let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"

@@ -12,10 +12,13 @@ struct WatchCommand: AsyncParsableCommand {
             Changes wake it through the file system's events, and a poll stands behind them for what they do not tell (NFS, other
             machines). Each run is one snapsync sync: cron runs beside it are fine. Errors do not end it: each is told once, and
             tried again. At the end a run under way is finished, and the exit code is 0.
+            With --page the page of snapsync report is written anew after each sync, or as often as leaves nine tenths of the time for other work.
+            A heartbeat goes out once a minute at most; the command for failures runs for each error that is told.
 
             EXAMPLES
               snapsync watch --db phone.db
               snapsync watch --db watch.db --poll 5s --json
+              snapsync watch --db phone.db --page /srv/www/sync.html --heartbeat https://monitor.example/ping/phone
             """)
 
     @OptionGroup var database: DatabaseOptions
@@ -26,6 +29,9 @@ struct WatchCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
+    @Option(name: .long, help: ArgumentHelp("Write the page of snapsync report there, after each sync.", valueName: "file"), completion: .file())
+    var page: String?
+    @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
@@ -36,11 +42,27 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.file.path()
         let options = WatchOptions(poll: poll.duration, debounce: debounce.duration, maximumDelay: max(.seconds(1), debounce.duration))
-        let watcher = SyncWatcher(database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), options: options)
-        let events = WatchPrinter(printer: output.printer)
-        try await output.printer.run {
-            // A cancelled watch ends between two runs.
-            try await EndSignals.cancel { try await watcher.run { events.print($0) } }
+        let cloud = database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")
+        let watcher = SyncWatcher(database: path, cloud: cloud, options: options)
+        let printer = output.printer, events = WatchPrinter(printer: printer)
+        let followUps = WatchFollowUps(database: path, cloud: cloud, page: page, outcome: outcome)
+        async let rest: Void = followUps.run()
+        do {
+            try await printer.run {
+                // A cancelled watch ends between two runs.
+                try await EndSignals.cancel {
+                    try await watcher.run { event in
+                        events.print(event)
+                        followUps.take(event)
+                    }
+                }
+            }
+        } catch {
+            followUps.end()
+            await rest
+            throw error
         }
+        followUps.end()
+        await rest
     }
 }

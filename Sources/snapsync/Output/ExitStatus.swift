@@ -28,6 +28,7 @@ extension Printer {
             return try SyncEngine(database: database, cloud: cloud, logger: logger)
         } catch let error as SyncError {
             print(error)
+            failed(error)
             throw ExitCode(error.exitStatus)
         }
     }
@@ -38,6 +39,7 @@ extension Printer {
             try await body()
         } catch let error as SyncError {
             print(error)
+            failed(error)
             throw ExitCode(error.exitStatus)
         }
     }

@@ -9,6 +9,9 @@ struct Printer {
     /// Whether notices, too, are left out: where nothing is printed when all is well.
     var isQuiet = false
 
+    /// What else is done about an error that ends the command, after it was printed.
+    var failed: @Sendable (SyncError) -> Void = { _ in }
+
     /// Where the engine's own messages go. With JSON, standard error has one object or nothing, but for warnings.
     var logger: Logger {
         var logger = Logger(label: "snapsync")
@@ -33,7 +36,9 @@ struct Printer {
         } else {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
-            text = VisibleText.escape("snapsync: \(step)\(error.place): \(error.reason)") + details + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
+            text =
+                VisibleText.escape("snapsync: \(step)\(error.place): \(error.reason)") + details
+                + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
         }
         // Where even this cannot be written, the exit code must do.
         try? StandardStream.error.write(text + "\n")

@@ -42,10 +42,8 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     /// The engine, with its errors printed as the command prints them.
-    func prepare(_ output: OutputOptions, isQuiet: Bool = false) throws -> SyncEngine {
-        var printer = output.printer
-        printer.isQuiet = isQuiet
-        return try printer.open(file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
+    func prepare(_ output: OutputOptions) throws -> SyncEngine {
+        try output.printer.open(file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
     static func environment(_ name: String) -> String? {

@@ -1,0 +1,97 @@
+import SnapshotSync
+import StrictText
+import Synchronization
+
+/// What a watch does beside syncing: it rewrites the page, tells the monitor, and runs the command for failures.
+///
+/// One after another, on a task of its own: a slow monitor or a long page never holds up a sync.
+final class WatchFollowUps: Sendable {
+    private struct Due {
+        var isPage = false
+        var isBeat = false
+        var failures: [SyncError] = []
+    }
+
+    private let database: String
+    private let cloud: String?
+    private let page: String?
+    private let outcome: OutcomeOptions
+    private let due = Mutex(Due())
+    private let wakes: AsyncStream<Void>
+    private let wake: AsyncStream<Void>.Continuation
+
+    /// How far apart two heartbeats are at least.
+    private static let beatInterval = Duration.seconds(60)
+    /// How many times as long as writing a page takes, none is written again.
+    private static let pageRest = 9
+
+    /// - Parameters:
+    ///   - cloud: another path of the database's cloud.
+    ///   - page: the page to write; nil for none.
+    init(database: String, cloud: String?, page: String?, outcome: OutcomeOptions) {
+        (self.database, self.cloud, self.page, self.outcome) = (database, cloud, page, outcome)
+        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Takes an event of the watch.
+    func take(_ event: WatchEvent) {
+        let isNews = due.withLock { due in
+            switch event {
+            case .synced: (due.isPage, due.isBeat) = (page != nil, outcome.heartbeat != nil)
+            case .failing(let error):
+                due.isPage = page != nil
+                if outcome.onFailure != nil { due.failures.append(error) }
+            case .started, .recovered, .polling: return false
+            }
+            return due.isPage || due.isBeat || !due.failures.isEmpty
+        }
+        if isNews { wake.yield() }
+    }
+
+    /// Does what is due, until ``end()`` and everything was done.
+    func run() async {
+        var lastBeat: ContinuousClock.Instant?, nextPage = ContinuousClock.now, told = ""
+        for await _ in wakes {
+            let (failures, isBeat) = due.withLock { due in
+                defer { (due.failures, due.isBeat) = ([], false) }
+                return (due.failures, due.isBeat)
+            }
+            for error in failures { outcome.failed(error, database: database) }
+            if isBeat, lastBeat.map({ $0.duration(to: .now) >= Self.beatInterval }) ?? true {
+                lastBeat = .now
+                outcome.succeeded()
+            }
+            guard due.withLock({ $0.isPage }) else { continue }
+            let rest = ContinuousClock.now.duration(to: nextPage)
+            guard rest <= .zero else {
+                // Later: by then other syncs may have ended, and one page tells of all.
+                Task { [wake] in
+                    try? await Task.sleep(for: rest)
+                    wake.yield()
+                }
+                continue
+            }
+            let begin = ContinuousClock.now
+            told = await writePage(besides: told)
+            nextPage = .now + (begin.duration(to: .now)) * Self.pageRest
+        }
+        if due.withLock({ $0.isPage }) { _ = await writePage(besides: told) }
+    }
+
+    /// Ends ``run()`` once what is due was done.
+    func end() { wake.finish() }
+
+    /// Writes the page. Returns the trouble that was met, which is printed unless it was told before.
+    private func writePage(besides told: String) async -> String {
+        guard let page else { return "" }
+        due.withLock { $0.isPage = false }
+        do {
+            try ReportPage([await SyncEngine(database: database, cloud: cloud).overview()]).write(to: page)
+            return ""
+        } catch {
+            let trouble = VisibleText.escape("snapsync: warning: the page was not written: \(error)")
+            if trouble != told { try? StandardStream.error.write(trouble + "\n") }
+            return trouble
+        }
+    }
+}

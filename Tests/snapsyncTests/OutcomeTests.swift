@@ -1,0 +1,137 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `sync` and `watch` do after a run: a heartbeat when it went well, a command when it failed, a page.
+@Suite(.timeLimit(.minutes(60))) struct OutcomeTests {
+    /// A monitor on this machine that notes what it is asked for: `/slow` never answers, `/no` answers 500, everything else 200.
+    final class Monitor {
+        let port: Int
+        private let program: RunningProgram
+        private let log: String
+
+        init(in scene: Scene) throws {
+            log = scene.scratch.path("monitor.log")
+            program = try RunningProgram(
+                "python3",
+                [
+                    "-c",
+                    """
+                    import http.server, sys, time
+                    class Monitor(http.server.BaseHTTPRequestHandler):
+                        def do_GET(self):
+                            open(sys.argv[1], 'a').write(self.path + '\\n')
+                            if self.path == '/slow': time.sleep(60)
+                            self.send_response(500 if self.path == '/no' else 200)
+                            self.send_header('Content-Length', '0')
+                            self.end_headers()
+                        def log_message(self, *words): pass
+                    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Monitor)
+                    print(server.server_port, flush=True)
+                    server.serve_forever()
+                    """, log,
+                ])
+            let end = Date.now.addingTimeInterval(60)
+            while try !program.outputSoFar().hasSuffix("\n"), Date.now < end { usleep(20_000) }
+            port = try #require(Int(try program.outputSoFar().trimmingCharacters(in: .newlines)))
+        }
+
+        deinit {
+            program.kill()
+            _ = try? program.wait()
+        }
+
+        var requests: [String] { ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init) }
+    }
+
+    @Test func heartbeatFollowsASuccessAndNeverAFailure() throws {
+        let scene = try Scene.phone(notifications: 3, buckets: 1)
+        let monitor = try Monitor(in: scene), host = "http://127.0.0.1:\(monitor.port)"
+        try scene.succeed("sync --db phone.db --quiet --heartbeat \(host)/ping/secret?rid=1")
+        #expect(monitor.requests == ["/ping/secret?rid=1"])
+        // What goes wrong with it is a warning without the path, and the sync has ended well.
+        for (path, reason) in [("\(host)/no/../no", "the answer is 500"), ("http://127.0.0.1:1/secret", "onnect")] {
+            let run = try scene.run("sync --db phone.db --quiet --heartbeat \(path)")
+            #expect(run.status == 0 && run.text == "" && run.errorText.hasPrefix("snapsync: warning: the heartbeat to http://127.0.0.1:"), "\(run.errorText)")
+            #expect(run.errorText.contains(reason) && !run.errorText.contains("secret") && !run.errorText.contains("/no"), "\(run.errorText)")
+        }
+        let begin = ContinuousClock.now
+        let slow = try scene.run("sync --db phone.db --quiet --heartbeat \(host)/slow")
+        #expect(slow.status == 0 && slow.errorText.contains("was not taken"), "\(slow.errorText)")
+        #expect(ContinuousClock.now - begin < .seconds(50))
+        let count = monitor.requests.count
+        #expect(try scene.run("sync --db phone.db --cloud none --heartbeat \(host)/never").status == 69)
+        try scene.succeed("disable --db phone.db")
+        try scene.succeed("sync --db phone.db --quiet --heartbeat \(host)/never")
+        #expect(monitor.requests.count == count)
+        let contents = try scene.database("phone.db").run(".dump")
+        #expect(!contents.contains("secret") && !contents.contains("127.0.0.1"))
+    }
+
+    @Test func commandForFailuresGetsCodeAndError() throws {
+        let scene = try Scene.phone(notifications: 3, buckets: 1)
+        let command = "printf '%s|%s|%s' \"$SNAPSYNC_EXIT_CODE\" \"$SNAPSYNC_ERROR\" \"$SNAPSYNC_DATABASE\" > failed.txt; echo said"
+        func sync(_ words: String...) throws -> ProgramRun {
+            try BuiltCommand.run(["sync", "--db", "phone.db", "--on-failure", command] + words, in: scene.scratch.path)
+        }
+        #expect(try sync().status == 0 && !scene.scratch.exists("failed.txt"))
+        let run = try sync("--cloud", "none", "--json")
+        #expect(run.status == 69 && run.text == "" && run.errorText.contains("\"exitCode\"") && run.errorText.hasSuffix("said\n"), "\(run.errorText)")
+        let told = String(decoding: try scene.scratch.read("failed.txt"), as: UTF8.self).split(separator: "|").map(String.init)
+        #expect(told == ["69", "open failed: none: the directory cannot be opened: No such file or directory", scene.scratch.path("phone.db")])
+        // A command that fails changes nothing about the sync's own end.
+        let failing = try BuiltCommand.run(["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", "exit 3"], in: scene.scratch.path)
+        #expect(failing.status == 69 && failing.errorText.contains("warning: the command for failures ended with 3"), "\(failing.errorText)")
+        #expect(try scene.run("sync --db missing.db --on-failure false").status == 66)
+    }
+
+    @Test func watchWritesThePageTellsTheMonitorAndRunsTheCommand() async throws {
+        let scene = try Scene.phone(notifications: 5, buckets: 1)
+        let monitor = try Monitor(in: scene)
+        let watch = try await scene.watch(
+            "--db phone.db --poll 200ms --page page.html --heartbeat http://127.0.0.1:\(monitor.port)/watch --on-failure touch\u{A0}failed".replacing(
+                "touch\u{A0}failed", with: "./failed.sh"))
+        try scene.scratch.write("#!/bin/sh\necho $SNAPSYNC_EXIT_CODE >> failed.txt\n", to: "failed.sh")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scene.scratch.path("failed.sh"))
+        try await Eventually.holds("the page and the heartbeat are there") { scene.scratch.exists("page.html") && monitor.requests.count == 1 }
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'on the page'")
+        try await Eventually.holds("the page tells of version 2") {
+            String(decoding: try scene.scratch.read("page.html"), as: UTF8.self).contains("version 2 is the newest")
+        }
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
+        try await Eventually.holds("the failure is told") { scene.scratch.exists("failed.txt") }
+        try await Eventually.holds("the page says so") {
+            String(decoding: try scene.scratch.read("page.html"), as: UTF8.self).contains("Syncing fails")
+        }
+        try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
+        try await watch.prints("all is well again")
+        try watch.end()
+        let page = try PageFile(scene.scratch.path("page.html"))
+        #expect(try page.faults() == "" && page.text.contains("All is well"))
+        // Once a minute at most.
+        #expect(monitor.requests == ["/watch"])
+        #expect(String(decoding: try scene.scratch.read("failed.txt"), as: UTF8.self) == "69\n")
+        #expect(try scene.versions().count == 2)
+    }
+
+    @Test func scheduleCarriesWhatFollowsASync() throws {
+        let scene = try Scene.phone(notifications: 3, buckets: 1)
+        let options = ["--heartbeat", "https://monitor.example/a%20b", "--on-failure", "echo \"$SNAPSYNC_ERROR\" | mail 'me'"]
+        func schedule(_ words: [String]) throws -> ProgramRun {
+            let run = try BuiltCommand.run(["schedule", "--db", "phone.db"] + words + options, in: scene.scratch.path)
+            #expect(run.status == 0 && run.errorText == "", "\(run.errorText)")
+            return run
+        }
+        let cron = try schedule(["--every", "15m", "--cron"]).text
+        #expect(
+            cron.hasSuffix(
+                " --heartbeat 'https://monitor.example/a\\%20b' --on-failure 'echo \"$SNAPSYNC_ERROR\" | mail '\\''me'\\'''\n"), "\(cron)")
+        let timer = try schedule(["--every", "10m", "--systemd"]).text
+        let words = " \"--heartbeat\" \"https://monitor.example/a%%20b\" \"--on-failure\" \"echo \\\"$$SNAPSYNC_ERROR\\\" | mail 'me'\"\n"
+        #expect(timer.contains(words), "\(timer)")
+        let watch = try schedule(["--watch", "--systemd", "--page", "page.html"]).text
+        #expect(watch.contains(" watch --db \"\(scene.scratch.path("phone.db"))\" \"--page\" \"\(scene.scratch.path("page.html"))\"\(words)"), "\(watch)")
+        #expect(watch.contains("\nRestart=on-failure\n") && watch.contains("\nWantedBy=default.target\n") && !watch.contains("[Timer]"))
+        #expect(try scene.json("schedule --db phone.db --watch --systemd")["interval"] == nil)
+    }
+}
