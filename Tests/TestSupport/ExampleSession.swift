@@ -40,15 +40,17 @@ package struct ExampleSession {
 
     /// Runs the session in a copy of the folder, where `snapsync` is the built command, and says in what it differs.
     ///
+    /// - Parameter environment: variables to set besides the inherited ones.
     /// - Returns: a sentence for each command that prints something else or ends otherwise; nothing if all is as the README says.
-    package func run(in scratch: ScratchDirectory) throws -> [String] {
+    package func run(in scratch: ScratchDirectory, environment: [String: String] = [:]) throws -> [String] {
         let work = scratch.path("work"), bin = scratch.path("bin")
         try FileManager.default.copyItem(atPath: folder, toPath: work)
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
         try FileManager.default.createSymbolicLink(atPath: bin + "/snapsync", withDestinationPath: try BuiltCommand.path())
         let path = bin + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try steps.compactMap { step in
-            let run = try ProgramRun("bash", ["-c", "exec 2>&1; set -o pipefail; \(step.command)"], in: work, environment: ["PATH": path])
+            let run = try ProgramRun(
+                "bash", ["-c", "exec 2>&1; set -o pipefail; \(step.command)"], in: work, environment: environment.merging(["PATH": path]) { $1 })
             var printed = run.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
             if printed.last == "" { printed.removeLast() }
             if run.status != 0 { printed.append("[exit \(run.status)]") }

@@ -94,7 +94,7 @@ final class ZoneDetails: Sendable {
         }
         messages = await DoctorFacts.look(.fetch) { try await inspector.messages() }
         (members, membersError) = await Self.attempt(.fetch) {
-            survey.info.isSigned ? try await MembersReport(inspector.cloud, inspector.zone, own: own) : nil
+            survey.info.isSigned ? try await MembersReport(inspector.device?.signedZone?.cloud ?? inspector.cloud, inspector.zone, own: own) : nil
         }
         (change, changeError) = await Self.attempt(.read) { try await ZoneOverview.LastChange(commits, inspector, hasValues: hasValues) }
         recent = await Self.recent(commits, (try? survey.pins?.get())?.pins ?? [], change, inspector)

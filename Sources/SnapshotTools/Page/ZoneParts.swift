@@ -197,7 +197,9 @@ struct DatasetPart {
         let records = zone.records
         return .group {
             if records.isEmpty {
-                HTML.element(.p) { "No dataset has been published." }
+                HTML.element(.p) {
+                    zone.isSealed ? "The zone is sealed; a page of a member's database (--db) shows its datasets." : "No dataset has been published."
+                }
             } else {
                 HTML.table(
                     id: "\(prefix)-datasets-table",

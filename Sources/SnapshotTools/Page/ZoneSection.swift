@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import SnapshotEngine
 import SnapshotVersions
 import StrictText
@@ -72,10 +73,10 @@ struct ZoneSection {
             fact("Devices that have it", !isKnown ? "not known" : "\(Format.count(current)) of \(Format.count(zone.details.devices.count))") {
                 if let late = zone.details.devices.map(\.behind).max(), late > 0 { "the last is \(Format.count(late, "version")) behind" }
             }
-            fact("Rows", !isKnown ? "not known" : Format.count(Total.of(records.map(\.recordCount)))) {
-                "in \(Format.count(records.count, "dataset"))"
+            fact("Rows", !isKnown ? "not known" : zone.isSealed ? "sealed" : Format.count(Total.of(records.map(\.recordCount)))) {
+                zone.isSealed ? "no keys are at hand" : "in \(Format.count(records.count, "dataset"))"
             }
-            fact("Size", !isKnown ? "not known" : Format.bytes(Total.of(records.map { Total.of([$0.size, $0.changeSize]) }))) {
+            fact("Size", !isKnown ? "not known" : zone.isSealed ? "sealed" : Format.bytes(Total.of(records.map { Total.of([$0.size, $0.changeSize]) }))) {
                 "of the newest version"
             }
             if let waiting { fact("Messages", Format.count(waiting)) { waiting == 1 ? "waits in the mailbox" : "wait in the mailbox" } }
@@ -149,6 +150,9 @@ extension ZoneOverview {
     var records: [HistoryReport.Version.Dataset] {
         ((try? details.facts?.state.get())?.records ?? []).compactMap(HistoryReport.Version.Dataset.init)
     }
+
+    /// Whether the zone's data cannot be read here: it is sealed, and no device's keys are at hand.
+    var isSealed: Bool { (try? details.facts?.state.get())?.records.contains(where: \.isSealed) == true }
 
     /// What a page calls the dataset of a record: without a dataset file nobody knows it but by the usual name.
     static func dataset(_ record: String) -> String { record.hasSuffix("_data") ? String(record.dropLast(5)) : record }

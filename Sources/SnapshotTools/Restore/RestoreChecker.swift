@@ -40,6 +40,7 @@ struct RestoreChecker: Sendable {
     func run(version number: Int?) async throws -> RestoreCheckReport {
         let begin = ContinuousClock.now
         let state = try await inspector.records(at: number)
+        try inspector.refuseSealed(state)
         guard let zone = try ZoneDescriptions(state, of: inspector.zone) else {
             throw SyncError(
                 .nothingThere, step: .fetch, at: "zone \(inspector.zone)", "nothing has been published yet", hint: "run snapsync export on the writer first")

@@ -46,7 +46,8 @@ struct WatchCommand: AsyncParsableCommand {
         let watcher = SyncWatcher(database: path, cloud: cloud, options: options)
         let printer = output.printer, events = WatchPrinter(printer: printer)
         let followUps = WatchFollowUps(database: path, cloud: cloud, page: page, outcome: outcome)
-        async let rest: Void = followUps.run()
+        // Commands, monitors and files block.
+        async let rest: Void = WorkerThreads.host { await followUps.run() }
         do {
             try await printer.run {
                 // A cancelled watch ends between two runs.

@@ -1,0 +1,36 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The sessions of `docs/howto.md`, run as they stand there.
+@Suite struct HowToPageTests {
+    /// The page's sections, by their headings.
+    private static func sections() throws -> [String: String] {
+        let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/howto.md"), encoding: .utf8)
+        let parts = page.components(separatedBy: "\n## ").dropFirst()
+        return Dictionary(uniqueKeysWithValues: parts.map { part in (String(part.prefix { $0 != "\n" }), part) })
+    }
+
+    /// Runs the session of a section.
+    private func run(_ section: String, steps count: Int, environment: [String: String] = [:]) throws {
+        let scratch = try ScratchDirectory()
+        try scratch.write(section, to: "section/README.md")
+        let session = try ExampleSession(folder: scratch.path("section"))
+        #expect(session.steps.count == count)
+        for difference in try session.run(in: scratch, environment: environment) { Issue.record("\(difference)") }
+    }
+
+    @Test func pageHasTheseSections() throws {
+        #expect(try Self.sections().keys.sorted() == ["Back to last Tuesday", "Machines far apart, through a bucket", "Two machines through a NAS"])
+    }
+
+    @Test func twoMachinesThroughANAS() throws { try run(#require(Self.sections()["Two machines through a NAS"]), steps: 11) }
+
+    @Test func backToLastTuesday() throws { try run(#require(Self.sections()["Back to last Tuesday"]), steps: 11) }
+
+    @Test(.enabled(if: BucketServer.isAvailable)) func machinesFarApart() throws {
+        let server = try BucketServer.shared.get(), bucket = try server.bucket()
+        let section = try #require(Self.sections()["Machines far apart, through a bucket"]).replacing("s3://backup/", with: "s3://\(bucket)/")
+        try run(section, steps: 7, environment: BucketScene.keys.merging(["AWS_ENDPOINT_URL_S3": server.endpoint]) { $1 })
+    }
+}
