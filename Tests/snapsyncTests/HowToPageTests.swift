@@ -31,6 +31,6 @@ import Testing
     @Test(.enabled(if: BucketServer.isAvailable)) func machinesFarApart() throws {
         let server = try BucketServer.shared.get(), bucket = try server.bucket()
         let section = try #require(Self.sections()["Machines far apart, through a bucket"]).replacing("s3://backup/", with: "s3://\(bucket)/")
-        try run(section, steps: 7, environment: BucketScene.keys.merging(["AWS_ENDPOINT_URL_S3": server.endpoint]) { $1 })
+        try run(section, steps: 6, environment: BucketScene.keys.merging(["AWS_ENDPOINT_URL_S3": server.endpoint]) { $1 })
     }
 }

@@ -64,7 +64,7 @@ import Testing
             let words = try page.words()
             for text in texts { #expect(words.contains(text), "\(text): \(words)") }
         }
-        let shown = ["<script>hacked=1</script>", "\\u{202e}gnp.exe", "{{7*7}}${7*7}", "<b>t</b>"]
+        let shown = ["<script>hacked=1</script>", "\\u{202e}gnp.exe", "{{7*7}}${7*7}", "\"><script>hacked6=1</script>"]
         try open("--cloud cloud --values", as: "hostile", saying: shown)
         try open("--db shop.db --values", as: "hostile-database", saying: shown)
         // A commit or a report whose device has such a name is refused whole; the page says so.
