@@ -17,6 +17,11 @@ import Testing
             try torture("kill_everywhere.py", ["--sample", "4"], long: [])
         }
 
+        /// Of the commands that make a sealed zone and change its keys.
+        @Test func aKillAtAnySystemCallLeavesASealedZoneItsKeys() throws {
+            try torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
+        }
+
         @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() throws {
             try torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
         }

@@ -17,13 +17,13 @@ struct KeyRotateCommand: AsyncParsableCommand {
 
     @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version.")
     var newRecoveryCode = false
-    @OptionGroup var database: DatabaseFile
+    @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.path()
+        let engine = try database.prepare(output)
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).rotateKeys(makesRecoveryCode: newRecoveryCode)
+            let report = try await engine.rotateKeys(makesRecoveryCode: newRecoveryCode)
             try output.printer.print(
                 report,
                 ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]

@@ -25,13 +25,12 @@ struct MemberApproveCommand: AsyncParsableCommand {
     var role: MemberRole?
     @Flag(name: .long, help: "The words were compared already: do not ask.")
     var yes = false
-    @OptionGroup var database: DatabaseFile
+    @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.path()
+        let engine = try database.prepare(output)
         try await output.printer.run {
-            let engine = try SyncEngine(database: path)
             let members = try await engine.members()
             guard let request = members.requests.first(where: { $0.device == name }), let words = KeyFingerprint(request.fingerprint) else {
                 let isMember = members.members.contains { $0.device == name }

@@ -12,13 +12,13 @@ struct MemberListCommand: AsyncParsableCommand {
               snapsync member list --json --db desk.db | jq -r '.requests[].device'
             """)
 
-    @OptionGroup var database: DatabaseFile
+    @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.path()
+        let engine = try database.prepare(output)
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).members()
+            let report = try await engine.members()
             try output.printer.print(report, report.lines)
         }
     }

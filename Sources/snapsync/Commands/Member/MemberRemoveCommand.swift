@@ -16,13 +16,13 @@ struct MemberRemoveCommand: AsyncParsableCommand {
 
     @Argument(help: "The member's name, as member list shows it.", completion: Completions.devices)
     var name: String
-    @OptionGroup var database: DatabaseFile
+    @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.path()
+        let engine = try database.prepare(output)
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).removeMember(name)
+            let report = try await engine.removeMember(name)
             try output.printer.print(
                 report,
                 [

@@ -16,13 +16,13 @@ struct MemberRoleCommand: AsyncParsableCommand {
     var name: String
     @Argument(help: "What it may do: writer and peer publish, reader sends messages, observer only reads.")
     var role: MemberRole
-    @OptionGroup var database: DatabaseFile
+    @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        let path = try database.path()
+        let engine = try database.prepare(output)
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).setMemberRole(role, of: name)
+            let report = try await engine.setMemberRole(role, of: name)
             try output.printer.print(report, ["\(report.device) is a \(report.role) of zone \(report.zone) from version \(report.version) on"])
         }
     }
