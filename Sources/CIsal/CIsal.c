@@ -50,7 +50,7 @@ struct snapsync_isal_deflater {
     uint8_t level[ISAL_DEF_LVL2_DEFAULT];
 };
 
-struct snapsync_isal_deflater *snapsync_isal_deflater_make(void) { return malloc(sizeof(struct snapsync_isal_deflater)); }
+struct snapsync_isal_deflater *snapsync_isal_deflater_make(void) { return calloc(1, sizeof(struct snapsync_isal_deflater)); }
 
 void snapsync_isal_deflater_free(struct snapsync_isal_deflater *deflater) { free(deflater); }
 
@@ -58,6 +58,8 @@ size_t snapsync_isal_deflate(
     struct snapsync_isal_deflater *deflater, const uint8_t *input, uint32_t count, uint8_t *target, uint32_t room) {
     struct isal_zstream *stream = &deflater->stream;
     isal.deflate_init(stream);
+    // The whole window: initialization leaves this field as it was.
+    stream->hist_bits = 0;
     stream->level = 2;
     stream->level_buf = deflater->level;
     stream->level_buf_size = sizeof deflater->level;
@@ -74,7 +76,7 @@ struct snapsync_isal_inflater {
     struct inflate_state state;
 };
 
-struct snapsync_isal_inflater *snapsync_isal_inflater_make(void) { return malloc(sizeof(struct snapsync_isal_inflater)); }
+struct snapsync_isal_inflater *snapsync_isal_inflater_make(void) { return calloc(1, sizeof(struct snapsync_isal_inflater)); }
 
 void snapsync_isal_inflater_free(struct snapsync_isal_inflater *inflater) { free(inflater); }
 
@@ -82,6 +84,7 @@ enum snapsync_isal_outcome snapsync_isal_inflate(
     struct snapsync_isal_inflater *inflater, const uint8_t *input, uint32_t count, uint8_t *target, uint32_t *room, uint32_t *unread) {
     struct inflate_state *state = &inflater->state;
     isal.inflate_init(state);
+    state->hist_bits = 0;
     state->next_in = (uint8_t *)input;
     state->avail_in = count;
     state->next_out = target;

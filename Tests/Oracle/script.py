@@ -58,7 +58,7 @@ def rendered(step, offsets, history):
     if "ops" in step:
         sql = "; ".join(statement(op["sql"]) for op in step["ops"])
         write = '%ssqlite3 -bail -cmd ".timeout 20000" %s.db "PRAGMA foreign_keys = %s; BEGIN IMMEDIATE; %s; COMMIT"' % (
-            moment, name, "ON" if step["foreign_keys"] else "OFF", sql.replace("\\", "\\\\").replace("`", "\\`"))
+            moment, name, "ON" if step["foreign_keys"] else "OFF", sql.replace("\\", "\\\\").replace("`", "\\`").replace('"', '\\"'))
     if kind == "edit":
         return [write]
     if kind == "during":

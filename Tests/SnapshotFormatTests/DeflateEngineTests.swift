@@ -62,6 +62,34 @@ import Testing
             """, [scratch.path("member.gz"), scratch.path("raw")])
     }
 
+    /// A compressor that has worked before makes the same bytes as a new one.
+    @Test func earlierPiecesLeaveNoTrace() throws {
+        var random = SeededRandom(seed: 8)
+        let raw = Self.pieces(400_000)[0], compressor = try MemberCompressor(), member = CompressedMember()
+        for _ in 0..<60 {
+            let begin = random.below(300_000), piece = Array(raw[begin..<begin + 33_000 + random.below(60_000)])
+            _ = try piece.withUnsafeBytes { try compressor.compress($0, reusing: member) }
+            let again = try self.member(piece, .fastest), isSame = withExtendedLifetime(member) { Array(member.bytes) == again }
+            #expect(isSame)
+        }
+    }
+
+    /// Whatever memory a new compressor gets, it looks for matches in the whole window.
+    @Test func newCompressorsMakeTheSameBytes() throws {
+        let raw = Self.pieces(100_000)[0], first = try member(raw, .fastest)
+        #expect(first.count < raw.count / 3)
+        for round in 0..<200 {
+            // Memory that is given back with something in it.
+            let dirty = (0..<4).map { _ in UnsafeMutableRawPointer.allocate(byteCount: 600_000 + round, alignment: 16) }
+            for one in dirty {
+                one.initializeMemory(as: UInt8.self, repeating: UInt8(round % 9), count: 600_000)
+                one.deallocate()
+            }
+            let isSame = try member(raw, .fastest) == first
+            #expect(isSame)
+        }
+    }
+
     /// A higher level asks for smaller files, which zlib makes.
     @Test func otherLevelsAreZlibs() throws {
         let raw = Self.pieces(131_072)[0]

@@ -98,12 +98,21 @@ package struct ForeignKeyLookup: TransactionPart {
                 count += 1
                 let key = rows.key(0)
                 let parentKey = rows.text(1).map { String(decoding: $0, as: UTF8.self) } ?? ""
-                let isSetAside = try isAnySetAside && key.map { try !transaction.setAside.parents(of: $0, in: schema, among: schemas).isEmpty } == true
+                let isSetAside = try isAnySetAside && key.map { try isLeft($0, of: schema, among: schemas) } == true
                 let row = DanglingRows.Row(key: key, parentKey: parentKey, isSetAside: isSetAside)
                 if isSetAside, ours.count < limit { ours.append(row) } else if !isSetAside, others.count < limit { others.append(row) }
             }
             if count > 0 { found.append(DanglingRows(table: link.child, parentTable: link.parent, count: count, rows: Array((ours + others).prefix(limit)))) }
         }
         return found
+    }
+
+    /// Whether a dangling row's parent is set aside here, and the row should have been set aside with it.
+    ///
+    /// A row that the version itself has without the parent stays (docs/sync.md, P5): this device has not changed it, and the version knows the parent as deleted.
+    private func isLeft(_ key: EntityKey, of schema: DatasetSchema, among schemas: [DatasetSchema]) throws -> Bool {
+        let parents = try transaction.setAside.parents(of: key, in: schema, among: schemas)
+        guard !parents.isEmpty, try transaction.changeLog.change(of: key, in: schema) == nil else { return !parents.isEmpty }
+        return try parents.contains { try transaction.tombstonesAndInstants.tombstone(of: $0.key, in: $0.schema) == nil }
     }
 }
