@@ -26,7 +26,8 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         // The command line: parsing, help, completion scripts.
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        // SHA-256 with the processor's own instructions; trust in every asset rests on it.
+        // SHA-256 with the processor's own instructions, on which trust in every asset rests; signatures, HPKE and AES-GCM of signed and
+        // sealed zones.
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         // The logging interface of server-side Swift, so that an embedding program chooses the back end.
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -34,9 +35,11 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         // ISA-L in zlib's place for large pieces, if the system has it: a fifth of the time. Loaded when needed.
-        .target(name: "CIsal"),
+        .target(name: "CIsal", dependencies: ["CLoader"]),
         // The system calls that Glibc's module lacks.
         .target(name: "CLinux"),
+        // Loads shared libraries when they are first needed.
+        .target(name: "CLoader"),
         // The one call of SQLite that Swift cannot make: it is variadic.
         .target(name: "CSQLiteConfig"),
 
@@ -83,9 +86,9 @@ let package = Package(
             cSettings: [.define("_GNU_SOURCE", .when(platforms: [.linux]))],
             swiftSettings: house),
         // HTTP for object stores: libcurl, which every Linux has; less than a millisecond a request, and no package. Loaded when needed.
-        .target(name: "CCurl"),
+        .target(name: "CCurl", dependencies: ["CLoader"]),
         // The XML of listings: Expat, loaded when needed. Foundation's XML parser brings libxml2 and ICU into the program.
-        .target(name: "CExpat"),
+        .target(name: "CExpat", dependencies: ["CLoader"]),
         // A cloud in a bucket: HTTP, signatures, credentials, conditional writes.
         .target(
             name: "ObjectCloud",

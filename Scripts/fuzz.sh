@@ -24,15 +24,15 @@ case $target in
     timestamp) modules="Platform StrictText" length=48 ;;
     json) modules="Platform StrictText" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
     dataset) modules="Platform StrictText SnapshotModel" length=1024 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    gzip) modules="Platform StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
-    index) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
-    changes | container) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
-    block) modules="Platform StrictText SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
-    asset | rebuild) modules="Platform StrictText SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
-    marker) modules="Platform StrictText CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
-    commit | checkpoint) modules="Platform StrictText CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    message) modules="Platform StrictText SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    history) modules="Platform StrictText SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
+    gzip) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzMutation FuzzGzipMutation" ;;
+    index) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzMutation FuzzIndexMutation" ;;
+    changes | container) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzMutation FuzzJSONMutation" ;;
+    block) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=1024 shared="$shared FuzzSchema FuzzBlock FuzzMutation FuzzJSONMutation" ;;
+    asset | rebuild) modules="Platform StrictText Sealing SnapshotModel SnapshotFormat" length=2048 shared="$shared FuzzSchema FuzzBlock FuzzAsset FuzzMutation FuzzJSONMutation" ;;
+    marker) modules="Platform StrictText Sealing CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
+    commit | checkpoint) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    message) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    history) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac
 sources="Tests/Fuzz/$target.swift"
@@ -40,9 +40,10 @@ for file in $shared; do sources="$sources Tests/Fuzz/$file.swift"; done
 # The simulated disk that the tests of power cuts use.
 [ $target != history ] || for file in SimulatedFileSystem DiskImage DiskOperation CloudScript; do sources="$sources Tests/CloudStoreTests/PowerCut/$file.swift"; done
 
-# What the optimised build made: Crypto and its C parts. FUZZ_BUILD names another build's directory.
+# What the optimised build made: Crypto and the parts in C. FUZZ_BUILD names another build's directory.
 built=${FUZZ_BUILD:-$(swift build -c release --show-bin-path)}
-{ [ -e "$built/Modules/Crypto.swiftmodule" ] && [ -e "$built/CLinux.build" ]; } || swift build -c release --target DirectoryCloud
+{ [ -e "$built/Modules/Crypto.swiftmodule" ] && [ -e "$built/CLinux.build" ] && [ -e "$built/CLoader.build" ]; } ||
+    for target_of_build in SnapshotFormat DirectoryCloud; do swift build -c release --target "$target_of_build"; done
 out=.build/fuzz
 mkdir -p "$out" "$out/finds" "$out/corpus/$target"
 
@@ -57,7 +58,7 @@ objects=""
 for module in $modules; do
     objects="$objects $out/$module.o"
     if [ $stale = 1 ] || [ ! -e "$out/$module.o" ] || [ -n "$(find "Sources/$module" -name '*.swift' -newer "$out/$module.o")" ]; then
-        case $module in Platform | StrictText | SnapshotModel | CloudStore | CommitLog) stale=1 ;; esac
+        case $module in Platform | StrictText | Sealing | SnapshotModel | CloudStore | CommitLog) stale=1 ;; esac
         begun=$(date +%Y%m%d%H%M.%S)
         # shellcheck disable=SC2086,SC2046 -- lists of words; no file here has a space in its name
         swiftc $house $flags -D_GNU_SOURCE -Xcc -D_GNU_SOURCE -whole-module-optimization -module-name $module -emit-module -emit-module-path "$out/$module.swiftmodule" \
@@ -67,7 +68,7 @@ for module in $modules; do
     fi
 done
 if [ ! -e "$out/dependencies.a" ]; then
-    find "$built"/Crypto.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build \
+    find "$built"/Crypto.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build "$built"/CIsal.build "$built"/CLoader.build \
         -name '*.o' 2>/dev/null | xargs ar rcs "$out/dependencies.a"
 fi
 stale=0

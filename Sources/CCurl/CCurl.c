@@ -1,6 +1,6 @@
 #include "CCurl.h"
 
-#include <dlfcn.h>
+#include <CLoader.h>
 #include <pthread.h>
 
 static struct {
@@ -21,28 +21,24 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #ifdef __APPLE__
-    static const char *names[] = {"libcurl.4.dylib", "/usr/lib/libcurl.4.dylib"};
+    static const char *const names[] = {"libcurl.4.dylib", "/usr/lib/libcurl.4.dylib", 0};
 #else
-    static const char *names[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
+    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", 0};
 #endif
-    void *library = 0;
-    for (unsigned i = 0; !library && i < sizeof names / sizeof *names; i++) library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!library) return;
-    const struct {
-        const char *name;
-        void *slot;
-    } symbols[] = {
-        {"curl_global_init", &curl.global_init},   {"curl_easy_init", &curl.easy_init},
-        {"curl_easy_cleanup", &curl.easy_cleanup}, {"curl_easy_reset", &curl.easy_reset},
-        {"curl_easy_perform", &curl.easy_perform}, {"curl_easy_strerror", &curl.easy_strerror},
-        {"curl_slist_append", &curl.slist_append}, {"curl_slist_free_all", &curl.slist_free_all},
-        {"curl_easy_setopt", &curl.easy_setopt},   {"curl_easy_getinfo", &curl.easy_getinfo},
+    static const struct snapsync_symbol symbols[] = {
+        {"curl_global_init", &curl.global_init},
+        {"curl_easy_init", &curl.easy_init},
+        {"curl_easy_cleanup", &curl.easy_cleanup},
+        {"curl_easy_reset", &curl.easy_reset},
+        {"curl_easy_perform", &curl.easy_perform},
+        {"curl_easy_strerror", &curl.easy_strerror},
+        {"curl_slist_append", &curl.slist_append},
+        {"curl_slist_free_all", &curl.slist_free_all},
+        {"curl_easy_setopt", &curl.easy_setopt},
+        {"curl_easy_getinfo", &curl.easy_getinfo},
+        {0, 0},
     };
-    for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        // POSIX: the address of a function fits into a pointer to void.
-        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) return;
-    }
-    is_loaded = curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    is_loaded = snapsync_load(names, symbols) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
 int snapsync_curl_load(void) {

@@ -1,6 +1,6 @@
 #include "CExpat.h"
 
-#include <dlfcn.h>
+#include <CLoader.h>
 #include <pthread.h>
 
 static struct {
@@ -18,15 +18,11 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #ifdef __APPLE__
-    void *library = dlopen("libexpat.1.dylib", RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {"libexpat.1.dylib", 0};
 #else
-    void *library = dlopen("libexpat.so.1", RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {"libexpat.so.1", 0};
 #endif
-    if (!library) return;
-    const struct {
-        const char *name;
-        void *slot;
-    } symbols[] = {
+    static const struct snapsync_symbol symbols[] = {
         {"XML_ParserCreate", &expat.create},
         {"XML_ParserFree", &expat.free},
         {"XML_SetUserData", &expat.set_user_data},
@@ -34,12 +30,9 @@ static void load(void) {
         {"XML_SetCharacterDataHandler", &expat.set_text},
         {"XML_SetStartDoctypeDeclHandler", &expat.set_doctype},
         {"XML_Parse", &expat.parse},
+        {0, 0},
     };
-    for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        // POSIX: the address of a function fits into a pointer to void.
-        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) return;
-    }
-    is_loaded = 1;
+    is_loaded = snapsync_load(names, symbols);
 }
 
 int snapsync_expat_load(void) {

@@ -2,7 +2,7 @@
 
 #if __has_include(<isa-l/igzip_lib.h>)
 
-#include <dlfcn.h>
+#include <CLoader.h>
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 #include <pthread.h>
@@ -21,23 +21,19 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void load(void) {
 #ifdef __APPLE__
-    void *library = dlopen("libisal.2.dylib", RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {"libisal.2.dylib", 0};
 #else
-    void *library = dlopen("libisal.so.2", RTLD_NOW | RTLD_LOCAL);
+    static const char *const names[] = {"libisal.so.2", 0};
 #endif
-    if (!library) return;
-    const struct {
-        const char *name;
-        void *slot;
-    } symbols[] = {
-        {"isal_deflate_stateless_init", &isal.deflate_init}, {"isal_deflate_stateless", &isal.deflate}, {"isal_inflate_init", &isal.inflate_init},
-        {"isal_inflate_stateless", &isal.inflate},           {"crc32_gzip_refl", &isal.crc},
+    static const struct snapsync_symbol symbols[] = {
+        {"isal_deflate_stateless_init", &isal.deflate_init},
+        {"isal_deflate_stateless", &isal.deflate},
+        {"isal_inflate_init", &isal.inflate_init},
+        {"isal_inflate_stateless", &isal.inflate},
+        {"crc32_gzip_refl", &isal.crc},
+        {0, 0},
     };
-    for (unsigned i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        // POSIX: the address of a function fits into a pointer to void.
-        if (!(*(void **)symbols[i].slot = dlsym(library, symbols[i].name))) return;
-    }
-    is_loaded = 1;
+    is_loaded = snapsync_load(names, symbols);
 }
 
 int snapsync_isal_load(void) {

@@ -3,7 +3,7 @@ internal import Crypto
 /// The secret of one epoch of a sealed zone: whoever has it reads what was sealed in that epoch.
 ///
 /// An epoch ends when a member is removed, or when its keys are rotated; the next has another secret.
-/// Source: docs/sealed.md, "Keys of an epoch".
+/// Source: docs/sealed.md, "Epochs and keys".
 package struct EpochSecret: Sendable, Equatable {
     /// The number of bytes of a secret.
     package static let byteCount = 32

@@ -21,7 +21,7 @@ import Testing
                     class Monitor(http.server.BaseHTTPRequestHandler):
                         def do_GET(self):
                             open(sys.argv[1], 'a').write(self.path + '\\n')
-                            if self.path == '/slow': time.sleep(60)
+                            if self.path == '/slow': time.sleep(3600)
                             self.send_response(500 if self.path == '/no' else 200)
                             self.send_header('Content-Length', '0')
                             self.end_headers()
@@ -55,10 +55,9 @@ import Testing
             #expect(run.status == 0 && run.text == "" && run.errorText.hasPrefix("snapsync: warning: the heartbeat to http://127.0.0.1:"), "\(run.errorText)")
             #expect(run.errorText.contains(reason) && !run.errorText.contains("secret") && !run.errorText.contains("/no"), "\(run.errorText)")
         }
-        let begin = ContinuousClock.now
+        // It does not wait for an answer that never comes.
         let slow = try scene.run("sync --db phone.db --quiet --heartbeat \(host)/slow")
         #expect(slow.status == 0 && slow.errorText.contains("was not taken"), "\(slow.errorText)")
-        #expect(ContinuousClock.now - begin < .seconds(50))
         let count = monitor.requests.count
         #expect(try scene.run("sync --db phone.db --cloud none --heartbeat \(host)/never").status == 69)
         try scene.succeed("disable --db phone.db")
@@ -93,7 +92,12 @@ import Testing
                 "touch\u{A0}failed", with: "./failed.sh"))
         try scene.scratch.write("#!/bin/sh\necho $SNAPSYNC_EXIT_CODE >> failed.txt\n", to: "failed.sh")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scene.scratch.path("failed.sh"))
-        try await Eventually.holds("the page and the heartbeat are there") { scene.scratch.exists("page.html") && monitor.requests.count == 1 }
+        // A look may come so late that a minute has passed, and with it a second heartbeat.
+        try await Eventually.holds(
+            "the page and the heartbeat are there", explain: { try "\(monitor.requests) \(watch.program.outputSoFar())\(watch.program.errorsSoFar())" }
+        ) {
+            scene.scratch.exists("page.html") && !monitor.requests.isEmpty
+        }
         try scene.database("phone.db").run("UPDATE buckets SET name = 'on the page'")
         try await Eventually.holds("the page tells of version 2") {
             String(decoding: try scene.scratch.read("page.html"), as: UTF8.self).contains("version 2 is the newest")

@@ -135,9 +135,9 @@ extension ZoneKeys {
                 hint: "first make another code: snapsync key rotate --new-recovery-code")
         }
         do {
-            if !removed.isEmpty { return try ring.next(after: secret, for: members, of: history) }
+            if !removed.isEmpty { return try next(ring, secret, for: members) }
             return members.allSatisfy { ring.isFor($0.sealing) } ? nil : try ring.giving(secret, to: members, of: history)
-        } catch {
+        } catch let error as BoxError {
             throw CloudError(
                 .invalidArguments, at: "\(history.zone)", "the keys of the zone cannot be given to a member: \(error)",
                 hint: "its public key is none: let the device join with new keys")
@@ -149,9 +149,13 @@ extension ZoneKeys {
     /// - Parameter recoveryKey: that of a new recovery code; nil keeps the one that there is.
     func rotated(for list: MemberList, recoveryKey: String?) throws -> KeyRing {
         let (ring, secret) = try newest()
+        return try next(ring, secret, for: list.members.map(\.keys), recoveryKey: recoveryKey)
+    }
+
+    private func next(_ ring: KeyRing, _ secret: EpochSecret, for keys: [DevicePublicKeys], recoveryKey: String? = nil) throws -> KeyRing {
         guard ring.epoch < KeyRing.epochLimit else {
             throw CloudError(.limitExceeded, at: "\(history.zone)", "the zone has had \(KeyRing.epochLimit) keys, and takes no more", hint: "make a new zone")
         }
-        return try ring.next(after: secret, for: list.members.map(\.keys), recoveryKey: recoveryKey, of: history)
+        return try ring.next(after: secret, for: keys, recoveryKey: recoveryKey, of: history)
     }
 }

@@ -12,7 +12,7 @@ struct WatchCommand: AsyncParsableCommand {
             Changes wake it through the file system's events, and a poll stands behind them for what they do not tell (NFS, other
             machines). Each run is one snapsync sync: cron runs beside it are fine. Errors do not end it: each is told once, and
             tried again. At the end a run under way is finished, and the exit code is 0.
-            With --page the page of snapsync report is written anew after each sync, or as often as leaves nine tenths of the time for other work.
+            With --page the page of snapsync report is written anew after each sync, with pauses of nine times as long as that takes, and of a minute at most.
             A heartbeat goes out once a minute at most; the command for failures runs for each error that is told.
 
             EXAMPLES

@@ -22,8 +22,8 @@ final class WatchFollowUps: Sendable {
 
     /// How far apart two heartbeats are at least.
     private static let beatInterval = Duration.seconds(60)
-    /// How many times as long as writing a page takes, none is written again.
-    private static let pageRest = 9
+    /// How many times as long as writing a page takes, none is written again, and for how long at most: the page is never much older.
+    private static let pageRest = (times: 9, limit: Duration.seconds(60))
 
     /// - Parameters:
     ///   - cloud: another path of the database's cloud.
@@ -73,7 +73,7 @@ final class WatchFollowUps: Sendable {
             }
             let begin = ContinuousClock.now
             told = await writePage(besides: told)
-            nextPage = .now + (begin.duration(to: .now)) * Self.pageRest
+            nextPage = .now + min(begin.duration(to: .now) * Self.pageRest.times, Self.pageRest.limit)
         }
         if due.withLock({ $0.isPage }) { _ = await writePage(besides: told) }
     }

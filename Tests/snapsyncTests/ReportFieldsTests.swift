@@ -1,0 +1,222 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The JSON reports of the built command have exactly the fields that docs/cli.md names.
+@Suite struct ReportFieldsTests {
+    @Test func reportsHaveExactlyTheFieldsOfThePage() async throws {
+        let page = try CommandPage()
+        var seen: [String: Set<String>] = [:]
+        func check(_ object: [String: Any], _ heading: String, at location: SourceLocation = #_sourceLocation) {
+            #expect(page.differences(of: object, from: heading, seen: &seen[heading, default: []]) == [], "\(heading)", sourceLocation: location)
+        }
+        let scene = try Scene()
+        check(try scene.json("generate --db phone.db --notifications 20 --buckets 2"), "generate --json")
+        try scene.database("phone.db").run("CREATE TRIGGER hash AFTER INSERT ON buckets BEGIN DELETE FROM notifications WHERE id = app_hash(NEW.id); END")
+        check(try scene.json("init --db phone.db --cloud cloud --role writer --device phone"), "init --json")
+        try scene.database("phone.db").run("DROP TRIGGER hash")
+        check(try scene.json("status --db phone.db"), "status --json")
+        check(try scene.json("status --cloud cloud"), "status --cloud --json")
+        check(try scene.json("history --cloud cloud"), "history --json")
+        check(try scene.json("export --db phone.db"), "export --json")
+        check(try scene.json("export --db phone.db"), "export --json")
+        check(try scene.json("init --db watch.db --cloud cloud --role reader --device watch --create"), "init --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("import --db watch.db"), "import --json")
+        check(try scene.json("import --db watch.db"), "import --json")
+        check(try scene.json("generate --db phone.db --mark-read 1"), "generate --mark-read --json")
+        for (line, part) in [("sync --db phone.db", "exported"), ("sync --db watch.db", "imported")] {
+            var report = try scene.json(line)
+            check(try #require(report[part] as? [String: Any]), part == "exported" ? "export --json" : "import --json")
+            // The part's own fields stand under the command that it is of.
+            report[part] = [String: Any]()
+            check(report, "sync --json")
+        }
+        try scene.database("watch.db").run(
+            """
+            UPDATE notifications SET readAt = '2026-11-20T10:00:00Z' WHERE id = (SELECT min(id) FROM notifications);
+            UPDATE notifications SET title = 'mine' WHERE id = (SELECT max(id) FROM notifications);
+            DELETE FROM buckets WHERE id = (SELECT bucketId FROM notifications LIMIT 1);
+            """)
+        check(try scene.json("messages --cloud cloud"), "messages --json")
+        try scene.scratch.write("{}", to: "\(Scene.zone)/messages/watch/note.txt")
+        for line in ["sync --db watch.db", "sync --db phone.db"] {
+            var report = try scene.json(line)
+            for part in ["exported", "imported"] where report[part] != nil { report[part] = [String: Any]() }
+            check(report, "sync --json")
+            for database in ["watch.db", "phone.db"] { check(try scene.json("messages --db \(database)"), "messages --json") }
+        }
+        check(try scene.json("conflicts --db phone.db"), "conflicts --json")
+        try scene.succeed("sync --db watch.db")
+        check(try scene.json("messages --db watch.db"), "messages --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try scene.database("watch.db").run("DELETE FROM snapsync_changes; DELETE FROM snapsync_outbox")
+        check(try scene.json("import --db watch.db --version 1"), "import --json")
+        let large = try Scene.phone(notifications: 6000)
+        try large.succeed("generate --db phone.db --mark-read 3")
+        check(try large.json("export --db phone.db"), "export --json")
+        check(try scene.json("import --db watch.db --file \(scene.asset("buckets"))"), "import --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("history --db watch.db"), "history --json")
+        check(try scene.json("status --cloud cloud"), "status --cloud --json")
+        check(try scene.json("verify --all --cloud cloud"), "verify --json")
+        check(try scene.json("doctor --cloud cloud"), "doctor --json")
+        let ill = try scene.run("doctor --db phone.db --cloud none --json")
+        check(try #require(try JSONSerialization.jsonObject(with: ill.output) as? [String: Any]), "doctor --json")
+        for (report, heading) in try Scene.repairReports() { check(report, heading) }
+        var accepted = try putBack().json("import --db watch.db --accept-rollback 1")
+        check(try #require(accepted["imported"] as? [String: Any]), "import --json")
+        accepted["imported"] = [String: Any]()
+        check(accepted, "import --accept-rollback --json")
+        check(try scene.json("verify --db phone.db --local"), "verify --json")
+        try checkVersions(scene) { check($0, $1) }
+        try scene.forkOfPeers()
+        for _ in 0..<2 {
+            check(try scene.json("status --db laptop.db"), "status --json")
+            check(try scene.json("history --db laptop.db"), "history --json")
+            let verified = try scene.run("verify --db laptop.db --json")
+            check(try #require(try JSONSerialization.jsonObject(with: verified.output) as? [String: Any]), "verify --json")
+            try scene.succeed("sync --db laptop.db")
+        }
+        check(try scene.json("schedule --db phone.db --every 15m --cron"), "schedule --json")
+        check(try scene.json("schedule --db phone.db --every 15m --systemd"), "schedule --json")
+        for line in try await scene.linesOfAWatch() { check(line, "watch --json") }
+        try scene.database("phone.db").run("UPDATE buckets SET name = x'00'")
+        #expect(try scene.run("sync --db phone.db").status == 65)
+        check(try scene.json("status --db phone.db"), "status --json")
+        for report in try scene.sharingReports() { check(report.object, report.heading) }
+        try scene.scratch.write(#"{"validUntil":"2999-01-01T00:00:00Z"}"#, to: "licence.json")
+        check(try scene.json("enable --db watch.db --preference-file settings.json --preference-key sync --entitlement licence.json"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        try FileManager.default.removeItem(atPath: scene.scratch.path("licence.json"))
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("disable --db watch.db"), "enable --json")
+        check(try scene.json("status --db watch.db"), "status --json")
+        check(try scene.json("verify --restore --db phone.db"), "verify --restore --json")
+        check(try scene.json("status --db phone.db"), "status --json")
+        check(try scene.json("schedule --db phone.db --watch --systemd"), "schedule --json")
+        check(try scene.json("report --html page.html --db phone.db --cloud cloud"), "report --json")
+        let bad = try scene.run("report --html page.html --cloud none --json")
+        check(try #require(try JSONSerialization.jsonObject(with: bad.output) as? [String: Any]), "report --json")
+        check(try scene.json("open --db watch.db"), "open --json")
+        check(try scene.json("open --db phone.db"), "open --json")
+        try scene.scratch.write(
+            #"{"id":"old","name":"Old","createdAt":"2026-01-01T00:00:00Z","updatedAt":"2026-01-01T00:00:00Z","shade":1}"#, to: "old/Bucket/old.json")
+        try scene.scratch.write("no", to: "old/Bucket/note.txt")
+        try scene.scratch.write("no", to: "old/Bucket/bad.json")
+        check(try scene.json("migrate --db phone.db --from old --skip-bad"), "migrate --json")
+        check(try scene.json("detach --db watch.db"), "detach --json")
+        let away = try scene.run("status --db phone.db --cloud none --json")
+        #expect(away.status == 69)
+        check(try #require(try JSONSerialization.jsonObject(with: away.output) as? [String: Any]), "status --json")
+        let refused = try scene.run("export --db watch.db --json")
+        check(try #require(try JSONSerialization.jsonObject(with: refused.errors) as? [String: Any]), "errors")
+
+        try scene.database("own.db").run(
+            "CREATE TABLE t(id INTEGER PRIMARY KEY, updated_at TEXT, modified INTEGER, n INTEGER AS (id)); CREATE TABLE v(id TEXT PRIMARY KEY NOT NULL, mtime INTEGER); INSERT INTO v VALUES('a', 1700000000); CREATE TABLE u(x TEXT PRIMARY KEY); INSERT INTO u VALUES(NULL)"
+        )
+        var described = try scene.json("describe --db own.db")
+        described["file"] = [String: Any]()
+        check(described, "describe --json")
+        try scene.database("changed.db").run("CREATE TABLE own(id TEXT PRIMARY KEY NOT NULL)")
+        try scene.succeed("init --db changed.db --cloud cloud --zone Changed --role writer --device changed --tables all")
+        try scene.database("changed.db").run("ALTER TABLE own ADD COLUMN more TEXT")
+        check(try scene.json("describe --update --db changed.db"), "describe --update --json")
+        try scene.database("numbered.db").run("CREATE TABLE todo(id INTEGER PRIMARY KEY AUTOINCREMENT, what TEXT)")
+        check(try scene.json("init --db numbered.db --cloud team --role peer --tables all --key-range"), "init --json")
+        let unfit = try scene.run("init --db own.db --cloud cloud --role writer --tables all --json")
+        check(try #require(try JSONSerialization.jsonObject(with: unfit.errors) as? [String: Any]), "errors")
+
+        let contested = try Scene.phoneAndWatch()
+        try contested.database("watch.db").run("UPDATE buckets SET name = 'by watch' WHERE id = (SELECT min(id) FROM buckets)")
+        try contested.database("phone.db").run("UPDATE buckets SET name = 'by phone' WHERE id = (SELECT min(id) FROM buckets)")
+        for name in ["phone", "watch", "phone"] { try contested.succeed("sync --db \(name).db") }
+        for name in ["phone", "watch"] { check(try contested.json("conflicts --db \(name).db"), "conflicts --json") }
+        check(try contested.json("relocate --db watch.db --cloud cloud"), "relocate --json")
+        check(try contested.json("mirror cloud copy"), "mirror --json")
+        check(try contested.json("device rename kitchen --db watch.db"), "device rename --json")
+        check(try contested.json("device forget kitchen --db phone.db"), "device forget --json")
+
+        let signed = try SignedScene()
+        check(try signed.json("init --db phone.db --cloud cloud --role writer --device phone --create --signed"), "init --json")
+        try signed.succeed("generate --db phone.db --notifications 5")
+        try signed.succeed("sync --db phone.db")
+        try signed.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        check(try signed.json("member list --db phone.db"), "member list --json")
+        check(try signed.json("member approve watch --yes --db phone.db"), "member approve --json")
+        check(try signed.json("member role watch observer --db phone.db"), "member role --json")
+        check(try signed.json("status --db phone.db"), "status --json")
+        check(try signed.json("status --cloud cloud"), "status --cloud --json")
+        check(try signed.json("history --db phone.db"), "history --json")
+        check(try signed.json("member list --db phone.db"), "member list --json")
+        check(try signed.json("member remove watch --db phone.db"), "member remove --json")
+        let sealed = try SignedScene()
+        check(try sealed.json("init --db phone.db --cloud cloud --role writer --device phone --create --sealed"), "init --json")
+        try sealed.succeed("sync --db phone.db")
+        try sealed.join("watch")
+        try sealed.join("late") { check($0, "member approve --json") }
+        check(try sealed.json("status --db phone.db"), "status --json")
+        check(try sealed.json("status --cloud cloud"), "status --cloud --json")
+        check(try sealed.json("member remove watch --db phone.db"), "member remove --json")
+        check(try sealed.json("key rotate --new-recovery-code --db phone.db"), "key rotate --json")
+        try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
+        check(try contested.json("verify --db phone.db --local"), "verify --json")
+        check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
+        check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")
+        check(try contested.json("conflicts clear --db phone.db"), "conflicts clear --json")
+
+        for (heading, fields) in page.fields {
+            // Only a bucket has requests: BucketTests looks at them.
+            let unseen = Set(fields.map(\.path).filter { $0.split(separator: ".").first != "requests" }).subtracting(seen[heading] ?? [])
+            #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
+        }
+    }
+
+    /// A reader that has seen version 2 of a zone that was put back to version 1.
+    private func putBack() throws -> Scene {
+        let scene = try Scene.phoneAndWatch()
+        try scene.scratch.copy(scene.scratch.path("cloud"), to: "backup")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'two'")
+        for line in ["sync --db phone.db", "sync --db watch.db"] { try scene.succeed(line) }
+        try FileManager.default.removeItem(atPath: scene.scratch.path("cloud"))
+        try scene.scratch.copy(scene.scratch.path("backup"), to: "cloud")
+        return scene
+    }
+
+    /// The reports of the commands that keep, compare and bring back versions.
+    private func checkVersions(_ scene: Scene, _ check: ([String: Any], String) throws -> Void) throws {
+        try scene.succeed("import --db watch.db")
+        try check(try scene.json("pin 1 --name first --db phone.db"), "pin --json")
+        try scene.database("phone.db").run("UPDATE buckets SET name = 'other'")
+        try check(try scene.json("plan --db phone.db"), "plan --json")
+        for line in try scene.succeed("diff 1 local --values --json --db phone.db").split(separator: "\n") {
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            // The values are named by the dataset's own columns.
+            try check(object.mapValues { $0 is [String: Any] ? [String: Any]() : $0 }, object["datasets"] == nil ? "diff --json" : "diff counts --json")
+        }
+        try check(try scene.json("restore --version 1 --db phone.db"), "restore --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try check(try scene.json("undo --db phone.db"), "restore --json")
+        try check(try scene.json("history --db phone.db"), "history --json")
+        var replaced = try scene.json("replace cloud --yes --db phone.db")
+        try check(try #require(replaced["replaced"] as? [String: Any]), "restore --json")
+        try check(try #require(replaced["exported"] as? [String: Any]), "export --json")
+        for part in ["replaced", "exported"] { replaced[part] = [String: Any]() }
+        try check(replaced, "replace cloud --json")
+        try scene.database("watch.db").run("UPDATE buckets SET name = 'mine'")
+        var local = try scene.json("replace local --yes --db watch.db")
+        try check(try #require(local["imported"] as? [String: Any]), "import --json")
+        local["imported"] = [String: Any]()
+        try check(local, "replace local --json")
+        try scene.age()
+        try check(try scene.json("prune --keep-last 1 --db phone.db"), "prune --json")
+        try check(try scene.json("prune --keep-last 100 --keep-within 1s --automatic --db phone.db"), "prune --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try scene.succeed("prune --keep-last 1 --automatic --db phone.db")
+        try scene.age()
+        try scene.succeed("generate --db phone.db --mark-read 2 --seed 4")
+        try check(try scene.json("export --db phone.db"), "export --json")
+        try check(try scene.json("status --db phone.db"), "status --json")
+        try check(try scene.json("prune --manual --db phone.db"), "prune --manual --json")
+    }
+}
