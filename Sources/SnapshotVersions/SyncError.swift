@@ -43,6 +43,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     package var zoneDeletion: ZoneDeletion?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
     package var isArriving = false
+    /// Whether what was asked of the cloud may have been done, or may be yet: no answer came.
+    package private(set) var isOutcomeUnknown = false
     /// Whether a row of the database cannot be written as an entity.
     package private(set) var isBadRow = false
     /// Whether only what was asked for is wrong: the device's own syncing goes on, and nothing is noted for `status`.
@@ -102,6 +104,7 @@ extension SyncError {
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
             zoneDeletion = error.zoneDeletion
             isArriving = error.isArriving
+            isOutcomeUnknown = error.code == .serverResponseLost
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
             isBadRow = error.code == .badRow

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A proxy in front of an object store that spoils one request: faulty_proxy.py UPSTREAM FOLDER. Prints its own endpoint; ends with its standard input.
+"""A proxy in front of an object store that spoils requests: faulty_proxy.py UPSTREAM FOLDER. Prints its own endpoint; ends with its standard input.
 
-FOLDER/plan says what to spoil, as `RUN NUMBER FAULT`: of the requests since RUN was first read there, the one with that number. FOLDER/seen has how many
-requests came in that run. The faults:
+FOLDER/plan says what to spoil, as `RUN WHICH FAULT`: of the requests since RUN was first read there, the one with the number WHICH; or each one whose first
+line contains WHICH, a method and a part of a path with a colon between them (`PUT:/commits/`). FOLDER/seen has how many requests came in that run. The faults:
 
   request-cut   the server gets the first half of the request, then both connections end
   answer-lost   the server does the work, and the connection ends without a byte of the answer
@@ -13,8 +13,13 @@ requests came in that run. The faults:
   late          the answer comes after a second
   500 503 409 403   the server does the work, and the client gets that status
   refused       the client gets 503, and the server nothing
+  held          the connection ends, and the server gets the request later
+  overtaken     the server gets the requests that were held, in their order, and then this one
+  aged          the times in the answer, of objects and uploads in a listing, are three days earlier
 """
+import datetime
 import os
+import re
 import socket
 import sys
 import threading
@@ -33,11 +38,13 @@ class Plan:
 
     def __init__(self, folder):
         self.folder, self.run, self.count, self.lock = folder, None, 0, threading.Lock()
+        # Requests that are on their way still, whole; one that was sent again counts once.
+        self.held = []
 
-    def next(self):
+    def next(self, head):
         with self.lock:
             try:
-                run, number, fault = open(os.path.join(self.folder, "plan")).read().split()
+                run, which, fault = open(os.path.join(self.folder, "plan")).read().split()
             except (OSError, ValueError):
                 return None
             if run != self.run:
@@ -46,7 +53,22 @@ class Plan:
             with open(os.path.join(self.folder, "seen.new"), "w") as file:
                 file.write(str(self.count))
             os.replace(file.name, os.path.join(self.folder, "seen"))
-            return fault.encode() if self.count == int(number) else None
+            if which.isdigit():
+                return fault.encode() if self.count == int(which) else None
+            method, _, part = which.partition(":")
+            words = head.decode("latin-1").split(" ", 2)
+            return fault.encode() if words[0] == method and part in words[1] else None
+
+    def hold(self, head, body):
+        with self.lock:
+            if not any(path == head.split()[1] and known == body for path, _, known in self.held):
+                self.held.append((head.split()[1], head, body))
+
+    def release(self, upstream):
+        with self.lock:
+            held, self.held = self.held, []
+        for _, head, body in held:
+            ask(upstream, head, body, head.split()[0])
 
 
 class Stream:
@@ -119,7 +141,12 @@ def serve(client, upstream, plan):
     try:
         while True:
             head, body = stream.request()
-            method, fault = head.split()[0], plan.next()
+            method, fault = head.split()[0], plan.next(head)
+            if fault == b"held":
+                plan.hold(head, body)
+                return
+            if fault == b"overtaken":
+                plan.release(upstream)
             if fault == b"request-cut":
                 with socket.create_connection(upstream) as connection:
                     whole = head + body
@@ -133,6 +160,10 @@ def serve(client, upstream, plan):
             answer_head, answer_body = ask(upstream, head, body, method)
             if fault == b"answer-lost":
                 return
+            if fault == b"aged":
+                answer_body = aged(answer_body)
+                lines = [line for line in answer_head.split(b"\r\n") if line and not re.match(rb"(?i)content-length|transfer-encoding", line)]
+                answer_head = b"\r\n".join(lines + [b"Content-Length: %d" % len(answer_body), b"", b""])
             if fault in (b"answer-cut", b"body-cut"):
                 whole = answer_head + answer_body
                 client.sendall(whole[:len(whole) // 2 if fault == b"answer-cut" else -1])
@@ -152,6 +183,24 @@ def serve(client, upstream, plan):
         pass
     finally:
         client.close()
+
+
+def aged(body):
+    if re.match(rb"[0-9a-f]+\r\n", body):
+        pieces, rest = [], body
+        while True:
+            size, rest = rest.split(b"\r\n", 1)
+            if int(size, 16) == 0:
+                break
+            pieces.append(rest[:int(size, 16)])
+            rest = rest[int(size, 16) + 2:]
+        body = b"".join(pieces)
+
+    def earlier(match):
+        then = datetime.datetime.fromisoformat(match[2].decode()) - datetime.timedelta(days=3)
+        return match[1] + then.isoformat().encode()
+
+    return re.sub(rb"(<(?:LastModified|Initiated)>)(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)", earlier, body)
 
 
 def spoiled(client, status, method):

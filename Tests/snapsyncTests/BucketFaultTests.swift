@@ -43,6 +43,40 @@ struct BucketFaultTests {
         }
         #expect(try devices.succeed("verify --db watch.db --all --local").contains("all is well"))
     }
+
+    /// A request for a commit arrives when its run, and a second one with a request of its own, have long given up.
+    @Test(arguments: ["writer", "peer"], [true, false]) func commitThatArrivesLateIsThisDevicesOwn(role: String, isInTheMiddle: Bool) throws {
+        let devices = try BucketScene(), proxy = try FaultyProxy(before: devices.server.endpoint)
+        try devices.succeed("generate --db phone.db --notifications 9 --buckets 3")
+        try devices.succeed("init --db phone.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role \(role) --device phone")
+        try devices.succeed("sync --db phone.db")
+        try devices.succeed("init --db watch.db --cloud \(devices.location) --endpoint \(proxy.endpoint) --role reader --device watch --create")
+        let phone = devices.scene.database("phone.db")
+        let bucket = "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('%', '%', '2026-11-22T10:00:00Z', '2026-11-22T10:00:00Z')"
+        for (number, edit) in [
+            bucket.replacingOccurrences(of: "%", with: "brief") + "; UPDATE buckets SET name = 'first' WHERE id = (SELECT min(id) FROM buckets)",
+            "DELETE FROM buckets WHERE id = 'brief'; DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)",
+        ].enumerated() {
+            try phone.run(edit)
+            let run = try proxy.spoiling("PUT:/commits/", with: "held") { try devices.run("sync --db phone.db") }
+            #expect(run.status == 75 && run.errorText.contains("the server did not say whether it has stored the object"), "run \(number): \(run.errorText)")
+        }
+        try phone.run(bucket.replacingOccurrences(of: "%", with: "last") + "; UPDATE buckets SET name = 'third' WHERE id = (SELECT min(id) FROM buckets)")
+        // The first request arrives before the next run looks, or after it has looked and just before its own.
+        let late = try proxy.spoiling(isInTheMiddle ? "PUT:/commits/" : "1", with: "overtaken") { try devices.run("sync --db phone.db") }
+        // A peer tries again by itself.
+        #expect(late.status == (isInTheMiddle && role == "writer" ? 75 : 0), "\(late.errorText)")
+        let next = try devices.run("sync --db phone.db")
+        #expect(next.status == 0, "\(next.errorText)")
+        let words = "found version 2, which an earlier run had published without noting it"
+        #expect((late.text + late.errorText + next.text + next.errorText).contains(words), "\(late.text)\(next.text)")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+        #expect(try phone.run("SELECT count(*) FROM buckets WHERE id IN ('brief', 'last')").hasPrefix("1"))
+        #expect(try devices.succeed("verify --db phone.db --all --local").contains("all is well"))
+        let status = try JSONSerialization.jsonObject(with: Data(devices.succeed("status --db phone.db --json").utf8)) as? [String: Any]
+        #expect(status?["version"] as? Int == 3 && status?["device"] as? String == "phone", "\(status ?? [:])")
+    }
 }
 
 /// A proxy that spoils one request of a run.
@@ -70,9 +104,12 @@ private final class FaultyProxy {
     /// How many requests came in the last run.
     var seen: Int { (try? folder.read("seen")).flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0 }
 
-    func spoiling<T>(_ request: Int, with fault: String, _ body: () throws -> T) throws -> T {
+    func spoiling<T>(_ request: Int, with fault: String, _ body: () throws -> T) throws -> T { try spoiling("\(request)", with: fault, body) }
+
+    /// - Parameter which: a request's number, or `METHOD:PART` for each one with that in its path.
+    func spoiling<T>(_ which: String, with fault: String, _ body: () throws -> T) throws -> T {
         let plan = URL(fileURLWithPath: folder.path("plan"))
-        try Data("\(UUID().uuidString) \(request) \(fault)".utf8).write(to: plan, options: .atomic)
+        try Data("\(UUID().uuidString) \(which) \(fault)".utf8).write(to: plan, options: .atomic)
         defer { try? FileManager.default.removeItem(at: plan) }
         return try body()
     }

@@ -21,8 +21,8 @@ package struct StateTable: TransactionPart {
     /// The commit that a publisher was about to put in place; nil if none is under way.
     package func intended() throws -> IntendedVersion? { try plainValue("intended") }
 
-    /// Records, or clears, the commit that is about to be put in place.
-    package func setIntended(_ version: IntendedVersion?) throws { try setPlainValue("intended", version) }
+    /// Records, or clears, the commit that is about to be put in place. What was intended for the same number before stays known.
+    package func setIntended(_ version: IntendedVersion?) throws { try setPlainValue("intended", version?.after(intended())) }
 
     /// What the database shows instead of the newest version, in words; nil if it follows the cloud.
     package func view() throws -> String? { try plainValue("view") }

@@ -16,14 +16,33 @@ public struct AppliedVersion: Hashable, Sendable, Codable {
 }
 
 /// A commit that is about to be put in place, and the tracked changes that it has.
-package struct IntendedVersion: Hashable, Sendable, Codable {
+package struct IntendedVersion: Hashable, Sendable {
     package let version: AppliedVersion
     /// The last tracked change that the commit has, by the dataset's name.
     package let sequences: [String: Int64]
+    /// Commits for the same number that earlier runs were about to put in place: a store may yet carry out a request whose answer was lost.
+    /// The oldest first, none with others in it.
+    package private(set) var earlier: [IntendedVersion] = []
+
+    /// How many earlier ones are kept. A store takes no request whose signature is older than a quarter of an hour.
+    static let earlierLimit = 256
 
     package init(version: AppliedVersion, sequences: [String: Int64]) {
         self.version = version
         self.sequences = sequences
+    }
+
+    /// The intended commit with this number and hash, this one or an earlier one; nil if none was intended.
+    package func attempt(_ version: AppliedVersion) -> IntendedVersion? { ([self] + earlier).first { $0.version == version } }
+
+    /// This one, knowing what was intended for its number before.
+    func after(_ last: IntendedVersion?) -> IntendedVersion {
+        guard var before = last, before.version.number == version.number else { return self }
+        let older = before.earlier
+        before.earlier = []
+        var result = self
+        result.earlier = Array((older + [before]).filter { $0.version != version }.suffix(Self.earlierLimit))
+        return result
     }
 }
 
@@ -66,13 +85,19 @@ extension AppliedVersion: PlainReadable, PlainWritable {
 }
 
 extension IntendedVersion: PlainReadable, PlainWritable {
-    package var node: JSONNode { .object(["version": version.node, "sequences": .object(sequences.mapValues { .integer($0) })]) }
+    package var node: JSONNode {
+        .members([
+            "version": version.node, "sequences": .object(sequences.mapValues { .integer($0) }),
+            "earlier": earlier.isEmpty ? nil : .list(earlier.map(\.node)),
+        ])
+    }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
         var sequences: [String: Int64] = [:]
         for (name, sequence) in try members.member("sequences").object() { sequences[name] = try sequence.integer() }
         self.init(version: try AppliedVersion(members.member("version")), sequences: sequences)
+        if let before = members.optional("earlier") { earlier = try before.list { node throws(JSONNode.Misfit) in try IntendedVersion(node) } }
     }
 }
 

@@ -185,7 +185,7 @@ package final class ObjectClient: Sendable {
 
     /// Puts an object in place if none is there.
     ///
-    /// - Throws: ``CloudError``; `.serverResponseLost` if it cannot be found out whether the object is there.
+    /// - Throws: ``CloudError``; `.serverResponseLost` if it cannot be found out whether the object is there, or will be.
     package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement {
         var wasTried = false
         var last: CloudError?
@@ -194,12 +194,12 @@ package final class ObjectClient: Sendable {
             do throws(CloudError) {
                 answer = try once("PUT", path, headers: [("if-none-match", "*"), ("content-md5", Self.md5(bytes))], body: bytes, limit: 64 << 10)
             } catch {
-                guard error.isRetryable else { throw error }
+                guard error.isRetryable else { throw wasTried ? unknownOutcome(at: path, error.reason) : error }
                 last = error
                 // Nothing was sent where the server was not reached.
                 if error.code != .cloudUnavailable {
                     wasTried = true
-                    if let found = try standing(bytes, at: path) { return found }
+                    if let found = try standing(bytes, at: path, mayCome: wasTried) { return found }
                 }
                 pause(attempt, error.retryAfter)
                 continue
@@ -210,28 +210,31 @@ package final class ObjectClient: Sendable {
                 return .placed
             case 412:
                 // The bytes are ours from an attempt of this call whose outcome was not known, or from an earlier call.
-                if let found = try standing(bytes, at: path) { return found == .placed && !wasTried ? .wasThere : found }
+                if let found = try standing(bytes, at: path, mayCome: wasTried) { return found == .placed && !wasTried ? .wasThere : found }
                 last = CloudError(.inputOutput, at: path, "the object was there, and is gone", isRetryable: true)
             case 408, 409, 429, 500, 502...599:
                 last = failure(answer, at: path)
                 wasTried = true
-                if let found = try standing(bytes, at: path) { return found }
+                if let found = try standing(bytes, at: path, mayCome: wasTried) { return found }
                 pause(attempt, Self.retryAfter(answer))
-            default: throw failure(answer, at: path)
+            default:
+                let failure = failure(answer, at: path)
+                // An earlier attempt may have been carried out, or may be yet.
+                throw wasTried ? unknownOutcome(at: path, failure.reason) : failure
             }
         }
         throw unknownOutcome(at: path, last?.reason ?? "no answer")
     }
 
     /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if nothing is there.
-    private func standing(_ bytes: [UInt8], at path: String) throws(CloudError) -> Placement? {
+    private func standing(_ bytes: [UInt8], at path: String, mayCome: Bool) throws(CloudError) -> Placement? {
         do throws(CloudError) {
             guard let found = try get(path, limit: bytes.count) else { return nil }
             return found == bytes ? .placed : .taken
         } catch {
             // Longer than ours: another's.
             if error.code == .limitExceeded { return .taken }
-            throw error.isRetryable ? unknownOutcome(at: path, error.reason) : error
+            throw error.isRetryable || mayCome ? unknownOutcome(at: path, error.reason) : error
         }
     }
 

@@ -71,7 +71,9 @@ struct DeviceIdentity {
             // Before its first version a database has made no commit; what is there is the first import's matter.
             // A commit that deletes the zone or makes it anew is an administrator's, who may use the creator's name, and holds no data.
             let withData = commits.filter { !($0.saved.isEmpty && $0.deleted.isEmpty && $0.messages.isEmpty) }
-            if applied != nil, let foreign = withData.first(where: { $0.device == name && $0.token.number > known && $0.token != intended?.version.token }) {
+            if applied != nil,
+                let foreign = withData.first(where: { $0.device == name && $0.token.number > known && intended?.attempt(AppliedVersion($0.token)) == nil })
+            {
                 return "version \(foreign.token.number) was published as \(name), and not from here"
             }
             guard let report else { return nil }

@@ -7,20 +7,20 @@ import StrictText
 extension SyncContext {
     /// Reads what the zone has beyond the version that is here, once a commit that an earlier run published and did not record is recorded.
     ///
-    /// If a run ends between publishing and recording its commit, the next run recovers here. The commit is ours if its hash is the
-    /// intended one; others may have gone on from it.
+    /// If a run ends between publishing and recording its commit, the next run recovers here. The commit is ours if its hash is an
+    /// intended one, of the last run or of an earlier one whose request came late; others may have gone on from it.
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     func recoverAndFetchUpstreamChanges() async throws -> UpstreamChanges {
         let upstream = try await fetchUpstreamChanges()
-        guard settings.role.publishes, let intended = upstream.intended, let first = upstream.changes.commits.first, first.token == intended.version.token,
+        guard settings.role.publishes, let first = upstream.changes.commits.first, let intended = upstream.intended?.attempt(AppliedVersion(first.token)),
             first.token.number == (upstream.applied?.number ?? 0) + 1
         else { return upstream }
         try recordPublished(first, intended, after: upstream.applied)
         return UpstreamChanges(
             applied: intended.version,
             changes: ZoneChanges(base: [], commits: Array(upstream.changes.commits.dropFirst()), token: upstream.changes.token), fork: nil,
-            warnings: ["found version \(first.token.number), which an earlier run had published without noting it"])
+            warnings: ["found version \(first.token.number), which an earlier run had published without noting it"], hasRecovered: true)
     }
 
     /// Records a commit of this device as the version that is here, with the tracked changes that it has.
@@ -30,7 +30,9 @@ extension SyncContext {
             return (schema, fields)
         }
         try database.write(at: .apply) { transaction in
-            guard try transaction.state.applied() == applied, try transaction.state.intended() == intended else { throw anotherRun(.apply) }
+            guard try transaction.state.applied() == applied, try transaction.state.intended()?.attempt(intended.version) == intended else {
+                throw anotherRun(.apply)
+            }
             try transaction.recordPublished(intended.version, saved, after: applied, of: settings.datasets)
             try transaction.inbox.recordAnswers(applied: commit.messages.applied, refused: commit.messages.refused, in: commit.token.number, at: now())
             for schema in settings.datasets {

@@ -40,7 +40,7 @@ package struct ExportRun: Sendable {
     enum Outcome: Sendable {
         /// A version was published, or nothing was new.
         case finished(ExportReport)
-        /// Another device published first; what it published is to be imported before the next attempt.
+        /// Another device published first, or a request of an earlier run came late; the next attempt begins with what is there now.
         case lostRace(UpstreamChanges)
     }
 
@@ -50,7 +50,7 @@ package struct ExportRun: Sendable {
             return .finished(try await run())
         } catch let error as SyncError where error.code == .tryAgainLater {
             let upstream = try await device.recoverAndFetchUpstreamChanges()
-            guard upstream.isBehind else { throw error }
+            guard upstream.isBehind || upstream.hasRecovered else { throw error }
             return .lostRace(upstream)
         }
     }
@@ -227,7 +227,7 @@ package struct ExportRun: Sendable {
         let pending: PendingPins.Outcome
     }
 
-    /// Puts the commit in place, after its hash is recorded here as the intended one. After an error no commit names the assets, or none is known to.
+    /// Puts the commit in place, after its hash is recorded here as an intended one. After an error the assets go, unless a commit may name them.
     private func announce(_ stored: StoredVersion, on base: ExportBase) async throws -> AnnouncedVersion {
         do {
             let pending = try await PendingPins(device: device).check()
@@ -249,6 +249,9 @@ package struct ExportRun: Sendable {
             }
             let token = try await device.cloud.at(.announce).publish(commit)
             return AnnouncedVersion(token: token, stored: stored, pending: pending)
+        } catch let error as SyncError where error.isOutcomeUnknown {
+            // The commit may come yet, and needs its assets then. If it does not, a prune removes them.
+            throw error
         } catch {
             await device.cloud.discard(stored.assets, in: device.zone)
             throw error

@@ -37,15 +37,18 @@ struct PeerSync: Sendable {
     private func run(_ turn: PublishTurn) async throws -> SyncReport {
         var imported: ImportReport?
         var losses = 0
+        var found: [String] = []
         while true {
             let hasPlace: Bool
             if let report = try await importUpstream() { imported = imported.map { $0.followed(by: report) } ?? report }
             var publisher = device
             if imported != nil { publisher.notices = [] }
+            publisher.notices += found
             let export = ExportRun(device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn)
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
+                if upstream.hasRecovered { found += upstream.warnings }
                 // Nothing was lost where this device let another one publish first.
                 if await turn.gaveWay { continue }
                 losses += 1

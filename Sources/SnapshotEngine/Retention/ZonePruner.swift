@@ -1,5 +1,5 @@
 package import CloudStore
-import LocalStore
+package import LocalStore
 import SnapshotModel
 import SnapshotVersions
 package import StrictText
@@ -51,7 +51,7 @@ package struct ZonePruner: Sendable {
     /// What the zone must not be behind: what lacks its commit only because that has not come back would go as what a killed run left.
     let token: ChangeToken?
     /// The version that a run of this device was about to publish when it ended, if the zone is not known to have it.
-    let intended: ChangeToken?
+    let intended: IntendedVersion?
     let policy: RetentionPolicy
     let now: Instant
     /// Messages that were answered so long ago that their authors should have removed them.
@@ -60,7 +60,7 @@ package struct ZonePruner: Sendable {
     let announce: @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
 
     package init(
-        cloud: any CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: ChangeToken?, policy: RetentionPolicy,
+        cloud: any CloudDatabase, zone: ZoneID, device: String, token: ChangeToken?, intended: IntendedVersion?, policy: RetentionPolicy,
         now: Instant, answered: Set<String>, announce: @escaping @Sendable (_ checkpoint: Int, RetentionRecord) async throws -> Int
     ) {
         self.cloud = cloud
@@ -126,8 +126,11 @@ package struct ZonePruner: Sendable {
                 .tryAgainLater, step: .fetch, at: "zone \(zone)", "version \(token.number), which is here, was not there when the zone was listed",
                 hint: "run it again")
         }
-        let isThere = intended.map { intended in commits.contains { $0.token == intended } || (commits.first?.token.number ?? 1) > intended.number } ?? true
-        return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.number)
+        let isThere =
+            intended.map { intended in
+                commits.contains { intended.attempt(AppliedVersion($0.token)) != nil } || (commits.first?.token.number ?? 1) > intended.version.number
+            } ?? true
+        return RetentionPlan.Facts(commits: commits, files: files, pins: pins, clocks: clocks, unsettled: isThere ? nil : intended?.version.number)
     }
 
     /// Answered messages that lie in the mailbox still: their author is gone for good, or a sync tool has brought them back.
@@ -154,7 +157,7 @@ extension SyncEngine {
         try await device.checkPublisher(.store, else: "it does not decide what is kept", hint: "prune on a device that publishes")
         let now = now(), horizon = now.advanced(byMicroseconds: -policy.grace.microseconds)
         let (token, intended, answered) = try device.database.read(at: .read) {
-            (try $0.state.applied()?.token, try $0.state.intended()?.version.token, try $0.inbox.answered(before: horizon))
+            (try $0.state.applied()?.token, try $0.state.intended(), try $0.inbox.answered(before: horizon))
         }
         let pruner = ZonePruner(
             cloud: device.cloud, zone: device.zone, device: device.settings.device, token: token, intended: intended, policy: policy, now: now,

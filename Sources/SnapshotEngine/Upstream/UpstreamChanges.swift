@@ -16,6 +16,8 @@ package struct UpstreamChanges: Sendable {
     let warnings: [String]
     /// Whether the commit of what is here was pruned: then nothing is known of what lies between.
     var isExpired = false
+    /// Whether the version that is here was found to be a commit that an earlier run had published without recording it.
+    var hasRecovered = false
     /// The version that this device was about to publish when a run was last ended between its commit and the record of it.
     var intended: IntendedVersion?
 
