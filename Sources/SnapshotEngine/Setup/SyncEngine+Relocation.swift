@@ -20,7 +20,7 @@ extension SyncEngine {
     /// Nothing is imported or published.
     ///
     /// - Parameter path: a directory or a bucket (`s3://BUCKET/PREFIX`) with the same cloud, whose zone has the version that was applied here.
-    /// - Throws: ``SyncError``; with `.refused` for another cloud, or a replicated folder at a peer; with `.dataRefused` for an older copy of the zone.
+    /// - Throws: ``SyncError``; with `.refused` for another cloud, or a replicated folder or a store without conditional writes at a peer; with `.dataRefused` for an older copy of the zone.
     public func relocate(to path: String) async throws -> RelocationReport {
         try await locked {
             guard backend == nil else {
@@ -53,6 +53,7 @@ extension SyncEngine {
         } catch {
             throw SyncError(error, step: .open)
         }
+        if settings.role == .peer { _ = try await BucketTrial.run(in: cloud, for: settings.role, at: place) }
         return place
     }
 }

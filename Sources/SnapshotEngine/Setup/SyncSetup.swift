@@ -4,7 +4,6 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 import Logging
-import ObjectCloud
 import SnapshotModel
 import SnapshotVersions
 import StrictText
@@ -42,7 +41,7 @@ package enum SyncSetup {
             try refuseUnwritable(request, datasets)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
             let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
-            let probeWarnings = try await tryOut(cloud, request)
+            let probeWarnings = try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud)
             let identity = try await cloud.at(.open).identity()
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
@@ -222,22 +221,6 @@ package enum SyncSetup {
             at: request.cloud, container: request.container ?? SetupRequest.standardContainer,
             sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) })
         return (cloud, isNew)
-    }
-
-    /// Tries a bucket out before anybody publishes there. Returns warnings.
-    ///
-    /// - Throws: ``SyncError`` with `.refused` where several devices are to publish and the store may let two of them win one number.
-    private static func tryOut(_ cloud: any CloudDatabase, _ request: SetupRequest) async throws -> [String] {
-        guard request.role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
-        let probe = try await SyncError.at(.open) { try await bucket.probe() }
-        let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
-        guard !broken.isEmpty else { return [] }
-        guard request.role != .peer || probe.isSafeForMany else {
-            throw SyncError(
-                .refused, step: .open, at: request.cloud, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
-                hint: "let one device publish (--role writer, the others --role reader), or use a store with conditional writes")
-        }
-        return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
     }
 
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {

@@ -1,0 +1,23 @@
+import CloudStore
+import ObjectCloud
+import SnapshotModel
+import SnapshotVersions
+
+/// Tries a bucket out before a device publishes there.
+enum BucketTrial {
+    /// Tries the bucket out if the device publishes. Returns warnings.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` where several devices are to publish and the store may let two of them win one number.
+    static func run(in cloud: any CloudDatabase, for role: SyncRole, at place: String) async throws -> [String] {
+        guard role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
+        let probe = try await SyncError.at(.open) { try await bucket.probe() }
+        let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
+        guard !broken.isEmpty else { return [] }
+        guard role != .peer || probe.isSafeForMany else {
+            throw SyncError(
+                .refused, step: .open, at: place, "several devices cannot publish in this store: \(broken.joined(separator: "; "))",
+                hint: "let one device publish (--role writer, the others --role reader), or use a store with conditional writes")
+        }
+        return broken.map { "the store does not keep what a cloud needs: \($0); let this device alone publish" }
+    }
+}

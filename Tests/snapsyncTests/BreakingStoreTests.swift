@@ -1,0 +1,58 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Stores that let two writers have one key. A cloud in such a store has one publisher, or none.
+///
+/// rclone ignores the condition of a `PUT`. Moto keeps it for one writer after another, and lets several win a race.
+struct BreakingStoreTests {
+    @Test(.enabled(if: BucketServer.rclone.isAvailable)) func storeWithoutTheConditionIsFoundOut() throws {
+        try findOut(BucketServer.rclone.get(), saying: "a second PUT to one key gets 200, and the first object is gone")
+    }
+
+    @Test(.enabled(if: BucketServer.moto.isAvailable)) func storeWhoseRaceHasTwoWinnersIsFoundOut() throws {
+        try findOut(BucketServer.moto.get(), saying: "rounds not exactly one of 16 writers of one key won")
+    }
+
+    private func findOut(_ server: BucketServer, saying words: String) throws {
+        let devices = try BucketScene(server)
+        try devices.succeed("generate --db phone.db --notifications 5 --buckets 2")
+        try devices.succeed("generate --db desk.db --notifications 1 --buckets 1")
+        let before = try devices.scene.contents("desk.db")
+        // Several publishers are refused, in a new cloud and in one that another device has made.
+        let place = "--cloud \(devices.location) --endpoint \(server.endpoint)"
+        func refuse(_ line: String, at location: SourceLocation = #_sourceLocation) throws {
+            let run = try devices.run(line)
+            #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("--role writer"), "\(run.errorText)", sourceLocation: location)
+        }
+        try refuse("init --db desk.db \(place) --role peer --device desk")
+        let setUp = try devices.succeed("init --db phone.db \(place) --role writer --device phone")
+        #expect(setUp.contains("warning: the store does not keep what a cloud needs: ") && setUp.contains(words), "\(setUp)")
+        try refuse("init --db desk.db \(place) --role peer --device desk")
+        #expect(try devices.scene.contents("desk.db") == before)
+        // One publisher and its readers are well, and are warned.
+        try devices.succeed("sync --db phone.db")
+        try devices.succeed("init --db watch.db \(place) --role reader --device watch --create")
+        try devices.succeed("sync --db watch.db")
+        #expect(try devices.scene.contents("phone.db") == devices.scene.contents("watch.db"))
+        let check = try devices.run("doctor --db phone.db --json")
+        #expect(try check.status == 78 && severities(of: check, saying: words) == ["warning"], "\(check.text)")
+
+        // A zone of several publishers that is moved there stays where it was.
+        try devices.succeed("init --db one.db --cloud there --role peer --device one --create")
+        try devices.succeed("sync --db one.db")
+        let copy = "s3://\(devices.bucket)/moved?endpoint=\(server.endpoint)"
+        try devices.succeed("mirror there \(copy)")
+        try refuse("relocate --db one.db --cloud \(copy)")
+        #expect(try devices.succeed("status --db one.db").contains(devices.scene.scratch.path("there")))
+        let moved = try devices.run("doctor --db one.db --cloud \(copy) --json")
+        #expect(try moved.status == 78 && severities(of: moved, saying: words) == ["error"], "\(moved.text)")
+    }
+
+    /// The severities of the findings of `doctor` that contain words.
+    private func severities(of run: ProgramRun, saying words: String) throws -> [String] {
+        let report = try JSONSerialization.jsonObject(with: Data(run.text.utf8)) as? [String: Any]
+        let findings = try #require(report?["findings"] as? [[String: Any]])
+        return findings.filter { ($0["found"] as? String)?.contains(words) == true }.compactMap { $0["severity"] as? String }
+    }
+}
