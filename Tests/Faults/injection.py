@@ -4,8 +4,8 @@ import collections, os, re, signal, subprocess, tempfile
 Call = collections.namedtuple("Call", "number thread kind name target identity done")
 Run = collections.namedtuple("Run", "status output errors calls")
 
-# Calls after which what lies on the disk differs. Opening makes a file only where SQLite or the lock keeps one beside a database.
-CHANGING = {"write", "link", "rename", "unlink", "mkdir", "size", "mode"}
+# Calls after which what lies on the disk, or in a bucket, differs. Opening makes a file only where SQLite or the lock keeps one beside a database.
+CHANGING = {"write", "link", "rename", "unlink", "mkdir", "size", "mode", "send"}
 MADE_BY_OPENING = re.compile(r"(-journal|-wal|-shm|\.snapsync-lock)$")
 
 

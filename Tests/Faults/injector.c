@@ -5,6 +5,7 @@
      -r ROOT    count no calls on absolute paths that lie neither beneath nor above ROOT, such as the system's own files
      -c CLASS   count calls of one class only: open, read, write, sync, close, link, rename, unlink, mkdir, list, stat, size,
                 lock, map, mode, inotify; and of these only calls on files and directories, not on pipes and the like
+     -n         count calls on the network, too: classes connect, send, receive
      -k N       SIGKILL to the whole process when call N is about to be made
      -f N       call N is not made and fails with the number of -e
      -l N       call N is made and reported as failed with the number of -e, as a network file system may do
@@ -42,7 +43,7 @@
 #endif
 
 /* Which argument a call is about: the path at that place, the descriptor, or neither. */
-enum about { NOTHING, DESCRIPTOR, PATH0, PATH1, PATH3, MAPPED };
+enum about { NOTHING, DESCRIPTOR, PATH0, PATH1, PATH3, MAPPED, SOCKET };
 
 static const struct call {
     long number;
@@ -69,13 +70,14 @@ static const struct call {
     CALL("map", mmap, MAPPED),
     CALL("mode", fchmod, DESCRIPTOR), CALL("mode", chmod, PATH0), CALL("mode", fchown, DESCRIPTOR), CALL("mode", chown, PATH0), CALL("mode", utimensat, PATH1),
     CALL("inotify", inotify_init1, NOTHING), CALL("inotify", inotify_add_watch, PATH1),
+    CALL("connect", connect, SOCKET), CALL("send", sendto, SOCKET), CALL("send", sendmsg, SOCKET), CALL("receive", recvfrom, SOCKET), CALL("receive", recvmsg, SOCKET),
 };
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static struct {
     const char *arm, *root, *class;
     long kill, fail, late, half;
-    int error, onward;
+    int error, onward, network;
 } wish;
 static FILE *report;
 static pid_t command;
@@ -151,6 +153,7 @@ static int counts(pid_t thread, const struct call *call, const struct user_regs_
     switch (call->about) {
     case NOTHING: break;
     case DESCRIPTOR: file = describe(thread, (int)(call->number == SYS_copy_file_range ? registers->rdx : registers->rdi), target, 4096, identity, 64); break;
+    case SOCKET: file = wish.network; break;
     case MAPPED: file = (int)registers->r8 >= 0 && describe(thread, (int)registers->r8, target, 4096, identity, 64); break;
     case PATH0: read_path(thread, registers->rdi, target, 4096); break;
     case PATH1: read_path(thread, registers->rsi, target, 4096); break;
@@ -258,7 +261,7 @@ static int follow(void) {
 
 int main(int count, char **arguments) {
     int option;
-    while ((option = getopt(count, arguments, "+a:r:c:k:f:l:s:e:o")) != -1) {
+    while ((option = getopt(count, arguments, "+a:r:c:k:f:l:s:e:no")) != -1) {
         switch (option) {
         case 'a': wish.arm = optarg; break;
         case 'r': wish.root = optarg; break;
@@ -268,6 +271,7 @@ int main(int count, char **arguments) {
         case 'l': wish.late = atol(optarg); break;
         case 's': wish.half = atol(optarg); break;
         case 'e': wish.error = atoi(optarg); break;
+        case 'n': wish.network = 1; break;
         case 'o': wish.onward = 1; break;
         default: return 2;
         }

@@ -60,13 +60,13 @@ class Killer:
             return continues, run.calls[-1], problems
 
 
-def main():
-    parser = options(__doc__.splitlines()[0])
+def main(kind=Workshop, without=(), description=__doc__.splitlines()[0]):
+    parser = options(description)
     parser.add_argument("--at", metavar="N", type=int, action="append", help="only this call")
     arguments = parser.parse_args()
     figures = Figures(COLUMNS, WRONG)
-    with Workshop(arguments) as workshop:
-        for scenario, scene, judge in workshop.scenarios():
+    with kind(arguments) as workshop:
+        for scenario, scene, judge in workshop.scenarios(without):
             Killer(workshop, figures).torture(scenario, scene, judge)
             print("%s: %s" % (scenario.name, figures.rows[scenario.name]), file=sys.stderr, flush=True)
     is_well = figures.show(HEADINGS)

@@ -33,9 +33,13 @@ class Scene:
     def zone(self):
         return self.place("cloud", "private", "ZentikSyncZone")
 
+    def words(self, line):
+        """The command's words of a line."""
+        return line.split()
+
     def run(self, line):
         """Runs the command with the words of a line; returns its exit code, what it prints and what it complains about."""
-        done = subprocess.run([self.command] + line.split(), cwd=self.path, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        done = subprocess.run([self.command] + self.words(line), cwd=self.path, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     def succeed(self, line):
@@ -53,6 +57,9 @@ class Scene:
         """A copy of all of it, times included."""
         shutil.copytree(self.path, path, symlinks=True)
         return Scene(path, self.command)
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
 
     def files(self):
         """The cloud's files, as paths beneath it."""

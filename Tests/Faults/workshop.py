@@ -36,29 +36,35 @@ class Workshop:
     def __exit__(self, *_):
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def scenarios(self):
+    def scenarios(self, without=()):
         """The scenarios asked for, each with its prepared scene and the judge of it."""
-        wanted = [one for one in SCENARIOS if not self.options.only or any(one.name.startswith(text) for text in self.options.only)]
+        wanted = [one for one in SCENARIOS if one.name not in without]
+        wanted = [one for one in wanted if not self.options.only or any(one.name.startswith(text) for text in self.options.only)]
         if not wanted:
             raise SystemExit("no scenario's name begins so; there are: " + "; ".join(one.name for one in SCENARIOS))
         for number, scenario in enumerate(wanted):
-            scene = Scene(os.path.join(self.folder, "scene-%d" % number), self.command)
+            scene = self.scene(os.path.join(self.folder, "scene-%d" % number))
             os.mkdir(scene.path)
             scenario.prepare(scene)
             yield scenario, scene, Judge(scenario, scene)
-            shutil.rmtree(scene.path)
+            scene.remove()
+
+    def scene(self, path):
+        """A scene that is still to be made ready."""
+        return Scene(path, self.command)
 
     @contextlib.contextmanager
     def copy(self, scene):
         with self.lock:
             path = os.path.join(self.folder, "copy-%d" % next(self.numbers))
+        copy = scene.copy(path)
         try:
-            yield scene.copy(path)
+            yield copy
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            copy.remove()
 
     def inject(self, scenario, scene, *words):
-        return self.injector.run([self.command] + scenario.line.split(), scene.path, words, scene.environment)
+        return self.injector.run([self.command] + scene.words(scenario.line), scene.path, words, scene.environment)
 
     def clean(self, scenario, scene, judge):
         """The run without faults. Raises unless it did its work, and came to what the scenario is about."""

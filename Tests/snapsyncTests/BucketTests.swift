@@ -101,35 +101,17 @@ struct BucketTests {
         let devices = try BucketScene()
         try devices.publish()
         let copy = """
-            import sys, os, urllib.request, urllib.parse, xml.etree.ElementTree as E
+            import sys, os
             sys.path.insert(0, sys.argv[4])
-            sys.argv, arguments = ["put_bucket.py", "", "", "", ""], sys.argv
-            source = open(os.path.join(arguments[4], "put_bucket.py")).read().replace("\\nmain()\\n", "\\n")
-            exec(source)
-            import hashlib, hmac, datetime
-            def request(endpoint, bucket, query):
-                # A listing is signed with its query: written out here, apart from the code under test.
-                host = endpoint.split("//")[1]
-                now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-                empty = hashlib.sha256(b"").hexdigest()
-                headers = {"host": host, "x-amz-content-sha256": empty, "x-amz-date": now}
-                names = ";".join(sorted(headers))
-                text = "\\n".join(["GET", "/" + bucket, query, "".join("%s:%s\\n" % (n, headers[n]) for n in sorted(headers)), names, empty])
-                scope = "%s/us-east-1/s3/aws4_request" % now[:8]
-                seed = b"AWS4testsecret"
-                for part in scope.split("/"): seed = hmac.new(seed, part.encode(), hashlib.sha256).digest()
-                sign = hmac.new(seed, "\\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(text.encode()).hexdigest()]).encode(), hashlib.sha256).hexdigest()
-                headers["authorization"] = "AWS4-HMAC-SHA256 Credential=testkey/%s, SignedHeaders=%s, Signature=%s" % (scope, names, sign)
-                return urllib.request.urlopen(urllib.request.Request(endpoint + "/" + bucket + "?" + query, headers=headers)).read()
-            endpoint, bucket, folder = arguments[1:4]
-            listing = E.fromstring(request(endpoint, bucket, "list-type=2&prefix=app%2F"))
-            keys = [e.text for e in listing.iter() if e.tag.endswith("}Key") or e.tag == "Key"]
+            sys.dont_write_bytecode = True
+            import s3
+            endpoint, bucket, folder = sys.argv[1:4]
+            store = s3.Bucket(endpoint, bucket)
+            keys = store.keys("app/")
             for key in keys:
                 target = os.path.join(folder, key[len("app/"):])
                 os.makedirs(os.path.dirname(target), exist_ok=True)
-                headers = sign(endpoint, "/" + bucket + "/" + key, "GET", "testkey", "testsecret")
-                body = urllib.request.urlopen(urllib.request.Request(endpoint + "/" + bucket + "/" + key, headers=headers)).read()
-                open(target, "wb").write(body)
+                open(target, "wb").write(store.get(key))
             print(len(keys))
             """
         let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path

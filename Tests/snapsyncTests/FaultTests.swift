@@ -17,6 +17,11 @@ import Testing
             try torture("kill_everywhere.py", ["--sample", "4"], long: [])
         }
 
+        /// In a bucket, and at its requests, too.
+        @Test(.enabled(if: BucketServer.isAvailable)) func aKillAtAnySystemCallLosesNothingInABucket() throws {
+            try torture("kill_bucket.py", ["--sample", "4"], in: ["export, snapshot", "import, chain", "sync, reader", "sync, peer"], long: [])
+        }
+
         /// Of the commands that make a sealed zone and change its keys.
         @Test func aKillAtAnySystemCallLeavesASealedZoneItsKeys() throws {
             try torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
