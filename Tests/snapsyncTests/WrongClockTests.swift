@@ -33,6 +33,22 @@ import Testing
             #expect(try scene.database("s.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
         }
 
+        /// Between the message and the last edit lies another edit that was not sent.
+        @Test func editsByAClockThatWasSetBackAreLaterThanTheMessageBefore() throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", -18_000)
+            try run("sync --db w.db", -18_000)
+            try run("init --db s.db --create --cloud cloud --role reader --device s", 0)
+            try edit("s", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
+            try run("sync --db s.db", 1)
+            for name in ["second", "third"] { try edit("s", "UPDATE buckets SET name = '\(name)', updatedAt = '\(text(-3600))' WHERE id = 'b'", -3600) }
+            try run("sync --db w.db", -17_990)
+            #expect(try run("sync --db s.db", -3590).contains("sent 1 message to the publisher"))
+            #expect(try run("sync --db w.db", -17_980).contains("messages of readers: 1 applied"))
+            try run("sync --db s.db", -3580)
+            for name in ["w", "s"] { #expect(try bucket(name) == "third\n") }
+            #expect(try scene.database("s.db").run("SELECT count(*) FROM snapsync_changes") == "0\n")
+        }
+
         @Test func aMessageThatAWrongClockHeldBackIsNotSentOnceItIsOvertaken() throws {
             try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
             try edit("w", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(-60))', '\(text(-60))')", 0)

@@ -14,7 +14,7 @@ struct InstantsBefore {
         var seen: Int64?
         /// The instant of an unpublished change, if it counts.
         var own: Int64?
-        /// That instant if it lies in the future and a message was sent with it.
+        /// The instant of a message about the key that was sent, if it lies in the future.
         var sent: Int64?
     }
 
@@ -37,8 +37,10 @@ struct InstantsBefore {
             try transaction.mailbox.exist()
             ? KeyedStatement(
                 transaction.db,
-                "SELECT EXISTS (SELECT 1 FROM snapsync_outbox WHERE dataset = ? AND key = ? AND seq = ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied'))"
-            ) : nil
+                """
+                SELECT max(snapsync_instant(json_extract(body, '$.timestamp'))) FROM snapsync_outbox
+                WHERE dataset = ? AND key = ? AND seq <= ? AND id IS NOT NULL AND (filed = 1 OR state = 'applied')
+                """) : nil
         version = try transaction.datasetStates.versionTime(of: schema)?.microseconds
     }
 
@@ -57,9 +59,16 @@ struct InstantsBefore {
         let seen = [known.isNull(1) ? nil : known.integer(1), published].compactMap { $0 }.max()
         // The log has clocks in whole milliseconds; of several statements in the same millisecond the later one is 1 us later.
         if own < clock + 1000 { return Known(isTracked: true, seen: seen, own: own) }
-        // What was sent may be published by now, whatever clock it came from, but for what no publisher takes.
-        let isSent = try own <= clock + 86_400_000_000 && sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() == 1
-        return Known(isTracked: true, seen: seen, own: isSent ? own : nil, sent: isSent ? own : nil)
+        // What was sent may be published by now, whatever clock it came from, but for what no publisher takes. Later changes of the key,
+        // which were not sent, may lie between.
+        let told = try latestSent(note, clock)
+        return Known(isTracked: true, seen: seen, own: told, sent: told)
+    }
+
+    /// The latest instant that a message about the entry's key was sent with, if a publisher takes it: no more than a day after the clock.
+    private func latestSent(_ note: KeyedStatement, _ clock: Int64) throws -> Int64? {
+        guard let latest = try sent?.bind(.integer(id), .column(1, of: note), .column(3, of: known)).integer() else { return nil }
+        return latest <= clock + 86_400_000_000 ? latest : nil
     }
 
     /// A row's own timestamp is its published instant unless the version says otherwise, and no version says a later one than its own time.
