@@ -110,11 +110,13 @@ def comes_again(kind, seed, problem, arguments, tools):
 
 def report(kind, seed, steps, problem, arguments, tools):
     print("FAILED: %s seed %d, %d steps\n%s" % (kind, seed, len(steps or []), problem), flush=True)
-    if arguments.no_shrink or steps is None or problem.startswith("the oracle itself"):
+    if steps is None or problem.startswith("the oracle itself"):
         return
-    fewest, problem = shrink.shrink(kind, seed, steps, problem, tools)
-    text = script.script(history.History(kind, seed, fewest, tools.without, tools.short), problem)
-    print("fewest steps (%d):\n%s" % (len(fewest), text), flush=True)
+    if not arguments.no_shrink:
+        steps, problem = shrink.shrink(kind, seed, steps, problem, tools)
+    text = script.script(history.History(kind, seed, steps, tools.without, tools.short), problem)
+    if not arguments.no_shrink:
+        print("fewest steps (%d):\n%s" % (len(steps), text), flush=True)
     if arguments.finds:
         os.makedirs(arguments.finds, exist_ok=True)
         with open(os.path.join(arguments.finds, "%s-%d.sh" % (kind, seed)), "w") as file:

@@ -166,21 +166,24 @@ extension Outbox {
         ).bind(.integer(id), .key(key)).integer() == 1
     }
 
-    /// The keys of tracked changes that messages tell of which no commit has answered yet.
+    /// The keys of tracked changes that messages tell of which no commit has answered yet, and whether the message may be in the mailbox.
     ///
     /// A deletion that was not sent, and that the version knows of as late, is not among them: it is not sent any more.
-    package func unansweredKeys(of schema: DatasetSchema) throws -> [EntityKey] {
+    package func unansweredKeys(of schema: DatasetSchema) throws -> [(key: EntityKey, isSent: Bool)] {
         guard let id = try trackingID(schema), try transaction.mailbox.exist() else { return [] }
-        return try KeyedStatement(
+        let statement = try KeyedStatement(
             db,
             """
-            SELECT DISTINCT c.key FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
+            SELECT c.key, max(o.filed) FROM snapsync_outbox o JOIN snapsync_changes c ON c.dataset = o.dataset AND c.key = o.key AND c.seq = o.seq
             WHERE o.dataset = ? AND o.id IS NOT NULL AND o.state IN ('stored', 'sent', 'doubtful')
             AND NOT (o.filed = 0 AND c.state = \(TrackedState.deleted)
                 AND EXISTS (SELECT 1 FROM snapsync_tombstones t WHERE t.dataset = c.dataset AND t.key = c.key AND t.at >= c.at))
-            ORDER BY c.key
+            GROUP BY c.key ORDER BY c.key
             """
-        ).bind(.integer(id)).keys()
+        ).bind(.integer(id))
+        var keys: [(key: EntityKey, isSent: Bool)] = []
+        while try statement.step() { if let key = statement.key(0) { keys.append((key, statement.integer(1) != 0)) } }
+        return keys
     }
 
     /// Says that a change's message carries all that is left of it, for the rest is lost to the version.

@@ -183,7 +183,7 @@ struct MessageComposer: Sendable {
                 base, sent, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
                 deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
-            if sent.isEmpty, let putBack = expected.putBack(row, change) {
+            if let putBack = expected.putBack(row, change) {
                 try write(putBack, of: change, schema, version, in: transaction)
                 continue
             }
@@ -259,7 +259,7 @@ private struct Expected {
     private let rest: SnapshotFormat.ContentHash?
     private let readAt: String?
     private let isThere: Bool
-    /// When the version's entity was last changed.
+    /// When the entity was last changed, by the version or by what was told since.
     private let instant: Instant
     /// When it was deleted, as far as that is known.
     private let deleted: Instant?
@@ -273,9 +273,10 @@ private struct Expected {
         _ base: EntityCopy?, _ sent: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
     ) throws {
         self.kind = kind
-        self.instant = instant ?? base?.state.timestamp ?? .distantPast
         let last = sent.last, isDeleted = last?.type.isDeletion == true
-        self.deleted = if let last, isDeleted { try Instant(parsing: last.timestamp) } else { deleted }
+        let told = try last.map { try Instant(parsing: $0.timestamp) }
+        self.instant = max(instant ?? base?.state.timestamp ?? .distantPast, told ?? .distantPast)
+        self.deleted = isDeleted ? told : deleted
         switch kind {
         case .buckets:
             guard let entity = last?.entity else {
@@ -296,7 +297,7 @@ private struct Expected {
         }
     }
 
-    /// A bucket or a read mark that was changed and is as the version has it again: told where that was later than the version's, for the
+    /// A bucket or a read mark that was changed and is again as the version or the last message has it: told where that was later, for the
     /// publisher may have changed it in between. Nil where it is no such change.
     func putBack(_ row: EntityCopy?, _ change: UnsentChange) -> Difference? {
         guard let row, isThere, !change.isDeletion, change.instant > instant else { return nil }

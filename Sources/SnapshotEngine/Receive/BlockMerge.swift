@@ -143,9 +143,14 @@ package struct BlockMerge {
     func keepLater(in range: KeyRange) throws {
         guard !rule.cloudWins || rule.hasDetachedChanges else { return }
         for change in try transaction.changeLog.changes(of: schema, in: range) where try !change.isDeletion && !cloudWins(over: change) {
-            let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
-            if change.instant > instant { try transaction.merge.keep(of: change.key, in: schema) }
+            try keepIfLater(change)
         }
+    }
+
+    /// Marks an edit whose row is the version's entity, if its instant is later than that.
+    func keepIfLater(_ change: TrackedChange) throws {
+        let instant = try transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema) ?? limited(state(of: change.key)?.timestamp)
+        if change.instant > instant { try transaction.merge.keep(of: change.key, in: schema) }
     }
 
     /// Inserts a block's entities, except those whose changes were kept.

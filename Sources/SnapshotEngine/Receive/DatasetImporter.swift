@@ -98,13 +98,18 @@ struct DatasetImporter: Sendable {
     /// In a block that does not differ, a tracked change made an entity what the version has. If it was made later it must win
     /// over what a third device did in between, so it goes out with its instant.
     ///
-    /// At a reader only a message tells of it: such a change waits for its answer.
+    /// At a reader only a message tells of it: such a change waits for its answer. One that was not sent is sent only if it was made later.
     private func keepLaterInstants(outside blocks: [Int], _ merge: BlockMerge, _ transaction: LocalTransaction) throws {
         let differing = Set(blocks)
         guard keepsInstants else {
             let ranges = blocks.map { asset.range(ofBlock: $0) }
-            for key in try transaction.outbox.unansweredKeys(of: schema) where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
-                try transaction.merge.keep(of: key, in: schema)
+            for (key, isSent) in try transaction.outbox.unansweredKeys(of: schema)
+            where !asset.index.blocks.isEmpty && !ranges.contains(where: { $0.contains(key) }) {
+                guard !isSent, let change = try transaction.changeLog.change(of: key, in: schema), !change.isDeletion else {
+                    try transaction.merge.keep(of: key, in: schema)
+                    continue
+                }
+                try merge.keepIfLater(change)
             }
             return
         }
