@@ -17,7 +17,8 @@ package struct HistoryPublisher<Store: HistoryStore> {
 
     /// Makes the commit that would follow `token`; writes the checkpoint that is due before it.
     package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
-        let log = try token.map { try reader.log(after: $0) } ?? ReplayedHistory(of: history)
+        // Whether the token's commit is there still, the publisher looks when its own is in place.
+        let log = try token.map { try reader.log(after: $0, takesRecent: true) } ?? ReplayedHistory(of: history)
         if let deletion = log.deletion, draft.zoneEvent != .created { throw deletion.error(in: history.zone) }
         if log.deletion == nil, draft.zoneEvent == .created {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")

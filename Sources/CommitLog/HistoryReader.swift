@@ -97,9 +97,11 @@ package struct HistoryReader<Source: HistorySource> {
 
     /// A log that goes on from the token's commit, which was read and found to be the one that the token means.
     ///
+    /// - Parameter takesRecent: whether it suffices that the commit was there a moment ago.
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
-    func log(after token: ChangeToken) throws -> ReplayedHistory {
-        guard let bytes = try source.commitBytes(token.number) else { throw try absence(of: token) }
+    func log(after token: ChangeToken, takesRecent: Bool = false) throws -> ReplayedHistory {
+        let recent = takesRecent ? source.recentCommitBytes(token.number) : nil
+        guard let bytes = try recent ?? source.commitBytes(token.number) else { throw try absence(of: token) }
         if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history)
         guard commit.commit.token == token else {

@@ -11,6 +11,8 @@ package protocol HistorySource {
     /// What the opener of the cloud knows and trusts of the zone, if it is a signed one. A source of unsigned zones alone leaves this to the default.
     var authority: ZoneAuthority { get }
     func commitBytes(_ number: Int) throws -> [UInt8]?
+    /// A commit that was read a moment ago, without another look; nil if it was not. A source that is near leaves this to the default.
+    func recentCommitBytes(_ number: Int) -> [UInt8]?
     func checkpointBytes(_ number: Int) throws -> [UInt8]?
     /// The numbers of the commits that are there, ascending. The one listing; used on a first visit and to explain a gap.
     func commitNumbers() throws -> [Int]
@@ -25,6 +27,7 @@ package protocol HistorySource {
 
 extension HistorySource {
     package var authority: ZoneAuthority { ZoneAuthority() }
+    package func recentCommitBytes(_ number: Int) -> [UInt8]? { nil }
     package func refreshCommits() throws {}
     package func makeCommitsDurable() throws {}
 }

@@ -259,7 +259,7 @@ extension ObjectCloud {
     }
 
     /// What a body does in a zone, and so which markers are read first.
-    private enum Access {
+    enum Access {
         /// It looks for what a zone that was read before has by now: none, for the commits say of which zone they are, and the device knows
         /// whether they must be signed.
         case look
@@ -269,7 +269,7 @@ extension ObjectCloud {
         case write
     }
 
-    private func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
+    func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
         try await workers.run { [self] in
             do { return try body(open(zone, to: access)) } catch {
                 // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.

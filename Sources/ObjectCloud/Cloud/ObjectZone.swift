@@ -15,7 +15,14 @@ struct ObjectZone: HistoryStore {
     /// A path beneath the zone as one beneath the cloud.
     func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
 
-    func commitBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.commits, number), limit: CommitDocument.byteLimit) }
+    func commitBytes(_ number: Int) throws -> [UInt8]? {
+        let place = path(CloudNames.commits, number)
+        let bytes = try client.get(place, limit: CommitDocument.byteLimit)
+        if let bytes { cache.remember(bytes, at: place) }
+        return bytes
+    }
+
+    func recentCommitBytes(_ number: Int) -> [UInt8]? { cache.recentCommit(path(CloudNames.commits, number)) }
 
     func checkpointBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.checkpoints, number), limit: CheckpointDocument.byteLimit) }
 
@@ -40,7 +47,7 @@ struct ObjectZone: HistoryStore {
 
     func storedFiles() throws -> [StoredFile] {
         var files: [StoredFile] = []
-        for folder in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets] {
+        for folder in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.waiting] {
             for object in try client.list(path("\(folder)/")) {
                 let beneath = String(object.path.dropFirst(path("").utf8.count))
                 guard let kind = Self.kind(of: beneath) else { continue }
@@ -64,6 +71,7 @@ struct ObjectZone: HistoryStore {
         switch (parts.first, parts.count) {
         case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
         case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
+        case (CloudNames.waiting, 2): return PublishTicket(fileName: parts[1]).map { _ in .temporary }
         case (CloudNames.assets, 3): return StoredFile.Kind(nameInAssets: parts[2], of: parts[1])
         default: return nil
         }

@@ -6,7 +6,11 @@ final class ZoneCache: Sendable {
     private struct Known {
         var markers: [ZoneID: ZoneInfo] = [:]
         var reports: [String: Reports] = [:]
+        var commits: [String: (bytes: [UInt8], at: ContinuousClock.Instant)] = [:]
     }
+
+    /// How long a commit that was read counts as there without another look.
+    private static let commitAge = Duration.seconds(10)
 
     /// The reports of one device, as a listing or the last report made here left them.
     struct Reports {
@@ -26,4 +30,12 @@ final class ZoneCache: Sendable {
     func reports(in folder: String) -> Reports? { known.withLock { $0.reports[folder] } }
 
     func remember(_ reports: Reports?, in folder: String) { known.withLock { $0.reports[folder] = reports } }
+
+    /// A commit that was read here a moment ago.
+    func recentCommit(_ path: String) -> [UInt8]? {
+        known.withLock { $0.commits[path].flatMap { $0.at.duration(to: .now) < Self.commitAge ? $0.bytes : nil } }
+    }
+
+    /// Keeps a commit for ``recentCommit(_:)``, in place of all others.
+    func remember(_ commit: [UInt8], at path: String) { known.withLock { $0.commits = [path: (commit, .now)] } }
 }

@@ -22,10 +22,12 @@ package struct ExportRun: Sendable {
     let allowed: ShrinkApproval
     /// Whom to wait for before something is published; nil waits for nobody.
     let turn: PublishTurn?
+    /// What the zone has, if the caller has just looked and changed nothing since.
+    var upstream: UpstreamChanges?
 
     package init(
         device: SyncContext, level: Int, isFull: Bool, isOneOfMany: Bool = false, progress: ProgressHandler?, allowed: ShrinkApproval = .none,
-        turn: PublishTurn? = nil
+        turn: PublishTurn? = nil, upstream: UpstreamChanges? = nil
     ) {
         self.device = device
         self.level = level
@@ -34,6 +36,7 @@ package struct ExportRun: Sendable {
         self.progress = progress
         self.allowed = allowed
         self.turn = turn
+        self.upstream = upstream
     }
 
     /// How an attempt to publish among other publishers ends.
@@ -71,18 +74,31 @@ package struct ExportRun: Sendable {
         if mail.asksForFullSync, !isFull {
             var full = self
             full.isFull = true
+            full.upstream = nil
             return try await full.run(prepared.warnings)
         }
         var base = prepared
         base.warnings += mail.warnings
         if try base.isIdle && mail.isUnchanged || !isFull && base.hasNothing(toPublishBy: device) { return try recordNothingNew(on: base, read: []) }
         // The device that was waited for has published, so all of this is decided again.
-        if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) { return try await run(prepared.warnings) }
-        let identity = try await device.checkIdentity(applied: base.token.map { AppliedVersion($0) }, commits: [])
+        if let turn, try await turn.giveWay(before: (base.token?.number ?? 0) + 1) {
+            var again = self
+            again.upstream = nil
+            return try await again.run(prepared.warnings)
+        }
+        let identity = try await identity(base.token)
         base.warnings += identity.warnings
         var run = self
         run.device = identity.device
         return try await run.publish(on: base)
+    }
+
+    /// Who publishes. After a lost race it is who it was before.
+    private func identity(_ token: ChangeToken?) async throws -> DeviceIdentity {
+        if let known = await turn?.identity { return known }
+        let identity = try await device.checkIdentity(applied: token.map { AppliedVersion($0) }, commits: [])
+        await turn?.remember(identity)
+        return identity
     }
 
     private func publish(on base: ExportBase) async throws -> ExportReport {
@@ -113,7 +129,7 @@ package struct ExportRun: Sendable {
     private func prepare(_ noted: [String]) async throws -> ExportBase {
         var facts = RunGuard.Facts(device: device, isOneOfMany: isOneOfMany, allowed: allowed)
         try await facts.ask(Self.guardsBeforeLooking)
-        let upstream = try await device.recoverAndFetchUpstreamChanges()
+        let upstream = if let upstream { upstream } else { try await device.recoverAndFetchUpstreamChanges() }
         facts.upstream = upstream
         try await facts.ask(Self.guardsOnUpstream)
         let returned = try SyncError.at(.apply) { try device.returnSetAside() }

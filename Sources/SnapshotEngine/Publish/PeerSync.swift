@@ -40,11 +40,13 @@ struct PeerSync: Sendable {
         var found: [String] = []
         while true {
             let hasPlace: Bool
-            if let report = try await importUpstream() { imported = imported.map { $0.followed(by: report) } ?? report }
+            let (report, upstream) = try await importUpstream()
+            if let report { imported = imported.map { $0.followed(by: report) } ?? report }
             var publisher = device
             if imported != nil { publisher.notices = [] }
             publisher.notices += found
-            let export = ExportRun(device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn)
+            let export = ExportRun(
+                device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn, upstream: upstream)
             switch try await export.attempt() {
             case .finished(let exported): return SyncReport(role: device.settings.role.rawValue, exported: exported, imported: imported)
             case .lostRace(let upstream):
@@ -65,8 +67,8 @@ struct PeerSync: Sendable {
         }
     }
 
-    /// Imports what is new; nil if nothing is.
-    private func importUpstream() async throws -> ImportReport? {
+    /// Imports what is new. Returns nil for the report if nothing is, and what the zone has if that is what is here.
+    private func importUpstream() async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
         let upstream = try await device.recoverAndFetchUpstreamChanges()
         if upstream.changes.token == nil {
             let creator = try await device.zoneInfo(at: .fetch).creator
@@ -76,18 +78,19 @@ struct PeerSync: Sendable {
                     "nothing has been published yet, and the first version is made by the device that made the zone",
                     hint: "run snapsync sync on \(creator) first")
             }
-            return nil
+            return (nil, upstream)
         }
         let hasUnseen = try device.database.read(at: .read) { transaction in
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || upstream.fork != nil || hasUnseen {
-            return try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream)
+            return (try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream), nil)
         }
         let warnings = try device.notices + upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
         try await TrackingRebuild(device: device).run(upstream)
-        return warnings.isEmpty ? nil : ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings)
+        guard !warnings.isEmpty else { return (nil, upstream) }
+        return (ImportReport(applied: false, version: upstream.applied?.number, datasets: [], view: nil, warnings: warnings), nil)
     }
 }
 

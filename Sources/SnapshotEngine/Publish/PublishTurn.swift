@@ -1,5 +1,5 @@
-import CloudStore
-import Logging
+package import CloudStore
+package import Logging
 
 /// Lets devices that keep losing races publish first. One value serves one run of a peer.
 ///
@@ -7,7 +7,10 @@ import Logging
 /// queue and waits while an earlier ticket is there. Tickets are hints: an error at the queue is logged and changes nothing else, and
 /// every wait ends.
 package actor PublishTurn {
-    private let device: SyncContext
+    private let cloud: any CloudDatabase
+    private let zone: ZoneID
+    private let nonces: NonceSource
+    private let logger: Logger
     private let pause: @Sendable (Duration) async throws -> Void
     private var ticket: PublishTicket?
     private var firstLost: Int?
@@ -16,7 +19,9 @@ package actor PublishTurn {
     /// How long this run has waited for others in all.
     private var waited = Duration.zero
     /// Whether this run waited for another device the last time that it was about to publish.
-    private(set) var gaveWay = false
+    package private(set) var gaveWay = false
+    /// The publisher, once this run has seen that it is who it says it is.
+    private(set) var identity: DeviceIdentity?
 
     /// How many lost races are worth a ticket.
     static let lossesForTicket = 2
@@ -29,15 +34,24 @@ package actor PublishTurn {
     private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
 
     init(device: SyncContext, pause: @escaping @Sendable (Duration) async throws -> Void) {
-        self.device = device
-        self.pause = pause
+        self.init(in: device.zone, of: device.cloud, nonces: device.nonces, logger: device.logger, pause: pause)
     }
+
+    /// The turn of a device of which no more is known.
+    package init(
+        in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+        (self.zone, self.cloud, self.nonces) = (zone, cloud, nonces)
+        (self.logger, self.pause) = (logger, pause)
+    }
+
+    func remember(_ identity: DeviceIdentity) { self.identity = identity }
 
     /// Waits while devices with earlier tickets are to publish.
     ///
     /// - Parameter number: the number that this device is about to publish.
     /// - Returns: whether it waited; then the zone has probably moved on.
-    func giveWay(before number: Int) async throws -> Bool {
+    package func giveWay(before number: Int) async throws -> Bool {
         var poll = Self.firstPoll, current: PublishTicket?, patience = Self.ticketPatience
         gaveWay = false
         while waited < Self.runPatience, let first = await firstTicket(before: number) {
@@ -58,27 +72,27 @@ package actor PublishTurn {
     /// This device lost the race for a number, for the `losses`th time in this run.
     ///
     /// - Returns: whether it has a place in the queue now.
-    func lost(_ number: Int, losses: Int) async -> Bool {
+    package func lost(_ number: Int, losses: Int) async -> Bool {
         let first = firstLost ?? number
         firstLost = first
         guard losses >= Self.lossesForTicket else { return false }
-        let ticket = ticket ?? PublishTicket(number: first, nonces: device.nonces)
+        let ticket = ticket ?? PublishTicket(number: first, nonces: nonces)
         self.ticket = ticket
         // Put in place again each time: a device that waited in vain may have removed it.
-        return await attempt { [device] in
-            try await device.cloud.enqueue(ticket, in: device.zone)
-            return try await device.cloud.publishQueue(in: device.zone).contains(ticket)
+        return await attempt { [cloud, zone] in
+            try await cloud.enqueue(ticket, in: zone)
+            return try await cloud.publishQueue(in: zone).contains(ticket)
         } ?? false
     }
 
     /// The run ends: the ticket goes.
-    func ends() async {
+    package func ends() async {
         if let ticket { await remove(ticket) }
     }
 
     /// The first ticket in the queue that this device waits for; nil if it is this device's turn.
     private func firstTicket(before number: Int) async -> PublishTicket? {
-        let queue = await attempt { [device] in try await device.cloud.publishQueue(in: device.zone) } ?? []
+        let queue = await attempt { [cloud, zone] in try await cloud.publishQueue(in: zone) } ?? []
         for ticket in queue where !ignored.contains(ticket) {
             if let own = self.ticket, ticket >= own { return nil }
             // A number that is not reached yet is one of another history, or of one that this device has not seen; it is not ours to remove.
@@ -91,7 +105,7 @@ package actor PublishTurn {
     }
 
     private func remove(_ ticket: PublishTicket) async {
-        await attempt { [device] in try await device.cloud.dequeue(ticket, in: device.zone) }
+        await attempt { [cloud, zone] in try await cloud.dequeue(ticket, in: zone) }
     }
 
     @discardableResult
@@ -99,7 +113,7 @@ package actor PublishTurn {
         do {
             return try await body()
         } catch {
-            device.logger.debug("the publish queue could not be used", metadata: ["error": "\(error)"])
+            logger.debug("the publish queue could not be used", metadata: ["error": "\(error)"])
             return nil
         }
     }

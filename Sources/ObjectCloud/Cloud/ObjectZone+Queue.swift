@@ -1,0 +1,35 @@
+public import CloudStore
+import StrictText
+
+// The publish queue: `waiting/<20-digit number>-<8 hex>.json`, as in a directory.
+extension ObjectZone {
+    /// How long a ticket counts, in microseconds: as long as one run waits. Its device may not be allowed to remove it.
+    private static let ticketAge: Int64 = 60_000_000
+
+    /// The tickets in the order in which their devices publish.
+    func tickets() throws -> [PublishTicket] {
+        let folder = path("\(CloudNames.waiting)/")
+        return try client.list(folder).compactMap { object -> PublishTicket? in
+            guard let ticket = PublishTicket(fileName: String(object.path.dropFirst(folder.utf8.count))) else { return nil }
+            guard client.clock.microseconds - object.modified.microseconds < Self.ticketAge else {
+                try? remove(ticket)
+                return nil
+            }
+            return ticket
+        }.sorted()
+    }
+
+    /// Puts a ticket in place; nothing happens if it is there.
+    func add(_ ticket: PublishTicket) throws { _ = try client.put(Array("{}".utf8), as: path("\(CloudNames.waiting)/\(ticket.fileName)")) }
+
+    /// Removes a ticket; nothing happens if it is not there.
+    func remove(_ ticket: PublishTicket) throws { try client.remove(path("\(CloudNames.waiting)/\(ticket.fileName)")) }
+}
+
+extension ObjectCloud {
+    public func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await inZone(zone) { try $0.tickets() } }
+
+    public func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.add(ticket) } }
+
+    public func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.remove(ticket) } }
+}
