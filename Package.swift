@@ -168,6 +168,14 @@ let package = Package(
             name: "cloudbench",
             dependencies: ["CloudStore", "DirectoryCloud", .product(name: "ArgumentParser", package: "swift-argument-parser")],
             path: "Benchmarks/cloudbench", swiftSettings: house),
+        // What `make bench ONLY=scale` runs; no product.
+        .executableTarget(
+            name: "scalebench",
+            dependencies: [
+                "CloudStore", "ObjectCloud", "SnapshotEngine", "StrictText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Benchmarks/scale", swiftSettings: house),
 
         .target(name: "TestSupport", dependencies: [], path: "Tests/TestSupport", swiftSettings: house),
         .testTarget(name: "StrictTextTests", dependencies: ["StrictText", "TestSupport"], swiftSettings: house),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the command as `make install` does and measures it against its competitors, then a cloud directory beside SQLite.
-# SIZES, REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out;
+# SIZES, REWRITTEN (sizes of the tables that are written whole; 1000000 takes minutes), ROUNDS and DIRECTORY change what is measured and where; ONLY=datasets or ONLY=cloud leaves the other half out; ONLY=scale simulates many peers, ONLY=bucket measures a bucket;
 # LINK are options of the linker (make bench gives those of make install).
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -20,4 +20,12 @@ if [ "${ONLY:-datasets}" = datasets ]; then
 fi
 if [ "${ONLY:-cloud}" = cloud ]; then
     python3 Benchmarks/cloud_bench.py "$(built .build-static cloudbench)" --rounds "$rounds" ${DIRECTORY:+--directory "$DIRECTORY/cloud-bench"}
+fi
+# These two run only when they are asked for.
+if [ "${ONLY:-}" = scale ]; then
+    scalebench=$(built .build-static scalebench)
+    for latency in 20 100 300; do "$scalebench" --peers "${PEERS:-2,5,10,20,50}" --latencies "$latency"; done
+fi
+if [ "${ONLY:-}" = bucket ]; then
+    python3 Benchmarks/bucket_bench.py "$(built .build-static snapsync)" --rows "${ROWS:-1000000}" --rounds "$rounds"
 fi

@@ -1,0 +1,107 @@
+import Foundation
+
+/// A clock that stands still while anything works, and jumps to the next time that somebody waits for.
+///
+/// Whoever is awake is alone: each of many peers runs until it waits, and then the one whose time comes first goes on. So the order of everything
+/// follows from the seeds, and hours pass in seconds.
+///
+// SAFETY (@unchecked Sendable): the state is used under `lock` alone.
+final class VirtualTime: @unchecked Sendable {
+    private struct Waiting {
+        let at: Int64
+        let order: Int
+        let resume: @Sendable () -> Void
+        func isBefore(_ other: Waiting) -> Bool { (at, order) < (other.at, other.order) }
+    }
+
+    private let lock = NSLock()
+    private var heap: [Waiting] = []
+    private var order = 0
+    private var current: Int64 = 0
+    private var finish: (@Sendable () -> Void)?
+
+    /// Microseconds since the beginning.
+    var now: Int64 { lock.withLock { current } }
+
+    /// Waits on this thread.
+    func wait(_ microseconds: Int64) {
+        guard microseconds > 0 else { return }
+        let turn = DispatchSemaphore(value: 0)
+        schedule(after: microseconds) { turn.signal() }
+        handOver()
+        turn.wait()
+    }
+
+    /// Waits in a task.
+    func sleep(_ microseconds: Int64) async {
+        await withCheckedContinuation { continuation in
+            schedule(after: microseconds) { continuation.resume() }
+            handOver()
+        }
+    }
+
+    /// Runs all bodies, each beginning at its turn, until the last one has ended.
+    func run(_ bodies: [@Sendable () async -> Void]) async {
+        await withCheckedContinuation { continuation in
+            lock.withLock { finish = { continuation.resume() } }
+            for body in bodies {
+                schedule(after: 0) { [self] in
+                    Task {
+                        await body()
+                        handOver()
+                    }
+                }
+            }
+            handOver()
+        }
+    }
+
+    private func schedule(after microseconds: Int64, _ resume: @escaping @Sendable () -> Void) {
+        lock.withLock {
+            order += 1
+            heap.append(Waiting(at: current + microseconds, order: order, resume: resume))
+            var child = heap.count - 1
+            while child > 0, heap[child].isBefore(heap[(child - 1) / 2]) {
+                heap.swapAt(child, (child - 1) / 2)
+                child = (child - 1) / 2
+            }
+        }
+    }
+
+    /// Lets the next one go on.
+    private func handOver() {
+        let next = lock.withLock { () -> (@Sendable () -> Void)? in
+            guard let first = heap.first else { return finish }
+            heap.swapAt(0, heap.count - 1)
+            heap.removeLast()
+            var parent = 0
+            while true {
+                let children = [2 * parent + 1, 2 * parent + 2].filter { $0 < heap.count }
+                guard let child = children.min(by: { heap[$0].isBefore(heap[$1]) }), heap[child].isBefore(heap[parent]) else { break }
+                heap.swapAt(child, parent)
+                parent = child
+            }
+            current = first.at
+            return first.resume
+        }
+        next?()
+    }
+}
+
+/// Random numbers from a seed (SplitMix64).
+struct SeededNumbers: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(_ seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+
+    /// A wait with this mean, as independent events have it.
+    mutating func exponential(mean: Double) -> Double { -mean * Foundation.log(1 - Double.random(in: 0..<1, using: &self)) }
+}
