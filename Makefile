@@ -21,7 +21,7 @@ RUNS ?= 1000000
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
 
-.PHONY: help setup build demo man test test-page test-transports torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
+.PHONY: help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -53,6 +53,13 @@ ONLY ?=
 test-transports: setup ## try the command on real file systems and sync tools; installs what each needs, skips with a reason what cannot run here (ONLY="filesystems syncthing")
 	$(SWIFT) build --product snapsync
 	@Tests/Transports/run.sh "$$($(SWIFT) build --show-bin-path)/snapsync" $(ONLY)
+
+test-ceph: setup ## run the tests with a bucket on Ceph's object store, as root, and four peers on two gateways of Ceph and of SeaweedFS; installs Debian's packages
+	@Tests/Servers/ceph.py --install
+	$(SWIFT) build --build-tests
+	SNAPSYNC_BUCKET_SERVER=ceph $(SWIFT) test --skip-build --filter "BucketTests|BucketFaultTests"
+	@Tests/Servers/two_gateways.py "$$($(SWIFT) build --show-bin-path)/snapsync" ceph
+	@Tests/Servers/two_gateways.py "$$($(SWIFT) build --show-bin-path)/snapsync" seaweedfs
 
 # Optimised, into a directory of its own: the same histories take less than half the time.
 TORTURE = --scratch-path .build-torture -Xswiftc -O
@@ -86,7 +93,7 @@ sanitize: setup ## run the suites with concurrency under ThreadSanitizer (SUITES
 coverage: setup ## line coverage of the library by its tests, every module and the whole; fails below 90 %
 	@Scripts/coverage.sh
 
-bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half)
+bench: setup ## ours, as installed, and its competitors in turn; prints ratios and goals (ONLY=datasets or ONLY=cloud: one half; ONLY=scale: many peers, simulated; ONLY=bucket)
 	@LINK="$(LINK)" Benchmarks/run.sh
 
 install: setup ## install snapsync, its manual pages and completions for bash, zsh and fish into PREFIX (default /usr/local)
