@@ -12,7 +12,8 @@ import SnapshotModel
 ///
 /// SQLite refuses to drop a column that a trigger cannot do without. So each reference to a column outside of the key stands in a scope around which another
 /// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner scope first,
-/// and in the outer one once the application has dropped the column.
+/// and in the outer one once the application has dropped the column. The scopes are around single values: around the whole entry they cost an insert
+/// half as much again as the entry itself.
 struct ChangeTriggers {
     /// The triggers as `CREATE TRIGGER` statements, by name.
     let statements: [(name: String, sql: String)]
@@ -20,6 +21,8 @@ struct ChangeTriggers {
     /// Which triggers: the present ones, or those that an earlier version of snapsync installed.
     enum Form {
         case present
+        /// A scope was around the whole entry, which logs the same and costs the application more.
+        case wideScopes
         /// SQLite refused to drop the timestamp and the columns of marks. The clock could be a millisecond early, and a mark that also changed the case of a
         /// text in a column that ignores it counted as a mark alone.
         case earlyClock
@@ -29,7 +32,7 @@ struct ChangeTriggers {
         case unmarked
 
         /// The forms that ``ChangeTracking`` replaces without comparing the table, because they log the same keys.
-        static let earlier: [Form] = [.earlyClock, .changedMarks, .unmarked]
+        static let earlier: [Form] = [.wideScopes, .earlyClock, .changedMarks, .unmarked]
     }
 
     /// The triggers of a dataset; nil if its table has a unique index on expressions.
@@ -45,7 +48,8 @@ struct ChangeTriggers {
         let columns = schema.columns.indices.map { isHidden && schema.keyIndices == [$0] ? changedKey : schema.columns[$0].column.sqlIdentifier }
             .joined(separator: ", ")
 
-        let clock = form == .present ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
+        let isScoped = form == .present || form == .wideScopes
+        let clock = isScoped ? Self.clock : "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
         func note(_ values: String) -> String { "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen) VALUES (\(id), \(values));" }
         func trigger(_ name: String, _ event: String, _ body: String, when condition: String? = nil) -> (String, String) {
             let name = "snapsync_\(schema.name)_\(name)"
@@ -59,8 +63,15 @@ struct ChangeTriggers {
         }
         let insertion = "INSERT INTO snapsync_log(dataset, kind, key, clock, stamp, seen)"
         // What the scopes around the references hold.
-        let blanks = (stamp.map { [stampName?.sqlIdentifier ?? $0] } ?? []) + Self.markColumns(schema).map(\.sqlIdentifier)
-        let blank = form == .present && !blanks.isEmpty ? "(SELECT \(blanks.map { "NULL AS \($0)" }.joined(separator: ", ")))" : nil
+        let stampBlanks = stamp.map { [stampName?.sqlIdentifier ?? $0] } ?? [], markBlanks = Self.markColumns(schema).map(\.sqlIdentifier)
+        let blanks = stampBlanks + markBlanks
+        func blank(_ columns: [String]) -> String { "(SELECT \(columns.map { "NULL AS \($0)" }.joined(separator: ", ")))" }
+        let wide = form == .wideScopes && !blanks.isEmpty ? blank(blanks) : nil
+        // A value in a scope for each row that it refers to, the innermost first.
+        func scoped(_ value: String, _ columns: [String], _ rows: String...) -> String {
+            guard form == .present, !columns.isEmpty else { return value }
+            return rows.reduce("(SELECT \(value))") { "(SELECT \($0) FROM \(blank(columns)) AS \($1))" }
+        }
         let new = stamp.map { "NEW.\($0)" } ?? "NULL", old = stamp.map { "OLD.\($0)" } ?? "NULL"
         let changed = stamp.map { "CASE WHEN NEW.\($0) IS NOT OLD.\($0) THEN NEW.\($0) END" } ?? "NULL"
         let kind =
@@ -68,19 +79,21 @@ struct ChangeTriggers {
             ? "CASE WHEN NEW.\(key.list()) IS OLD.\(key.list()) THEN 0 ELSE 2 END"
             : "CASE WHEN \(key.differs("NEW", "OLD")) THEN 2\(Self.mark(db, schema, form)) ELSE 0 END"
         func noteOld(_ kind: Int) -> String {
-            guard let blank, stamp != nil else { return note("\(kind), \(key.logged(of: "OLD")), \(clock), NULL, \(old)") }
-            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "OLD")), \(clock), NULL, (SELECT \(old)) FROM \(blank) AS old;"
+            guard let wide, stamp != nil else { return note("\(kind), \(key.logged(of: "OLD")), \(clock), NULL, \(scoped(old, stampBlanks, "old"))") }
+            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "OLD")), \(clock), NULL, (SELECT \(old)) FROM \(wide) AS old;"
         }
         func noteNew(_ kind: Int) -> String {
-            guard let blank, stamp != nil else { return note("\(kind), \(key.logged(of: "NEW")), \(clock), \(new), NULL") }
-            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "NEW")), \(clock), (SELECT \(new)), NULL FROM \(blank) AS new;"
+            guard let wide, stamp != nil else { return note("\(kind), \(key.logged(of: "NEW")), \(clock), \(scoped(new, stampBlanks, "new")), NULL") }
+            return "\(insertion) SELECT \(id), \(kind), \(key.logged(of: "NEW")), \(clock), (SELECT \(new)), NULL FROM \(wide) AS new;"
         }
         func noteUpdate() -> String {
-            guard let blank else { return note("\(kind), \(key.logged(of: "NEW")), \(clock), \(changed), \(old)") }
-            func scoped(_ value: String) -> String { value == "NULL" ? value : "(SELECT (SELECT \(value)) FROM \(blank) AS new)" }
-            let scopedKind = Self.markColumns(schema).isEmpty ? kind : scoped(kind)
-            return
-                "\(insertion) SELECT \(id), \(scopedKind), \(key.logged(of: "NEW")), \(clock), \(scoped(changed)), (SELECT \(old)) FROM \(blank) AS old;"
+            guard let wide else {
+                let values = [scoped(changed, stampBlanks, "new", "old"), scoped(old, stampBlanks, "old")]
+                return note("\(scoped(kind, markBlanks, "new", "old")), \(key.logged(of: "NEW")), \(clock), \(values[0]), \(values[1])")
+            }
+            func inner(_ value: String) -> String { value == "NULL" ? value : "(SELECT (SELECT \(value)) FROM \(wide) AS new)" }
+            let innerKind = markBlanks.isEmpty ? kind : inner(kind)
+            return "\(insertion) SELECT \(id), \(innerKind), \(key.logged(of: "NEW")), \(clock), \(inner(changed)), (SELECT \(old)) FROM \(wide) AS old;"
         }
         var statements = [
             trigger("insert", "AFTER INSERT", noteNew(2)),
@@ -91,10 +104,11 @@ struct ChangeTriggers {
         // Nor does REPLACE say what it replaced under the same key; what is written over it must be later (kind 3: seen, not touched).
         if let stamp {
             let seen = "3, \(key.logged(of: "t")), 0, NULL, t.\(stamp)", row = key.isSame("t", "NEW")
-            if let blank {
+            if isScoped {
                 let isThere = "EXISTS (SELECT 1 FROM \(table) t WHERE \(row))"
-                let body =
-                    "\(insertion) SELECT \(id), 3, \(key.logged(of: "NEW")), 0, NULL, (SELECT t.\(stamp) FROM \(table) t WHERE \(row)) FROM \(blank) AS t"
+                let found = "(SELECT t.\(stamp) FROM \(table) t WHERE \(row))"
+                let entry = "\(insertion) SELECT \(id), 3, \(key.logged(of: "NEW")), 0, NULL"
+                let body = wide.map { "\(entry), \(found) FROM \($0) AS t" } ?? "\(entry), \(scoped(found, stampBlanks, "t"))"
                 statements.append(trigger("over", "BEFORE INSERT", body + ";", when: isThere))
                 statements.append(
                     trigger("over_update", "BEFORE UPDATE OF \(changedKey)", "\(body) WHERE \(isThere);", when: key.differs("OLD", "NEW")))
@@ -110,13 +124,13 @@ struct ChangeTriggers {
                 row = "\(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
             let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
             for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", "BEFORE UPDATE OF \(names)")] {
-                guard let blank, let stamp else {
+                guard isScoped, let stamp else {
                     statements.append(trigger(name, event, noting: seen, where: row))
                     continue
                 }
                 func found(_ value: String) -> String { "(SELECT \(value) FROM \(table) t WHERE \(row))" }
-                let body =
-                    "\(insertion) SELECT \(id), 1, \(found(key.logged(of: "t"))), \(clock), NULL, \(found("t.\(stamp)")) FROM \(blank) AS t;"
+                let entry = "\(insertion) SELECT \(id), 1, \(found(key.logged(of: "t"))), \(clock), NULL", old = found("t.\(stamp)")
+                let body = wide.map { "\(entry), \(old) FROM \($0) AS t;" } ?? "\(entry), \(scoped(old, stampBlanks, "t"));"
                 statements.append(trigger(name, event, body, when: "EXISTS \(found("1"))"))
             }
         }
@@ -145,7 +159,7 @@ struct ChangeTriggers {
             let column = schema.columns[index].column, name = column.sqlIdentifier
             // By the column's own collation a text that differs in nothing but its case may be the same.
             // A column that the application has dropped has none.
-            let isCollated = form == .present && ((try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY") != "BINARY"
+            let isCollated = (form == .present || form == .wideScopes) && ((try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY") != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
         }
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"

@@ -42,12 +42,13 @@ import Testing
     }
 
     /// The triggers of an earlier version log the same keys, so they are replaced and no row is compared.
-    @Test func earlierTriggersAreReplacedWithoutAReport() throws {
+    @Test(arguments: ["0.1.0", "wide-scopes"])
+    func earlierTriggersAreReplacedWithoutAReport(version: String) throws {
         try application.write { db in
             for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name IN ('buckets', 'notifications')") {
                 try db.execute(sql: "DROP TRIGGER \(name)")
             }
-            let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Fixtures/triggers/0.1.0.sql").standardizedFileURL
+            let file = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Fixtures/triggers/\(version).sql").standardizedFileURL
             try db.execute(sql: String(contentsOf: file, encoding: .utf8))
         }
         #expect(try !database.read { try $0.tracking.isInstalled(DatasetSchema.builtIn) })
