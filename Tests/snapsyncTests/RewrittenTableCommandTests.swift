@@ -6,15 +6,15 @@ import Testing
 @Suite struct RewrittenTableCommandTests {
     private static let now = "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
 
-    /// A writer with a table of 21,000 rows and a reader that has imported it.
-    private func scene() throws -> Scene {
+    /// A writer with a table of 21,000 rows, or more, and a reader that has imported it.
+    private func scene(rows count: Int = 21_000, key: String = "%08x") throws -> Scene {
         let scene = try Scene()
         try scene.database("app.db").run(
             """
             PRAGMA journal_mode = WAL;
             CREATE TABLE prices(article TEXT PRIMARY KEY NOT NULL, price INTEGER NOT NULL, changed TEXT NOT NULL);
-            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 21000)
-                INSERT INTO prices SELECT printf('%08x', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
+            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))
+                INSERT INTO prices SELECT printf('\(key)', i * 2654435761 % 4294967296), i, '2026-01-01T00:00:00Z' FROM n
             """)
         #expect(try scene.run("init --db app.db --cloud cloud --role writer --tables prices").status == 0)
         try scene.succeed("export --db app.db")
@@ -50,5 +50,35 @@ import Testing
         // Rows that are gone, and rows that were changed once more without their timestamp, have instants of their own.
         #expect(try app.run("SELECT count(*) FROM snapsync_tombstones; SELECT count(*) FROM snapsync_instants") == "210\n210\n")
         try expectCopied(scene)
+    }
+
+    /// Every row gets an instant that its timestamp does not say: each by its key, or, in 60,000 rows with long keys, as runs.
+    @Test(arguments: [(21_000, "%08x"), (60_000, "a-key-that-is-as-long-as-they-are-%08x")])
+    func everyRowIsWrittenWithTheTimestampThatItHad(count: Int, key: String) throws {
+        let scene = try scene(rows: count, key: key)
+        let app = scene.database("app.db")
+        func expectInstants(_ distinct: Int, of rows: Int) throws {
+            let instants = "SELECT key, at FROM snapsync_instants ORDER BY key"
+            #expect(try app.run("SELECT count(DISTINCT at), count(*) FROM snapsync_instants") == "\(distinct)|\(rows)\n")
+            #expect(try app.run("SELECT count(*), hex(key) FROM snapsync_published WHERE state < 2") == "1|\n")
+            // The reader has them from the asset.
+            #expect(try scene.database("copy.db").run(instants) == app.run(instants))
+        }
+        try app.run("UPDATE prices SET price = price + 1")
+        try scene.succeed("sync --db app.db")
+        try expectCopied(scene)
+        try expectInstants(1, of: count)
+        // Again, with rows that are gone, that are new, and that were changed later or with a timestamp.
+        try app.run(
+            """
+            CREATE TEMP TABLE kept AS SELECT * FROM prices; BEGIN; DELETE FROM prices; INSERT INTO prices SELECT article, price + 1, changed FROM kept WHERE price % 1000 <> 2;
+            COMMIT;
+            UPDATE prices SET price = 0 WHERE price % 1000 = 5; UPDATE prices SET changed = \(Self.now) WHERE price % 1000 = 7; INSERT INTO prices VALUES('new', 1, \(Self.now))
+            """)
+        try scene.succeed("sync --db app.db")
+        try expectCopied(scene)
+        let thousands = count / 1000
+        #expect(try app.run("SELECT count(*) FROM snapsync_tombstones") == "\(thousands)\n")
+        try expectInstants(2, of: count - 2 * thousands)
     }
 }

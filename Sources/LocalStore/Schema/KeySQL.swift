@@ -24,6 +24,9 @@ struct KeySQL {
     /// - Parameter row: the name by which the statement knows the row; nil where it needs none.
     func list(_ row: String? = nil) -> String { names(row).joined(separator: ", ") }
 
+    /// The key's columns for an order from the last row to the first.
+    var descending: String { names(nil).map { $0 + " DESC" }.joined(separator: ", ") }
+
     /// The columns of a unique index of the key on a table that was made by `CREATE TABLE … AS SELECT`, which drops the collations.
     var indexed: String { columns.map { $0.name + Self.collate($0.part) }.joined(separator: ", ") }
 

@@ -42,16 +42,20 @@ extension ChangeLog {
         let those = "dataset IN (\((ids + [ReservedDataset.none.rawValue]).map(String.init).joined(separator: ", ")))"
         let last = try lastEntry()
         if try last == sequence && KeyedStatement(db, "SELECT EXISTS (SELECT 1 FROM snapsync_log WHERE NOT \(those))").integer() == 0 {
-            // Nothing is left, so SQLite drops the table's pages unread. Where it is built to overwrite what is deleted, it would write each of them.
-            let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
-            if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
-            defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
-            try db.execute(sql: "DELETE FROM snapsync_log")
+            try empty(.log)
         } else {
             try db.execute(sql: "DELETE FROM snapsync_log WHERE \(those) AND seq <= ?", arguments: [sequence])
         }
         // A number is never used twice: the last one stays, as an entry of no dataset.
         if last > 0 { try db.execute(sql: "INSERT OR IGNORE INTO snapsync_log(seq, dataset, kind, clock) VALUES(?, 0, 0, 0)", arguments: [last]) }
+    }
+
+    /// Removes all rows of a table: SQLite drops its pages unread. Where it is built to overwrite what is deleted, it would write each of them.
+    func empty(_ table: LocalTable) throws {
+        let secure = try Int.fetchOne(db, sql: "PRAGMA secure_delete") ?? 0
+        if secure == 1 { try db.execute(sql: "PRAGMA secure_delete = FAST") }
+        defer { if secure == 1 { try? db.execute(sql: "PRAGMA secure_delete = ON") } }
+        try db.execute(sql: "DELETE FROM \(table.name)")
     }
 
     private func consolidate(of schema: DatasetSchema, id: Int64, upTo last: Int64) throws {

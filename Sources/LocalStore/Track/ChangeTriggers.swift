@@ -159,7 +159,8 @@ struct ChangeTriggers {
             let column = schema.columns[index].column, name = column.sqlIdentifier
             // By the column's own collation a text that differs in nothing but its case may be the same.
             // A column that the application has dropped has none.
-            let isCollated = (form == .present || form == .wideScopes) && ((try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY") != "BINARY"
+            let collation = (try? columnCollation(db, table: schema.table, column: column)) ?? "BINARY"
+            let isCollated = (form == .present || form == .wideScopes) && collation != "BINARY"
             return "NEW.\(name)\(isCollated ? " COLLATE BINARY" : "") IS OLD.\(name)"
         }
         return " WHEN " + (changed + same).joined(separator: " AND ") + " THEN 5"

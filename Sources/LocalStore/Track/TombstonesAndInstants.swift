@@ -49,11 +49,6 @@ package struct TombstonesAndInstants: TransactionPart {
     /// Each entity of the next version in key order, with its instant if that is not its own timestamp.
     package func forEachEntity(of schema: DatasetSchema, _ body: (EntityKey, Instant?) throws -> Void) throws {
         guard let id = try trackingID(schema) else { return }
-        let key = schema.keySQL
-        let keys = try KeyedStatement(
-            db, "SELECT \(key.value(of: "t")) FROM \(schema.table.sqlIdentifier) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())"
-        ).bind()
-        defer { keys.end() }
         let instants = try KeyedStatement(db, instantsQuery(of: schema)).bind(.integer(id))
         defer { instants.end() }
         var next: (key: EntityKey, at: Instant)?
@@ -62,11 +57,46 @@ package struct TombstonesAndInstants: TransactionPart {
             while next == nil, try instants.step() { next = instants.key(0).map { ($0, instants.instant(1)) } }
         }
         try advance()
-        while try keys.step() {
-            guard let entity = keys.key(0) else { continue }
+        try forEachKey(of: schema) { entity in
             while let one = next, one.key < entity { try advance() }
             if let one = next, one.key == entity { try body(entity, one.at) } else { try body(entity, nil) }
         }
+    }
+
+    /// Each entity of a table that was written whole, in key order, with its instant if that is not its own timestamp.
+    package func forEachEntity(of schema: DatasetSchema, in rewritten: RewrittenTable, _ body: (EntityKey, Instant?) throws -> Void) throws {
+        var others = rewritten.instants[...]
+        try forEachKey(of: schema) { key in
+            if let other = others.first, other.key == key {
+                others.removeFirst()
+                try body(key, other.at)
+            } else {
+                try body(key, rewritten.common)
+            }
+        }
+    }
+
+    /// The keys of a table's first and last row in the order of keys: two, or one where it has one row, or none.
+    package func firstAndLastKey(of schema: DatasetSchema) throws -> [EntityKey] {
+        let key = schema.keySQL
+        func end(_ order: String) throws -> EntityKey? {
+            let row = try KeyedStatement(
+                db, "SELECT \(key.value(of: "t")) FROM \(schema.table.sqlIdentifier) t WHERE \(key.isNotNull("t")) ORDER BY \(order) LIMIT 1"
+            ).bind()
+            defer { row.end() }
+            return try row.step() ? row.key(0) : nil
+        }
+        guard let first = try end(key.list()), let last = try end(key.descending) else { return [] }
+        return first == last ? [first] : [first, last]
+    }
+
+    private func forEachKey(of schema: DatasetSchema, _ body: (EntityKey) throws -> Void) throws {
+        let key = schema.keySQL
+        let keys = try KeyedStatement(
+            db, "SELECT \(key.value(of: "t")) FROM \(schema.table.sqlIdentifier) t WHERE \(key.isNotNull("t")) ORDER BY \(key.list())"
+        ).bind()
+        defer { keys.end() }
+        while try keys.step() { if let entity = keys.key(0) { try body(entity) } }
     }
 
     /// Whether the next version has tombstones from before an instant.
@@ -128,6 +158,33 @@ package struct TombstonesAndInstants: TransactionPart {
         } else {
             try KeyedStatement(db, "DELETE FROM snapsync_instants WHERE dataset = ? AND key = ?").bind(.integer(id), .key(key)).run()
         }
+    }
+
+    /// Takes that the version that was published has every row at one instant.
+    ///
+    /// - Parameter sequence: the number of the last log entry that the version has. What changed later is not the version's.
+    func setAll(of schema: DatasetSchema, at instant: Instant, asOf sequence: Int64) throws {
+        guard let id = try trackingID(schema) else { return }
+        let key = schema.keySQL, arguments: StatementArguments = ["id": id, "at": instant.microseconds, "seq": sequence]
+        let others = "SELECT EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset < ?1) OR EXISTS (SELECT 1 FROM snapsync_instants WHERE dataset > ?1)"
+        if try KeyedStatement(db, others).bind(.integer(id)).integer() == 0 {
+            try transaction.changeLog.empty(.instants)
+        } else {
+            try db.execute(sql: "DELETE FROM snapsync_instants WHERE dataset = ?", arguments: [id])
+        }
+        // The first later entry of a key says whether its row was there; so does a tracked change that another run has made of it.
+        let later = """
+            SELECT key, min(seq), kind <> \(LogEntryKind.inserted) AS wasThere FROM (
+                SELECT \(key.unlogged("key")) AS key, seq, kind FROM snapsync_log WHERE dataset = :id AND seq > :seq) WHERE key IS NOT NULL GROUP BY key
+            UNION ALL SELECT key, seq, isNew <> \(TrackedOrigin.new) FROM snapsync_changes WHERE dataset = :id AND seq > :seq
+            """
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, \(key.value(of: "t")), :at FROM \(schema.table.sqlIdentifier) t
+                WHERE \(key.isNotNull("t")) AND \(key.value(of: "t")) NOT IN (SELECT key FROM (\(later))) ORDER BY \(key.list())
+                """, arguments: arguments)
+        try db.execute(
+            sql: "INSERT OR IGNORE INTO snapsync_instants(dataset, key, at) SELECT :id, key, :at FROM (\(later)) WHERE wasThere", arguments: arguments)
     }
 
     /// Takes what a version says of an entity that it has no longer: when it was deleted.

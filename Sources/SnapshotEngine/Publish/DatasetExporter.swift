@@ -207,7 +207,7 @@ package struct DatasetExporter: Sendable {
                 tail.addDeletion(of: key, at: at)
             }
             addDeletions(before: nil)
-            for (key, at) in rewritten.instants { tail.addInstant(at, of: key) }
+            try tail.addInstants(of: rewritten, of: schema, in: transaction, joiningBeyond: rule.singleInstantBytes)
             return tail
         }
         try transaction.tombstonesAndInstants.forEachTombstone(of: schema) { key, at in
