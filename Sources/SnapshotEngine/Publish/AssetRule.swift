@@ -1,4 +1,5 @@
 import CloudStore
+import LocalStore
 import SnapshotFormat
 import SnapshotVersions
 
@@ -26,6 +27,8 @@ package struct AssetRule: Sendable {
 
     /// The fewest rows of a table that is exported from its log if every row was written since the last version (``RewrittenTable``).
     package var rewrittenCount = 20_000
+    /// The most rows of it whose instants are not those of their timestamps, or that of nearly all rows.
+    package var rewrittenExceptions = RewrittenTable.exceptionLimit
 
     /// The largest list of instants of single entities, in bytes; a larger one names runs of consecutive entities instead.
     package var singleInstantBytes = SnapshotTailBuilder.plainByteLimit

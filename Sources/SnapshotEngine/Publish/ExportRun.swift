@@ -362,7 +362,9 @@ package struct ExportRun: Sendable {
             try device.database.read { transaction in
                 var found: [String: RewrittenTable] = [:]
                 for schema in device.settings.datasets where try last[schema.name] == nil || transaction.changeLog.isComplete(of: schema) {
-                    found[schema.name] = try transaction.changeLog.rewrittenTable(of: schema, atLeast: device.assetRule.rewrittenCount)
+                    let rule = device.assetRule
+                    found[schema.name] = try transaction.changeLog.rewrittenTable(
+                        of: schema, atLeast: rule.rewrittenCount, exceptions: rule.rewrittenExceptions)
                 }
                 return found
             }

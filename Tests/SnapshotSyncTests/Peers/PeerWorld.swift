@@ -65,6 +65,7 @@ final class PeerWorld: @unchecked Sendable {
         }
         // Exports of tables of which every row was written go another way.
         if seed.isMultiple(of: 2) { rule.rewrittenCount = 1 }
+        if seed.isMultiple(of: 4) { rule.rewrittenExceptions = 1 }
         // Versions name runs of consecutive entities with one instant.
         if seed.isMultiple(of: 3) { rule.singleInstantBytes = 0 }
         schema = try DatasetSchema(

@@ -43,6 +43,7 @@ final class SimulatedZone: @unchecked Sendable {
         }
         // Exports of tables of which every row was written go another way.
         if seed.isMultiple(of: 2) { rule.rewrittenCount = 1 }
+        if seed.isMultiple(of: 4) { rule.rewrittenExceptions = 1 }
         if seed.isMultiple(of: 3) { rule.singleInstantBytes = 0 }
     }
 
