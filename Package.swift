@@ -63,7 +63,11 @@ let package = Package(
             swiftSettings: house),
         // The boxes of sealed zones: encryption, and the keyed hash of the cut rule. Apart from the format and the cloud, as assets, records and
         // messages are sealed alike, and so that the cryptography can be read in one place.
-        .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")], swiftSettings: house),
+        // CryptoExtras has scrypt, for the passphrase of key files; it costs a first release build 27 s of one core, and nothing later.
+        .target(
+            name: "Sealing",
+            dependencies: [.product(name: "Crypto", package: "swift-crypto"), .product(name: "CryptoExtras", package: "swift-crypto")],
+            swiftSettings: house),
         // Entities <-> bytes; knows neither database nor cloud.
         .target(
             name: "SnapshotFormat",
@@ -75,7 +79,7 @@ let package = Package(
         // Zones, records, queries, subscriptions, limits, errors, and the protocols of a backend; knows no snapshots and no files.
         .target(
             name: "CloudStore",
-            dependencies: ["Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["Platform", "Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
         // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
         .target(name: "CommitLog", dependencies: ["CloudStore", "Sealing", "StrictText"], swiftSettings: house),
@@ -189,7 +193,10 @@ let package = Package(
             name: "SnapshotFormatTests", dependencies: ["SnapshotFormat", "Sealing", "SnapshotModel", "StrictText", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "CloudStoreTests",
-            dependencies: ["CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotModel", "StrictText", "TestSupport"],
+            dependencies: [
+                "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "CloudStoreConformance", "SnapshotEngine", "SnapshotModel", "Sealing", "StrictText",
+                "TestSupport",
+            ],
             swiftSettings: house),
         .testTarget(
             name: "ObjectCloudTests",

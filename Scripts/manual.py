@@ -11,7 +11,9 @@ import subprocess
 import sys
 
 SECTIONS = {"EXAMPLES": "EXAMPLES", "EXIT CODES": "EXIT STATUS"}
-ENVIRONMENT = [("SNAPSYNC_DB", "The database, if --db is not given."), ("SNAPSYNC_CLOUD", "The cloud, if --cloud is not given.")]
+ENVIRONMENT = [("SNAPSYNC_DB", "The database, if --db is not given."), ("SNAPSYNC_CLOUD", "The cloud, if --cloud is not given."),
+               ("SNAPSYNC_KEY_FILE", "The file with the keys of the device, in a signed or sealed zone."),
+               ("SNAPSYNC_PASSPHRASE_FILE", "A file (mode 600) with the passphrase of the key file.")]
 
 
 def escaped(text):

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -36,3 +38,9 @@ __attribute__((constructor)) static void keep_arguments(int argc, char **argv, c
 #endif
 
 char *const *clinux_arguments(void) { return arguments; }
+
+int clinux_forbid_dumps(void) {
+    struct rlimit none = {0, 0};
+    int limited = setrlimit(RLIMIT_CORE, &none);
+    return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0 ? limited : -1;
+}

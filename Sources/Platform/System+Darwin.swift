@@ -16,6 +16,15 @@
         /// Takes or releases the lock of an open file description on a whole file, without waiting.
         static func setLock(_ descriptor: Int32, isHeld: Bool) -> Int32 { flock(descriptor, isHeld ? LOCK_EX | LOCK_NB : LOCK_UN) }
 
+        static func eraseMemory(_ bytes: UnsafeMutableRawBufferPointer) {
+            if let start = bytes.baseAddress { _ = memset_s(start, bytes.count, 0, bytes.count) }
+        }
+
+        static func forbidDumps() {
+            var none = rlimit(rlim_cur: 0, rlim_max: 0)
+            setrlimit(RLIMIT_CORE, &none)
+        }
+
         /// A signal whose action is the default one ends the process before Dispatch hears of it.
         static func leaveToDispatch(_ number: Int32) { signal(number, SIG_IGN) }
 

@@ -26,6 +26,12 @@
             return fcntl(descriptor, setLock, &lock)
         }
 
+        static func eraseMemory(_ bytes: UnsafeMutableRawBufferPointer) {
+            if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
+        }
+
+        static func forbidDumps() { _ = clinux_forbid_dumps() }
+
         /// Dispatch itself blocks the signals of its sources.
         static func leaveToDispatch(_ number: Int32) {}
 

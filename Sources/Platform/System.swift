@@ -52,6 +52,16 @@ package enum System {
     @discardableResult
     package static func unlink(_ path: String) -> Bool { removeName(path) == 0 }
 
+    /// Overwrites a secret before its memory is given back. The optimizer does not take that for needless.
+    package static func erase(_ bytes: inout [UInt8]) {
+        bytes.withUnsafeMutableBytes { eraseMemory($0) }
+    }
+
+    /// Keeps what the process has in memory out of core dumps, and other processes of the same user from reading it, from here to its end.
+    package static func protectMemory() {
+        forbidDumps()
+    }
+
     /// The file that a symbolic link leads to, followed to its end; nil for anything but a link, and for a link that leads nowhere.
     package static func destination(ofLink path: String) -> String? {
         var status = stat()

@@ -11,13 +11,14 @@ package struct EpochSecret: Sendable, Equatable {
     /// The epoch's number, from 1.
     package let number: UInt32
     /// The secret, 32 bytes. They never enter a database, a cloud, a log or an error.
-    package let bytes: [UInt8]
+    package var bytes: [UInt8] { secret.withUnsafeBytes { Array($0) } }
+    /// Its memory is overwritten when it is given back.
+    private let secret: SymmetricKey
 
     /// The secret of these bytes; nil if they are not 32, or the number is 0.
     package init?(number: UInt32, bytes: [UInt8]) {
         guard number > 0, bytes.count == Self.byteCount else { return nil }
-        self.number = number
-        self.bytes = bytes
+        self.init(number: number, key: SymmetricKey(data: bytes))
     }
 
     /// A new secret from the system's generator.
@@ -27,13 +28,13 @@ package struct EpochSecret: Sendable, Equatable {
 
     private init(number: UInt32, key: SymmetricKey) {
         self.number = number
-        bytes = key.withUnsafeBytes { Array($0) }
+        secret = key
     }
 
     /// The key for one purpose: HKDF-SHA256 (RFC 5869) of the secret, without salt, with the purpose as `info`.
     func key(_ purpose: StaticString, byteCount: Int = 32) -> SymmetricKey {
         let info = UnsafeRawBufferPointer(start: purpose.utf8Start, count: purpose.utf8CodeUnitCount)
-        return HKDF<SHA256>.deriveKey(inputKeyMaterial: SymmetricKey(data: bytes), info: info, outputByteCount: byteCount)
+        return HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: info, outputByteCount: byteCount)
     }
 }
 

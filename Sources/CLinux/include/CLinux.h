@@ -9,6 +9,9 @@ int clinux_open_beneath(int dirfd, const char *path, int flags, unsigned int mod
 /// The magic number of the file system that `fd` lies on (fstatfs(2)).
 long clinux_file_system_type(int fd);
 
+/// Lets the process leave no core dump, and no other process of its user read its memory (setrlimit(2), prctl(2)).
+int clinux_forbid_dumps(void);
+
 /// The process's arguments as its C entry point got them; NULL where the C library does not hand them to constructors.
 /// Swift's library looks for them below `environ`, which a preloaded library may have moved with setenv(3) before a static program starts.
 char *const *clinux_arguments(void);

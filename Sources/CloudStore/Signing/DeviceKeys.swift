@@ -2,13 +2,14 @@ import Crypto
 
 /// The private keys of one device in one zone. They never enter a database, a cloud, a log or an error.
 public struct DeviceKeys: Sendable {
-    /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
-    public let signingSeed: [UInt8]
-    /// The private X25519 key (RFC 7748), 32 bytes.
-    public let sealingSeed: [UInt8]
     /// What everybody may know of them.
     public let publicKeys: DevicePublicKeys
-    private let signer: Signer
+    private let pair: Pair
+
+    /// The seed of the Ed25519 key (RFC 8032), 32 bytes.
+    public var signingSeed: [UInt8] { Array(pair.signing.rawRepresentation) }
+    /// The private X25519 key (RFC 7748), 32 bytes.
+    public var sealingSeed: [UInt8] { Array(pair.sealing.rawRepresentation) }
 
     /// New keys from the system's generator.
     public init() {
@@ -24,21 +25,21 @@ public struct DeviceKeys: Sendable {
     }
 
     private init(_ signing: Curve25519.Signing.PrivateKey, _ sealing: Curve25519.KeyAgreement.PrivateKey) {
-        signingSeed = Array(signing.rawRepresentation)
-        sealingSeed = Array(sealing.rawRepresentation)
         publicKeys = DevicePublicKeys(
             signing: ContentHash.hex(signing.publicKey.rawRepresentation), sealing: ContentHash.hex(sealing.publicKey.rawRepresentation))
-        signer = Signer(key: signing)
+        pair = Pair(signing: signing, sealing: sealing)
     }
 
     /// The Ed25519 signature of some bytes, 64 bytes.
     package func signature(of bytes: [UInt8]) throws -> [UInt8] {
-        try bytes.withUnsafeBytes { Array(try signer.key.signature(for: $0)) }
+        try bytes.withUnsafeBytes { Array(try pair.signing.signature(for: $0)) }
     }
 
-    // SAFETY (@unchecked Sendable): the key is an immutable value that copies its bytes; swift-crypto does not declare it Sendable on all systems.
-    private struct Signer: @unchecked Sendable {
-        let key: Curve25519.Signing.PrivateKey
+    // SAFETY (@unchecked Sendable): the keys are immutable values that copy their bytes; swift-crypto does not declare them Sendable on all systems.
+    // Their memory is overwritten when it is given back.
+    private struct Pair: @unchecked Sendable {
+        let signing: Curve25519.Signing.PrivateKey
+        let sealing: Curve25519.KeyAgreement.PrivateKey
     }
 }
 

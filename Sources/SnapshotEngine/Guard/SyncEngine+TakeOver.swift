@@ -27,7 +27,7 @@ extension SyncEngine {
             }
             let report = try await device.cloud.at(.open).deviceReport(of: name, in: device.zone)
             let newest = try await device.cloud.at(.open).records(in: device.zone).token
-            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database) }
+            if let path { device.settings.cloud = try await Self.verifyPlace(path, for: device.settings, database, keyStore) }
             let cloud = device.settings.cloud
             try device.database.write(at: .open) { transaction in
                 try transaction.settings.setDevice(name)

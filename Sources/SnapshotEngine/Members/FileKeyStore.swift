@@ -1,119 +1,191 @@
 public import CloudStore
 import Foundation
 import Platform
-import StrictText
+import Sealing
+import Synchronization
 
 /// Keys in files of mode 0600 outside of databases and clouds: `$XDG_DATA_HOME/snapsync/keys/CLOUD/SCOPE/ZONE/DEVICE.json`.
 ///
 /// Two others come first: the file that `SNAPSYNC_KEY_FILE` names, and `snapsync-key` among the credentials that systemd hands to a service
-/// (`$CREDENTIALS_DIRECTORY`). Source: docs/security.md, "The key file".
+/// (`$CREDENTIALS_DIRECTORY`). A file may be locked with a passphrase. Source: docs/security.md, "The key file".
 public struct FileKeyStore: KeyStore {
     private let environment: [String: String]
-
-    private static let fileByteLimit = 4096
-    private static let formatVersion = 1
+    private let passphrases: PassphraseSource
+    /// Whether keys that are made get a passphrase.
+    private let locksNewKeys: Bool
+    private let protectsMemory: Bool
+    /// A passphrase is asked for once, and not by each run of a process.
+    private let unlocked = Unlocked()
 
     /// The store that the process's environment describes.
-    public init() { self.init(environment: ProcessInfo.processInfo.environment) }
+    ///
+    /// - Parameters:
+    ///   - locksNewKeys: whether keys that are made get a passphrase. A key file says itself whether it is locked; one that is not is refused then.
+    ///   - protectsMemory: whether the process leaves no core dump, and no other process of its user may read its memory, once it has read keys.
+    ///     For a program that is alone in its process.
+    ///   - ask: asks a person for a passphrase, where neither `SNAPSYNC_PASSPHRASE_FILE` nor a credential has it; nil where nobody can be asked.
+    public init(
+        locksNewKeys: Bool = false, protectsMemory: Bool = false, asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
+    ) {
+        self.init(
+            environment: ProcessInfo.processInfo.environment, locksNewKeys: locksNewKeys, protectsMemory: protectsMemory, asking: ask)
+    }
 
     /// The store that other variables describe.
-    package init(environment: [String: String]) { self.environment = environment }
+    package init(
+        environment: [String: String], locksNewKeys: Bool = false, protectsMemory: Bool = false,
+        asking ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)? = nil
+    ) {
+        self.environment = environment
+        self.protectsMemory = protectsMemory
+        self.locksNewKeys = locksNewKeys
+        passphrases = PassphraseSource(environment: environment, ask: ask)
+    }
 
     public func keys(of owner: KeyOwner) throws -> DeviceKeys? {
-        let location = location(of: owner)
-        guard let bytes = try read(location) else { return nil }
-        do {
-            let document = try StrictJSON.decode(Document.self, from: Data(bytes))
-            guard document.formatVersion == Self.formatVersion else {
-                throw unavailable(location.path, "the key file has another format version", "update snapsync on this device")
-            }
-            guard document.cloud == owner.cloud, document.zone == owner.zone.description, document.device == owner.device else {
-                throw unavailable(
-                    location.path, "the keys are those of the device \(document.device) in another zone or cloud, or of another device",
-                    "name the key file of \(owner.device) in \(owner.zone)")
-            }
-            guard let signing = DevicePublicKeys.hexBytes(document.signingSeed.utf8), let sealing = DevicePublicKeys.hexBytes(document.sealingSeed.utf8),
-                let keys = DeviceKeys(signingSeed: signing, sealingSeed: sealing)
-            else { throw unavailable(location.path, "the key file holds no keys", Self.lostHint) }
-            return keys
-        } catch let error as CloudError {
-            throw error
-        } catch {
-            // The decoder's own words may quote what it read.
-            throw unavailable(location.path, "the key file cannot be understood", Self.lostHint)
+        guard let (keys, isLocked) = try read(owner) else { return nil }
+        guard isLocked || !locksNewKeys else {
+            throw location(of: owner).error(
+                "the keys are there already, without a passphrase", "set the device up without one, then: snapsync key passphrase")
         }
+        return keys
     }
 
     public func store(_ keys: DeviceKeys, of owner: KeyOwner) throws {
-        let location = location(of: owner)
-        guard !location.isCredential else { throw unavailable(location.path, "a credential of systemd is only read", "create it before the device is set up") }
-        let document = Document(
-            cloud: owner.cloud, device: owner.device, formatVersion: Self.formatVersion, sealingSeed: ContentHash.hex(keys.sealingSeed),
-            signingSeed: ContentHash.hex(keys.signingSeed), zone: owner.zone.description)
-        let data = try StrictJSON.encode(document)
-        let folder = URL(fileURLWithPath: location.path).deletingLastPathComponent().path
-        do {
+        let place = location(of: owner)
+        if protectsMemory { System.protectMemory() }
+        guard !place.isCredential else { throw place.error("a credential of systemd is only read", "create it before the device is set up") }
+        let file = try locksNewKeys ? locked(keys, of: owner, with: passphrases.newPassphrase(for: place.path), at: place) : KeyFile(keys, of: owner)
+        let folder = URL(fileURLWithPath: place.path).deletingLastPathComponent().path
+        try put(file, at: place) { bytes, temporary in
             // The keys must be there after a power cut if the zone is, which only they can write to.
             try FileReplacement.createFolder(folder, mode: 0o700)
-            let temporary = location.path + ".new-" + ContentHash.hex((0..<8).map { _ in UInt8.random(in: .min ... .max) })
-            let isPlaced = try data.withUnsafeBytes { try FileReplacement.create(location.path, with: $0, through: temporary, mode: 0o600) }
-            guard isPlaced else { throw unavailable(location.path, "other keys are there already", "remove that file only if nobody needs its keys") }
-        } catch let error as CloudError {
-            throw error
-        } catch {
-            throw unavailable(location.path, "the keys cannot be stored: \(error)", "check the owner, mode and room of the folder, or set SNAPSYNC_KEY_FILE")
+            let isPlaced = try FileReplacement.create(place.path, with: bytes, through: temporary, mode: 0o600)
+            guard isPlaced else { throw place.error("other keys are there already", "remove that file only if nobody needs its keys") }
         }
     }
 
     public func place(of owner: KeyOwner) -> String { location(of: owner).path }
 
-    private struct Location {
-        let path: String
-        /// Whether systemd owns the file: then its access rules are systemd's.
-        let isCredential: Bool
+    /// What happens to the passphrase of a key file.
+    package enum PassphraseChange: Sendable {
+        /// It gets the one that a file has; with nil, the one that a person types.
+        case set(from: String?)
+        case remove
     }
 
-    private func location(of owner: KeyOwner) -> Location {
-        if let path = environment["SNAPSYNC_KEY_FILE"], !path.isEmpty { return Location(path: path, isCredential: false) }
-        if let folder = environment["CREDENTIALS_DIRECTORY"], !folder.isEmpty, FileManager.default.fileExists(atPath: "\(folder)/snapsync-key") {
-            return Location(path: "\(folder)/snapsync-key", isCredential: true)
+    /// Gives a key file a passphrase, another one, or none. The keys stay the same.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable`; the file is as it was.
+    package func change(_ change: PassphraseChange, of owner: KeyOwner) throws {
+        let place = location(of: owner)
+        guard let (keys, _) = try read(owner) else { throw place.error("the keys of \(owner.device) are not there", Self.lostHint) }
+        guard !place.isCredential else { throw place.error("a credential of systemd is only read", "change the file that the credential is made of") }
+        let file =
+            switch change {
+            case .remove: KeyFile(keys, of: owner)
+            case .set(let source):
+                try locked(keys, of: owner, with: passphrases.newPassphrase(for: place.path, from: source, isAsked: true), at: place)
+            }
+        // A link keeps leading to the file.
+        let target = System.destination(ofLink: place.path) ?? place.path
+        try put(file, at: place, beside: target) { bytes, temporary in
+            _ = try FileReplacement.replace(target, by: bytes, through: temporary, mode: 0o600)
         }
+    }
+
+    private func locked(_ keys: DeviceKeys, of owner: KeyOwner, with passphrase: [UInt8], at place: PrivateFile) throws -> KeyFile {
+        var passphrase = passphrase
+        defer { System.erase(&passphrase) }
+        do throws(BoxError) {
+            return try KeyFile(locking: keys, of: owner, with: passphrase)
+        } catch {
+            throw place.error("the keys cannot be locked: \(error)", Self.memoryHint)
+        }
+    }
+
+    /// - Parameter write: gets the bytes, and a path beside the file that nothing has.
+    private func put(
+        _ file: KeyFile, at place: PrivateFile, beside path: String? = nil, _ write: (UnsafeRawBufferPointer, String) throws -> Void
+    ) throws {
+        var bytes = Array(try file.encoded())
+        defer { System.erase(&bytes) }
+        let temporary = (path ?? place.path) + ".new-" + ContentHash.hex((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        do {
+            try bytes.withUnsafeBytes { try write($0, temporary) }
+        } catch let error as CloudError {
+            throw error
+        } catch {
+            throw place.error("the keys cannot be stored: \(error)", "check the owner, mode and room of the folder, or set SNAPSYNC_KEY_FILE")
+        }
+    }
+
+    private func location(of owner: KeyOwner) -> PrivateFile {
+        let credential = PrivateFile.credential("snapsync-key", in: environment)
         // XDG Base Directory Specification: a relative path is to be ignored.
         let data = environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "\(environment["HOME"] ?? NSHomeDirectory())/.local/share"
-        return Location(path: "\(data)/snapsync/keys/\(owner.cloud)/\(owner.zone)/\(owner.device).json", isCredential: false)
+        let named = environment["SNAPSYNC_KEY_FILE"].flatMap { $0.isEmpty ? nil : $0 }
+        return PrivateFile(
+            path: named ?? credential ?? "\(data)/snapsync/keys/\(owner.cloud)/\(owner.zone)/\(owner.device).json",
+            isCredential: named == nil && credential != nil, kind: "key file", byteLimit: KeyFile.byteLimit, hint: Self.lostHint)
     }
 
-    private func read(_ location: Location) throws -> [UInt8]? {
-        let descriptor = open(location.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let number = errno
-            guard number != ENOENT, number != ENOTDIR else { return nil }
-            throw unavailable(
-                location.path, "the key file cannot be read: \(String(cString: strerror(number)))", "check its owner and mode; it must belong to this user")
+    private func read(_ owner: KeyOwner) throws -> (keys: DeviceKeys, isLocked: Bool)? {
+        let place = location(of: owner)
+        if protectsMemory { System.protectMemory() }
+        guard var bytes = try place.read() else { return nil }
+        defer { System.erase(&bytes) }
+        let file: KeyFile
+        do throws(KeyFile.Fault) {
+            file = try KeyFile(Data(bytes))
+        } catch {
+            throw place.error(error.reason, error.hint)
         }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_size <= Self.fileByteLimit else {
-            throw unavailable(location.path, "the key file is no plain file of at most \(Self.fileByteLimit) bytes", Self.lostHint)
+        guard file.belongs(to: owner) else {
+            throw place.error(
+                "the keys are those of the device \(file.device) in another zone or cloud, or of another device",
+                "name the key file of \(owner.device) in \(owner.zone)")
         }
-        guard location.isCredential || facts.st_mode & 0o077 == 0 else {
-            throw unavailable(
-                location.path, "other users may read the key file, or write it (mode \(String(facts.st_mode & 0o777, radix: 8)))",
-                "chmod 600 \(location.path); if somebody may have read it, remove this member and let the device join with new keys")
+        switch file.keys {
+        case .open(let keys): return (keys, false)
+        case .locked(let lock):
+            if let keys = unlocked.keys(bytes) { return (keys, true) }
+            var passphrase = try passphrases.passphrase(of: place.path)
+            defer { System.erase(&passphrase) }
+            do throws(BoxError) {
+                let keys = try file.unlocked(lock, with: passphrase)
+                unlocked.keep(keys, bytes)
+                return (keys, true)
+            } catch {
+                guard error == .damaged else { throw place.error("the keys cannot be unlocked: \(error)", Self.memoryHint) }
+                throw place.error(
+                    "the passphrase is not that of the key file, or the file was altered", "try again; if the passphrase is lost: \(Self.lostHint)")
+            }
         }
-        return Array((try? file.readToEnd()) ?? Data())
     }
 
-    private static let lostHint = "bring the file back from a copy; without one, detach the device, set it up under another name, and have it approved"
+    fileprivate static let lostHint = "bring the file back from a copy; without one, detach the device, set it up under another name, and have it approved"
+    private static let memoryHint = "unlocking the key file takes its scrypt parameter n in KiB of memory: make room"
 
-    private func unavailable(_ path: String, _ reason: String, _ hint: String) -> CloudError { CloudError(.keyUnavailable, at: path, reason, hint: hint) }
+    /// The keys of the file that was unlocked last in this process, by the file's bytes.
+    private final class Unlocked: Sendable {
+        private let last = Mutex<(file: [UInt8], keys: DeviceKeys)?>(nil)
 
-    private struct Document: Codable {
-        let cloud: String
-        let device: String
-        let formatVersion: Int
-        let sealingSeed: String
-        let signingSeed: String
-        let zone: String
+        func keys(_ file: [UInt8]) -> DeviceKeys? { last.withLock { $0?.file == file ? $0?.keys : nil } }
+        func keep(_ keys: DeviceKeys, _ file: [UInt8]) { last.withLock { $0 = (file, keys) } }
     }
+}
+
+extension KeyFile.Fault {
+    fileprivate var reason: String {
+        switch self {
+        case .unreadable: "the key file cannot be understood"
+        case .version: "the key file has another format version"
+        case .noKeys: "the key file holds no keys"
+        case .cost(let n, let r, let p):
+            "the key file asks for scrypt with n \(n), r \(r), p \(p); n may be a power of two from \(PassphraseLock.costs.lowerBound) to \(PassphraseLock.costs.upperBound), r \(PassphraseLock.blockSize) and p \(PassphraseLock.parallelism)"
+        }
+    }
+
+    fileprivate var hint: String { self == .version ? "update snapsync on this device" : FileKeyStore.lostHint }
 }

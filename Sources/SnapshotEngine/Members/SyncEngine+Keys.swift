@@ -15,7 +15,35 @@ public struct KeyRotationReport: Sendable, Encodable {
     public let recoveryCode: String?
 }
 
+/// What `key passphrase` did.
+public struct KeyFileReport: Sendable, Encodable {
+    public let zone: String
+    public let device: String
+    /// The path of the key file.
+    public let keyFile: String
+    /// Whether the file can be used with a passphrase only.
+    public let isLocked: Bool
+}
+
 extension SyncEngine {
+    /// Gives this device's key file a passphrase, another one, or none. The keys stay the same, and the cloud is not changed.
+    ///
+    /// - Parameters:
+    ///   - isLocked: whether the file has a passphrase from now on.
+    ///   - file: the file that has the new passphrase; nil asks a person.
+    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or the keys are not in a ``FileKeyStore`` or cannot be used.
+    public func setPassphrase(isLocked: Bool, from file: String? = nil) async throws -> KeyFileReport {
+        try await locked {
+            let settings = try database.read(at: .open) { try $0.settings.read() }
+            let owner = try signed(SyncError.at(.open) { try openToLook(settings) }.signedZone).owner
+            guard let store = keyStore as? FileKeyStore else {
+                throw SyncError(.refused, step: .open, at: database.path, "the application keeps its keys itself, and not in a file")
+            }
+            try SyncError.at(.open) { try store.change(isLocked ? .set(from: file) : .remove, of: owner) }
+            return KeyFileReport(zone: owner.zone.name, device: owner.device, keyFile: store.place(of: owner), isLocked: isLocked)
+        }
+    }
+
     /// Begins a new epoch of a sealed zone: what is published from then on has other keys, for the same members.
     ///
     /// - Parameter makesRecoveryCode: whether to make a new recovery code; the old one opens no later version then.

@@ -31,7 +31,7 @@ extension SyncEngine {
             }
             try gate.verify()
             let settings = try database.read(at: .open) { try $0.settings.read() }
-            let place = try await Self.verifyPlace(path, for: settings, database)
+            let place = try await Self.verifyPlace(path, for: settings, database, keyStore)
             try database.write(at: .open) { try $0.settings.setCloud(place) }
             return RelocationReport(
                 database: database.path, zone: settings.zone, previousCloud: settings.cloud, cloud: place, cloudUUID: settings.cloudUUID)
@@ -39,11 +39,11 @@ extension SyncEngine {
     }
 
     /// Sees that a directory has the cloud and the history that a database was set up with. Returns the text that settings keep.
-    static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase) async throws -> String {
+    static func verifyPlace(_ path: String, for settings: SyncSettings, _ database: LocalDatabase, _ keyStore: any KeyStore) async throws -> String {
         let (applied, isReplicated) = try database.read(at: .read) { (try $0.state.applied(), try $0.settings.operatorSettings().isReplicated) }
         let cloud = try SyncError.at(.open) { try CloudLocation.open(path, expecting: settings.cloudUUID, container: settings.container) }
         let known = try database.read(at: .read) { try $0.state.zoneKnowledge() }
-        _ = try SyncError.at(.open) { try SignedZone(of: settings, knowing: known, FileKeyStore(), in: cloud) }
+        _ = try SyncError.at(.open) { try SignedZone(of: settings, knowing: known, keyStore, in: cloud) }
         let place = CloudLocation.canonical(path, cloud)
         if settings.role == .peer, !CloudLocation.isBucket(place) { try ReplicatedFolder.refuse(place, isSaid: isReplicated) }
         do {

@@ -47,7 +47,7 @@ struct DescribeCommand: AsyncParsableCommand {
         try await output.printer.run {
             if update {
                 let names = remove.flatMap { (list: String) in list.split(separator: ",").map(String.init) }
-                let report = try await SyncEngine(database: path).updateDescriptions(
+                let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(
                     DescriptionUpdateRequest(tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create))
                 return try output.printer.print(report, report.lines)
             }

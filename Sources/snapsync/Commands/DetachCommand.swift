@@ -21,7 +21,7 @@ struct DetachCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try SyncEngine(database: path).detach()
+            let report = try SyncEngine.ofCommand(database: path).detach()
             try output.printer.print(report, report.lines)
         }
     }

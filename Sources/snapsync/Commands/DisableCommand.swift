@@ -19,7 +19,7 @@ struct DisableCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).gate.turn(on: false)
+            let report = try await SyncEngine.ofCommand(database: path).gate.turn(on: false)
             try output.printer.print(report, report.lines(of: path))
         }
     }

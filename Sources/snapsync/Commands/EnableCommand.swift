@@ -29,7 +29,7 @@ struct EnableCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let gate = try SyncEngine(database: path).gate
+            let gate = try SyncEngine.ofCommand(database: path).gate
             if let file = entitlement.entitlement { try gate.setEntitlementFile(file) }
             if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
             let report = try await gate.turn(on: true)

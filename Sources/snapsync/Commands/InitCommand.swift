@@ -119,6 +119,12 @@ struct InitCommand: AsyncParsableCommand {
         name: .long,
         help: "Read a sealed zone with its recovery code, from standard input, where no member is left that could approve this device; with --role reader.")
     var recover = false
+    @Flag(
+        name: .long,
+        help:
+            "Lock the keys that this device gets in a signed or sealed zone with a passphrase, from SNAPSYNC_PASSPHRASE_FILE (mode 600) or the terminal: every run that needs the keys needs it, too."
+    )
+    var passphrase = false
     @Option(
         name: .long,
         help: ArgumentHelp(
@@ -199,6 +205,7 @@ struct InitCommand: AsyncParsableCommand {
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
         request.isSealed = sealed
+        request.keyStore = FileKeyStore.ofCommand(locksNewKeys: passphrase)
         request.trust = trust.flatMap { KeyFingerprint($0) }
         request.sharesKeys = sharedKeys
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
@@ -225,7 +232,7 @@ struct InitCommand: AsyncParsableCommand {
 
     private func takeOver(_ db: String) async throws {
         try await output.printer.run {
-            let report = try await SyncEngine(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(
+            let report = try await SyncEngine.ofCommand(database: db, cloud: cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD")).takeOver(
                 as: device, relocatingTo: cloud)
             try output.printer.print(report, lines(report))
         }

@@ -28,7 +28,7 @@ struct MigrateCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).migrate(from: from, skipsBad: skipBad, isDryRun: dryRun)
+            let report = try await SyncEngine.ofCommand(database: path).migrate(from: from, skipsBad: skipBad, isDryRun: dryRun)
             try output.printer.print(report, report.lines)
             if let refusal = report.refusal, !skipBad { throw refusal }
         }

@@ -22,7 +22,7 @@ struct RelocateCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).relocate(to: cloud)
+            let report = try await SyncEngine.ofCommand(database: path).relocate(to: cloud)
             try output.printer.print(
                 report, ["\(report.database) finds its cloud in \(report.cloud) from now on", "  it was stored as \(report.previousCloud)"])
         }

@@ -44,7 +44,7 @@ struct ReportCommand: AsyncParsableCommand {
             var zones: [ZoneOverview] = []
             let elsewhere = DatabaseOptions.environment("SNAPSYNC_CLOUD")
             if let path = database.db ?? (cloud.isEmpty ? database.pathIfAny : nil) {
-                zones.append(try await SyncEngine(database: path, cloud: elsewhere).overview(hasValues: values))
+                zones.append(try await SyncEngine.ofCommand(database: path, cloud: elsewhere).overview(hasValues: values))
             }
             let clouds = cloud.isEmpty && zones.isEmpty ? [elsewhere].compactMap(\.self) : cloud
             for cloud in clouds { zones.append(await SnapshotInspector.overview(cloud: cloud, zone: zone, hasValues: values)) }

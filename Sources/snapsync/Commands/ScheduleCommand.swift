@@ -50,7 +50,7 @@ struct ScheduleCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await output.printer.run {
-            let engine = try SyncEngine(database: database.path())
+            let engine = try SyncEngine.ofCommand(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
             let absolute = page.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
             let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat), ("--on-failure", outcome.onFailure)].flatMap { name, value in

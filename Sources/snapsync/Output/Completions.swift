@@ -26,7 +26,7 @@ enum Completions {
 
     /// The open entries of the conflict journal.
     static let conflicts = CompletionKind.custom { words, _, _ in
-        await candidates(words) { look in try SyncEngine(database: look.database.file.path()).conflicts(all: false).conflicts.map { String($0.id) } }
+        await candidates(words) { look in try SyncEngine.ofCommand(database: look.database.file.path()).conflicts(all: false).conflicts.map { String($0.id) } }
     }
 
     /// Calls `names` with the database and the cloud that `words`, the command line so far, names; returns [] if it throws.

@@ -25,7 +25,7 @@ extension Printer {
     /// The engine on a database; an error is printed and ends the process with its code.
     func open(_ database: String, cloud: String?) throws -> SyncEngine {
         do {
-            return try SyncEngine(database: database, cloud: cloud, logger: logger)
+            return try SyncEngine.ofCommand(database: database, cloud: cloud, logger: logger)
         } catch let error as SyncError {
             print(error)
             failed(error)

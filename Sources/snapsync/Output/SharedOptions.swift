@@ -38,7 +38,7 @@ struct DatabaseOptions: ParsableArguments {
 
     /// The engine on that database.
     func engine() throws -> SyncEngine {
-        try SyncEngine(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
+        try SyncEngine.ofCommand(database: file.path(), cloud: cloud ?? Self.environment("SNAPSYNC_CLOUD"))
     }
 
     /// The engine, with its errors printed as the command prints them.

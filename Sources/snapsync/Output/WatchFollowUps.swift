@@ -86,7 +86,7 @@ final class WatchFollowUps: Sendable {
         guard let page else { return "" }
         due.withLock { $0.isPage = false }
         do {
-            try ReportPage([await SyncEngine(database: database, cloud: cloud).overview()]).write(to: page)
+            try ReportPage([await SyncEngine.ofCommand(database: database, cloud: cloud).overview()]).write(to: page)
             return ""
         } catch {
             let trouble = VisibleText.escape("snapsync: warning: the page was not written: \(error)")

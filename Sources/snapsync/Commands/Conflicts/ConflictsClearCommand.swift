@@ -22,7 +22,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try SyncEngine(database: path).clearConflicts(id)
+            let report = try SyncEngine.ofCommand(database: path).clearConflicts(id)
             try output.printer.print(report, ["cleared \(Format.count(report.cleared)) conflict\(report.cleared == 1 ? "" : "s")"])
         }
     }

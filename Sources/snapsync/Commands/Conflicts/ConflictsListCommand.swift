@@ -22,7 +22,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try SyncEngine(database: path).conflicts(all: all)
+            let report = try SyncEngine.ofCommand(database: path).conflicts(all: all)
             try output.printer.print(report, report.lines)
         }
     }

@@ -19,7 +19,7 @@ struct ConflictsShowCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let entry = try SyncEngine(database: path).conflict(number.id)
+            let entry = try SyncEngine.ofCommand(database: path).conflict(number.id)
             try output.printer.print(entry, entry.lines)
         }
     }

@@ -31,7 +31,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try SyncEngine(database: path).takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
+            let report = try SyncEngine.ofCommand(database: path).takeConflict(number.id, to: asNew ? .newKey : inPlace ? .sameKey : .usual)
             let what =
                 report.isDeletion
                 ? "deleted \(report.dataset) \(report.key) again"

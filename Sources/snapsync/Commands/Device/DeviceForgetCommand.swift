@@ -22,7 +22,7 @@ struct DeviceForgetCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).forgetDevice(name)
+            let report = try await SyncEngine.ofCommand(database: path).forgetDevice(name)
             try output.printer.print(
                 report,
                 ["zone \(report.zone) no longer lists \(report.device), which had \(report.version.map { "version \($0)" } ?? "no version")"])

@@ -21,7 +21,7 @@ struct DeviceRenameCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let report = try await SyncEngine(database: path).renameDevice(to: name)
+            let report = try await SyncEngine.ofCommand(database: path).renameDevice(to: name)
             try output.printer.print(
                 report,
                 ["\(report.database) is the device \(report.device) of zone \(report.zone) from now on; it was \(report.previousDevice)"]

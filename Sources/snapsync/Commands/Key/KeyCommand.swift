@@ -1,14 +1,15 @@
 import ArgumentParser
 
-/// `snapsync key`: the keys of a sealed zone.
+/// `snapsync key`: the keys of a sealed zone, and the file of a device's own.
 struct KeyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "key",
-        abstract: "Changes the keys that the contents of a sealed zone are encrypted with.",
+        abstract: "Changes the keys of a sealed zone, or the passphrase of this device's key file.",
         discussion: """
             EXAMPLES
               snapsync key rotate --db desk.db
               snapsync key rotate --new-recovery-code --db desk.db
+              snapsync key passphrase --db desk.db
             """,
-        subcommands: [KeyRotateCommand.self])
+        subcommands: [KeyRotateCommand.self, KeyPassphraseCommand.self])
 }

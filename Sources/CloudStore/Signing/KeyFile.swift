@@ -1,0 +1,132 @@
+package import Foundation
+import Platform
+package import Sealing
+import StrictText
+
+/// The bytes of a device's key file: whose keys they are, and the keys, as they are or locked with a passphrase.
+///
+/// Source: docs/security.md, "The key file".
+package struct KeyFile: Sendable {
+    /// Why bytes are no key file. It quotes nothing of them.
+    package enum Fault: Error, Equatable, Sendable {
+        /// Not JSON, or not with these members.
+        case unreadable
+        /// A later format.
+        case version
+        /// The seeds are no keys.
+        case noKeys
+        /// The file asks for parameters of scrypt that are not allowed.
+        case cost(n: Int64, r: Int64, p: Int64)
+    }
+
+    package enum Keys: Sendable {
+        case open(DeviceKeys)
+        case locked(PassphraseLock)
+    }
+
+    package let cloud: String
+    /// The zone's scope and name.
+    package let zone: String
+    package let device: String
+    package let keys: Keys
+
+    /// The longest file that is read.
+    package static let byteLimit = 4096
+    private static let openVersion = 1
+    private static let lockedVersion = 2
+    private static let label = "snapsync-key-file 2\n"
+
+    /// The file of keys as they are.
+    package init(_ keys: DeviceKeys, of owner: KeyOwner) { self.init(owner, .open(keys)) }
+
+    /// The file of keys that are locked with a passphrase.
+    ///
+    /// - Throws: ``BoxError`` with `.cipher` if the memory for that cannot be had.
+    package init(locking keys: DeviceKeys, of owner: KeyOwner, with passphrase: [UInt8]) throws(BoxError) {
+        var seeds = keys.signingSeed + keys.sealingSeed
+        defer { System.erase(&seeds) }
+        self.init(owner, .locked(try PassphraseLock(locking: seeds, with: passphrase, at: Self.place(owner.cloud, owner.zone.description, owner.device))))
+    }
+
+    private init(_ owner: KeyOwner, _ keys: Keys) {
+        (cloud, zone, device, self.keys) = (owner.cloud, owner.zone.description, owner.device, keys)
+    }
+
+    /// Whether the keys are those of this owner.
+    package func belongs(to owner: KeyOwner) -> Bool { cloud == owner.cloud && zone == owner.zone.description && device == owner.device }
+
+    /// The keys behind a lock.
+    ///
+    /// - Throws: ``BoxError``: `.damaged` for another passphrase, `.cipher` if the memory cannot be had.
+    package func unlocked(_ lock: PassphraseLock, with passphrase: [UInt8]) throws(BoxError) -> DeviceKeys {
+        var seeds = Array(try lock.open(with: passphrase, at: Self.place(cloud, zone, device)))
+        defer { System.erase(&seeds) }
+        guard seeds.count == 64, let keys = DeviceKeys(signingSeed: Array(seeds[..<32]), sealingSeed: Array(seeds[32...])) else { throw .damaged }
+        return keys
+    }
+
+    private static func place(_ cloud: String, _ zone: String, _ device: String) -> [UInt8] { Array("\(label)\(cloud)\n\(zone)\n\(device)\n".utf8) }
+}
+
+// The bytes.
+extension KeyFile {
+    /// The file's bytes.
+    package func encoded() throws -> Data {
+        switch keys {
+        case .open(let keys):
+            try StrictJSON.encode(
+                Document(
+                    cloud: cloud, device: device, formatVersion: Self.openVersion, sealingSeed: ContentHash.hex(keys.sealingSeed),
+                    signingSeed: ContentHash.hex(keys.signingSeed), zone: zone))
+        case .locked(let lock):
+            try StrictJSON.encode(
+                Document(
+                    cloud: cloud, device: device, formatVersion: Self.lockedVersion, keys: lock.box.base64EncodedString(),
+                    scrypt: Scrypt(
+                        n: Int64(lock.cost), p: Int64(PassphraseLock.parallelism), r: Int64(PassphraseLock.blockSize), salt: ContentHash.hex(lock.salt)),
+                    zone: zone))
+        }
+    }
+
+    /// Reads a file's bytes. Parameters of scrypt are checked, and nothing is made of them yet.
+    package init(_ bytes: Data) throws(Fault) {
+        // The decoder's own words may quote what it read.
+        guard bytes.count <= Self.byteLimit, let document = try? StrictJSON.decode(Document.self, from: bytes) else { throw .unreadable }
+        (cloud, zone, device) = (document.cloud, document.zone, document.device)
+        switch document.formatVersion {
+        case Self.openVersion:
+            guard let signing = document.signingSeed, let sealing = document.sealingSeed else { throw .unreadable }
+            guard let signing = DevicePublicKeys.hexBytes(signing.utf8), let sealing = DevicePublicKeys.hexBytes(sealing.utf8),
+                let keys = DeviceKeys(signingSeed: signing, sealingSeed: sealing)
+            else { throw .noKeys }
+            self.keys = .open(keys)
+        case Self.lockedVersion:
+            guard let scrypt = document.scrypt, let text = document.keys else { throw .unreadable }
+            guard scrypt.r == PassphraseLock.blockSize, scrypt.p == PassphraseLock.parallelism, let cost = Int(exactly: scrypt.n), PassphraseLock.isCost(cost)
+            else { throw .cost(n: scrypt.n, r: scrypt.r, p: scrypt.p) }
+            guard let box = Data(base64Encoded: text), let salt = DevicePublicKeys.hexBytes(scrypt.salt.utf8),
+                let lock = PassphraseLock(salt: salt, cost: cost, box: box)
+            else { throw .noKeys }
+            keys = .locked(lock)
+        default: throw .version
+        }
+    }
+
+    private struct Document: Codable {
+        let cloud: String
+        let device: String
+        let formatVersion: Int
+        var keys: String?
+        var scrypt: Scrypt?
+        var sealingSeed: String?
+        var signingSeed: String?
+        let zone: String
+    }
+
+    private struct Scrypt: Codable {
+        let n: Int64
+        let p: Int64
+        let r: Int64
+        let salt: String
+    }
+}

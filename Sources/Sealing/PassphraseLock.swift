@@ -1,0 +1,76 @@
+internal import Crypto
+internal import CryptoExtras
+package import Foundation
+
+/// Bytes that are locked with a passphrase: AES-256-GCM with a key that scrypt (RFC 7914) makes of the passphrase.
+///
+///     let lock = try PassphraseLock(locking: seeds, with: passphrase, at: place)
+///     let same = try lock.open(with: passphrase, at: place)
+///
+/// The block size is 8 and the parallelism 1, as in RFC 7914's examples; only the cost varies. Whoever reads a lock from a file has its cost
+/// checked first (``isCost(_:)``), as memory of that size is taken: 1024 bytes times the cost. Source: docs/security.md, "With a passphrase".
+package struct PassphraseLock: Sendable, Equatable {
+    /// The CPU and memory cost N of what is locked here: 128 MiB.
+    package static let usualCost = 1 << 17
+    package static let blockSize = 8
+    package static let parallelism = 1
+    package static let saltByteCount = 32
+    /// The lowest and the highest cost of a lock that is opened: 16 MiB and 1 GiB.
+    package static let costs = (1 << 14)...(1 << 20)
+    private static let nonceByteCount = 12
+    private static let tagByteCount = 16
+
+    /// The salt of scrypt.
+    package let salt: [UInt8]
+    /// The CPU and memory cost N of scrypt, a power of two.
+    package let cost: Int
+    /// Nonce, ciphertext and tag.
+    package let box: Data
+
+    /// The lock of these parts; nil for a cost that is not allowed, a salt of another length, or a box too short to be one.
+    package init?(salt: [UInt8], cost: Int, box: Data) {
+        guard Self.isCost(cost), salt.count == Self.saltByteCount, box.count > Self.nonceByteCount + Self.tagByteCount else { return nil }
+        (self.salt, self.cost, self.box) = (salt, cost, box)
+    }
+
+    /// Whether a cost is a power of two within ``costs``.
+    package static func isCost(_ cost: Int) -> Bool { costs.contains(cost) && cost & (cost - 1) == 0 }
+
+    /// Locks bytes with a new salt.
+    ///
+    /// - Parameter place: what the lock is bound to; it opens nowhere else.
+    /// - Throws: ``BoxError`` with `.cipher` for an empty passphrase, or if the memory cannot be had.
+    package init(locking bytes: [UInt8], with passphrase: [UInt8], at place: [UInt8], cost: Int = usualCost) throws(BoxError) {
+        salt = SymmetricKey(size: .init(bitCount: Self.saltByteCount * 8)).withUnsafeBytes { Array($0) }
+        self.cost = cost
+        do {
+            guard let combined = try AES.GCM.seal(bytes, using: Self.key(passphrase, salt, cost), authenticating: place).combined else { throw BoxError.cipher }
+            box = combined
+        } catch {
+            throw .cipher
+        }
+    }
+
+    /// The bytes.
+    ///
+    /// - Throws: ``BoxError``: `.damaged` for another passphrase or place, and for a lock that was altered; `.cipher` if the memory cannot be had.
+    package func open(with passphrase: [UInt8], at place: [UInt8]) throws(BoxError) -> Data {
+        let key: SymmetricKey
+        do {
+            key = try Self.key(passphrase, salt, cost)
+        } catch {
+            throw .cipher
+        }
+        do {
+            return try AES.GCM.open(AES.GCM.SealedBox(combined: box), using: key, authenticating: place)
+        } catch {
+            throw .damaged
+        }
+    }
+
+    private static func key(_ passphrase: [UInt8], _ salt: [UInt8], _ cost: Int) throws -> SymmetricKey {
+        guard isCost(cost), !passphrase.isEmpty else { throw BoxError.cipher }
+        return try KDF.Scrypt.deriveKey(
+            from: passphrase, salt: salt, outputByteCount: 32, rounds: cost, blockSize: blockSize, parallelism: parallelism)
+    }
+}

@@ -1,0 +1,76 @@
+import CloudStore
+import Foundation
+import Platform
+
+/// What a person is asked for: the passphrase of a key file.
+public struct PassphraseQuestion: Sendable {
+    /// The path of the key file.
+    public let keyFile: String
+    /// Whether the file gets the passphrase now; then a person types it twice.
+    public let isNew: Bool
+}
+
+/// Where the passphrase of key files comes from: a file, a credential of systemd, or a person. Never an argument, which other users could read.
+struct PassphraseSource: Sendable {
+    let environment: [String: String]
+    /// Asks a person; nil if nobody can be asked.
+    let ask: (@Sendable (PassphraseQuestion) -> [UInt8]?)?
+
+    /// How many bytes a passphrase has at most, and a new one at least.
+    static let byteLimit = 1024
+    static let leastByteCount = 8
+    static let variable = "SNAPSYNC_PASSPHRASE_FILE"
+    private static let credential = "snapsync-passphrase"
+
+    /// The passphrase that opens a key file.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable` if there is none.
+    func passphrase(of keyFile: String) throws -> [UInt8] { try passphrase(keyFile, isNew: false) }
+
+    /// The passphrase that a key file gets.
+    ///
+    /// - Parameter file: the file that has it; nil for the usual source.
+    /// - Throws: ``CloudError`` with `.keyUnavailable` if there is none, or it is too short.
+    func newPassphrase(for keyFile: String, from file: String? = nil, isAsked: Bool = false) throws -> [UInt8] {
+        let passphrase =
+            try file.map { try read(PrivateFile(path: $0, kind: "passphrase file", byteLimit: Self.byteLimit + 2, hint: Self.fileHint)) }
+            ?? passphrase(keyFile, isNew: true, isAsked: isAsked)
+        guard passphrase.count >= Self.leastByteCount else {
+            throw CloudError(
+                .keyUnavailable, at: file ?? keyFile, "the passphrase is shorter than \(Self.leastByteCount) bytes; nothing was stored",
+                hint: "choose a longer one: whoever gets the key file can try passphrases one after the other")
+        }
+        return passphrase
+    }
+
+    /// - Parameter isAsked: whether only a person can have it.
+    private func passphrase(_ keyFile: String, isNew: Bool, isAsked: Bool = false) throws -> [UInt8] {
+        if !isAsked {
+            if let path = environment[Self.variable], !path.isEmpty {
+                return try read(PrivateFile(path: path, kind: "passphrase file", byteLimit: Self.byteLimit + 2, hint: Self.fileHint))
+            }
+            if let path = PrivateFile.credential(Self.credential, in: environment) {
+                return try read(
+                    PrivateFile(path: path, isCredential: true, kind: "passphrase file", byteLimit: Self.byteLimit + 2, hint: Self.fileHint))
+            }
+        }
+        guard let passphrase = ask?(PassphraseQuestion(keyFile: keyFile, isNew: isNew)), !passphrase.isEmpty else {
+            throw CloudError(
+                .keyUnavailable, at: keyFile,
+                isNew ? "nobody has given a passphrase for the keys, twice the same" : "the keys are locked with a passphrase, and nobody has given it",
+                hint: "run the command at a terminal, or let \(Self.variable) name a file that has it (mode 600)")
+        }
+        return passphrase
+    }
+
+    private func read(_ file: PrivateFile) throws -> [UInt8] {
+        guard var bytes = try file.read() else { throw file.error("the passphrase file is not there", Self.fileHint) }
+        // An editor's line end is not meant.
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard !bytes.isEmpty else { throw file.error("the passphrase file is empty", Self.fileHint) }
+        return bytes
+    }
+
+    private static let fileHint = "the file has the passphrase in one line, at most \(byteLimit) bytes; chmod 600"
+}

@@ -1,0 +1,41 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync key passphrase`: a passphrase for the file with this device's keys.
+struct KeyPassphraseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "passphrase",
+        abstract: "Locks this device's key file with a passphrase, changes the passphrase, or removes it.",
+        discussion: """
+            Asks for the new passphrase at the terminal, twice. A file that has one already is opened with that of SNAPSYNC_PASSPHRASE_FILE, or one
+            that is asked for. From then on every command that signs, reads or writes needs the passphrase. The keys stay the same, and so does the
+            cloud; copies of the file that were made before stay as they are.
+
+            EXAMPLES
+              snapsync key passphrase --db desk.db
+              snapsync key passphrase --new-file ~/new-passphrase --db desk.db
+              snapsync key passphrase --remove --db desk.db
+            """)
+
+    @Option(
+        name: .long, help: ArgumentHelp("A file (mode 600) that has the new passphrase in one line. Default: the terminal.", valueName: "file"),
+        completion: .file())
+    var newFile: String?
+    @Flag(name: .long, help: "Leave the file without a passphrase.")
+    var remove = false
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard !remove || newFile == nil else { throw ValidationError("--remove leaves no passphrase, so there is no --new-file.") }
+    }
+
+    func run() async throws {
+        let engine = try database.prepare(output)
+        try await output.printer.run {
+            let report = try await engine.setPassphrase(isLocked: !remove, from: newFile)
+            let outcome = report.isLocked ? "are locked with the new passphrase" : "have no passphrase now"
+            try output.printer.print(report, ["the keys of \(report.device) in \(report.keyFile) \(outcome)"])
+        }
+    }
+}

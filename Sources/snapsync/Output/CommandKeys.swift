@@ -1,0 +1,30 @@
+import Logging
+import Platform
+import SnapshotSync
+
+extension FileKeyStore {
+    /// The key files of a command, whose passphrase a person types at the terminal.
+    static func ofCommand(locksNewKeys: Bool = false) -> FileKeyStore {
+        FileKeyStore(locksNewKeys: locksNewKeys, protectsMemory: true) { question in
+            let limit = 1024
+            guard var passphrase = Terminal.askHidden(question.isNew ? "New passphrase of the keys: " : "Passphrase of the keys: ", limit: limit) else {
+                return nil
+            }
+            guard question.isNew else { return passphrase }
+            var again = Terminal.askHidden("The same again: ", limit: limit) ?? []
+            defer { System.erase(&again) }
+            guard passphrase == again else {
+                System.erase(&passphrase)
+                return nil
+            }
+            return passphrase
+        }
+    }
+}
+
+extension SyncEngine {
+    /// The engine of a command.
+    static func ofCommand(database: String, cloud: String? = nil, logger: Logger = Logger(label: "snapsync")) throws -> SyncEngine {
+        try SyncEngine(database: database, cloud: cloud, keys: FileKeyStore.ofCommand(), logger: logger)
+    }
+}
