@@ -32,6 +32,12 @@ case $target in
     marker) modules="Platform StrictText Sealing CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
     commit | checkpoint) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     message) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
+    box) modules="Platform StrictText Sealing" length=1024 ;;
+    words) modules="Platform StrictText Sealing CloudStore" length=256 ;;
+    keyfile) modules="Platform StrictText Sealing CloudStore" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
+    keyring | sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzMutation FuzzJSONMutation" ;;
+    members) modules="Platform StrictText Sealing CloudStore CommitLog" length=4096 shared="$shared FuzzSealed FuzzMutation FuzzJSONMutation" ;;
+    signed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzMutation FuzzJSONMutation" ;;
     history) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac
@@ -42,7 +48,8 @@ for file in $shared; do sources="$sources Tests/Fuzz/$file.swift"; done
 
 # What the optimised build made: Crypto and the parts in C. FUZZ_BUILD names another build's directory.
 built=${FUZZ_BUILD:-$(swift build -c release --show-bin-path)}
-{ [ -e "$built/Modules/Crypto.swiftmodule" ] && [ -e "$built/CLinux.build" ] && [ -e "$built/CLoader.build" ]; } ||
+{ [ -e "$built/Modules/CryptoExtras.swiftmodule" ] && [ -e "$built/CLoader.build" ] &&
+    [ "$built/CLinux.build/CLinux.c.o" -nt Sources/CLinux/CLinux.c ]; } ||
     for target_of_build in SnapshotFormat DirectoryCloud; do swift build -c release --target "$target_of_build"; done
 out=.build/fuzz
 mkdir -p "$out" "$out/finds" "$out/corpus/$target"
@@ -52,13 +59,14 @@ flags="-O -g -use-ld=lld -sanitize=fuzzer,address -parse-as-library -enable-test
 for map in "$built"/*.build/module.modulemap; do flags="$flags -Xcc -fmodule-map-file=$map"; done
 for folder in .build/checkouts/swift-crypto/Sources/*/include; do flags="$flags -Xcc -I$folder"; done
 
-# A module is compiled again when a file of it, or of one below it, is newer than the last time.
-stale=0
+# A module is compiled again when a file of it, or one of the modules before it, is newer than the last time; another target's run may
+# have compiled those.
 objects=""
 for module in $modules; do
+    stale=0
+    for below in $objects; do [ ! "$below" -nt "$out/$module.o" ] || stale=1; done
     objects="$objects $out/$module.o"
     if [ $stale = 1 ] || [ ! -e "$out/$module.o" ] || [ -n "$(find "Sources/$module" -name '*.swift' -newer "$out/$module.o")" ]; then
-        case $module in Platform | StrictText | Sealing | SnapshotModel | CloudStore | CommitLog) stale=1 ;; esac
         begun=$(date +%Y%m%d%H%M.%S)
         # shellcheck disable=SC2086,SC2046 -- lists of words; no file here has a space in its name
         swiftc $house $flags -D_GNU_SOURCE -Xcc -D_GNU_SOURCE -whole-module-optimization -module-name $module -emit-module -emit-module-path "$out/$module.swiftmodule" \
@@ -67,9 +75,10 @@ for module in $modules; do
         touch -t "$begun" "$out/$module.o"
     fi
 done
-if [ ! -e "$out/dependencies.a" ]; then
-    find "$built"/Crypto.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build "$built"/CIsal.build "$built"/CLoader.build \
-        -name '*.o' 2>/dev/null | xargs ar rcs "$out/dependencies.a"
+if [ ! -e "$out/dependencies.a" ] || [ Scripts/fuzz.sh -nt "$out/dependencies.a" ] || [ "$built/CLinux.build/CLinux.c.o" -nt "$out/dependencies.a" ]; then
+    rm -f "$out/dependencies.a"
+    find "$built"/Crypto.build "$built"/CryptoExtras.build "$built"/SwiftASN1.build "$built"/CryptoBoringWrapper.build "$built"/CCrypto*.build "$built"/CXKCP*.build "$built"/CLinux.build "$built"/CIsal.build "$built"/CLoader.build \
+        -name '*.o' -print0 2>/dev/null | xargs -0 ar rcs "$out/dependencies.a"
 fi
 stale=0
 # shellcheck disable=SC2086

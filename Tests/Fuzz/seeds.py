@@ -103,3 +103,47 @@ for path in find('Examples/**/*.json') + find('plant-1/plant.json'):
     if b'"datasets"' in data:
         seed('dataset', os.path.basename(path), data)
 seed('dataset', 'small', '{"formatVersion":1,"datasets":[{"name":"a","table":"\\"; DROP TABLE b;--","key":"id","merge":"single","recordType":"A","recordName":"a","columns":[{"name":"id","type":"text"},{"name":"b","type":"real","column":"[x]","optional":true}]}]}')
+
+# Signed and sealed zones.
+sealed_values = json.load(open(os.path.join(fixtures, 'sealed-1', 'boxes.json')))
+for number, box in enumerate(sealed_values['boxes']):
+    seed('box', str(number), bytes.fromhex(box['box']))
+for path in find('sealed-1/cloud/**/commits/*.json'):
+    data = open(path, 'rb').read()
+    seed('signed', os.path.basename(path), data)
+    seed('signed', 'body-' + os.path.basename(path), json.dumps(json.loads(data)['commit'], separators=(',', ':'), sort_keys=True))
+    for record in json.loads(data)['commit']['saved']:
+        text = json.dumps(record, separators=(',', ':'), sort_keys=True)
+        if record['name'] == 'snapshot_keys':
+            seed('keyring', os.path.basename(path), text)
+        elif record['name'] == 'snapshot_members':
+            statements = [json.loads(value['value'])['statement'] for value in record['fields']['statements']['value']]
+            for number, statement in enumerate(statements):
+                statement.update({'key': 'KEY'} if number == 0 else {}, **({'parent': 'PARENT'} if number else {}))
+            added = dict(statements[0], action='add', device='tablet', key='ab' * 32, sealKey='cd' * 32, role='peer', number=len(statements) + 1, parent='PARENT',
+                         floor={'number': 1, 'hash': 'ef' * 32})
+            lines = statements + [added]
+            lines.append(dict({k: v for k, v in added.items() if k not in ('key', 'sealKey', 'floor')}, action='role', role='observer', number=len(lines) + 1))
+            lines.append(dict({k: v for k, v in lines[-1].items() if k != 'role'}, action='remove', number=len(lines) + 1))
+            for count in range(1, len(lines) + 1):
+                seed('members', '%s-%d' % (os.path.basename(path), count), '\n'.join(
+                    json.dumps(line, separators=(',', ':'), sort_keys=True) for line in lines[:count]))
+        else:
+            seed('sealed', record['name'] + os.path.basename(path), text)
+for path in find('sealed-1/cloud/**/messages/*/*.json') + find('sealed-1/cloud/**/devices/*/*.json'):
+    data = open(path, 'rb').read()
+    seed('signed', os.path.basename(path), data)
+    document = json.loads(data)
+    body = document.get('message', document.get('report'))
+    seed('signed', 'body-' + os.path.basename(path), json.dumps(body, separators=(',', ':'), sort_keys=True))
+    if 'message' in document:
+        seed('sealed', 'body', json.dumps(body['body'], separators=(',', ':'), sort_keys=True))
+seed('sealed', 'fields', json.dumps({'f%d' % n: {'type': t, 'value': v} for n, (t, v) in enumerate(values)}, separators=(',', ':')))
+seed('sealed', 'message', '{"type":"fullSync","timestamp":"2026-01-02T03:04:05Z","id":"000645a1d3f0c2b19c07000000000001","sender":"watch"}')
+seed('words', 'code', open(os.path.join(fixtures, 'sealed-1', 'recovery-code.txt')).read())
+seed('words', 'fingerprint', 'lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk')
+seed('words', 'spaces', ' LUSAB babad\ngutih tugad  mudof sakat bahaf VOTUK ')
+key_file = {'cloud': CLOUD, 'device': 'desk', 'zone': 'private/ZentikSyncZone'}
+seed('keyfile', 'plain', json.dumps(dict(key_file, formatVersion=1, signingSeed='01' * 32, sealingSeed='02' * 32), separators=(',', ':'), sort_keys=True))
+seed('keyfile', 'locked', json.dumps(dict(key_file, formatVersion=2, keys='AAEC' * 30 + 'AAE=', scrypt={'n': 131072, 'p': 1, 'r': 8, 'salt': '03' * 32}),
+                                     separators=(',', ':'), sort_keys=True))

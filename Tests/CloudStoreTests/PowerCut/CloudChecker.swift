@@ -112,9 +112,12 @@ struct CloudChecker {
     private func sealed(_ path: String, _ name: String) -> [String: Any]? {
         guard let bytes = image.bytes(path) else { return nil }
         if let known = memory.bodies[bytes] { return known }
-        guard let whole = object(path), let body = whole[name] as? [String: Any], bytes.count > name.utf8.count + 81,
-            ContentHash.of(bytes[(name.utf8.count + 4)..<(bytes.count - 77)]) == whole["sha256"] as? String
-        else { return nil }
+        guard let whole = object(path), let body = whole[name] as? [String: Any] else { return nil }
+        // The checksum, and in a signed zone the signature; whether it is one, the devices say.
+        let tail = whole["signature"] == nil ? 77 : 220
+        guard bytes.count > name.utf8.count + tail + 4, ContentHash.of(bytes[(name.utf8.count + 4)..<(bytes.count - tail)]) == whole["sha256"] as? String else {
+            return nil
+        }
         memory.bodies[bytes] = body
         return body
     }

@@ -1,0 +1,14 @@
+@testable import CloudStore
+import Sealing
+
+/// The history of the frozen sealed zone, with keys of the fuzzers' own: behind a signature and a box, parsers get what a member could write.
+enum FuzzSealed {
+    static let id = HistoryID(cloud: "bb907ab5-2210-4a20-9dce-4d7d228f2b2c", zone: ZoneID("ZentikSyncZone"), isSigned: true, isSealed: true)
+    static let keys = DeviceKeys(signingSeed: Array(1...32), sealingSeed: Array(33...64))!
+    /// The recovery code of that zone, which its page publishes.
+    static let recovery = RecoveryCode(
+        "safaj-vumoz-tajil-sanug-gufal-sapot-tijak-mobij-fofun-zagog-babum-majug-gupiz-varun-sotuj-donaj-mojuf-jaziv")!
+    static let boxes = try! BoxKeys(cloud: id.cloud, zone: id.zone.description, epochs: [secret(1), secret(2)])
+
+    static func secret(_ number: UInt32) -> EpochSecret { EpochSecret(number: number, bytes: (0..<32).map { UInt8(number - 1) &* 32 &+ $0 })! }
+}
