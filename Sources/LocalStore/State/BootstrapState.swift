@@ -13,10 +13,13 @@ package struct BootstrapNote: Hashable, Sendable, Codable {
 package struct ReportNonces: Hashable, Sendable, Codable {
     package let seen: String?
     package let next: String
+    /// When the next one was made, after all reports with earlier ones; nil where that is not known.
+    package let since: Instant?
 
-    package init(seen: String?, next: String) {
+    package init(seen: String?, next: String, since: Instant? = nil) {
         self.seen = seen
         self.next = next
+        self.since = since
     }
 
     /// Whether a report with that nonce is this database's.
@@ -28,10 +31,12 @@ extension BootstrapNote: PlainReadable {
 }
 
 extension ReportNonces: PlainReadable, PlainWritable {
-    package var node: JSONNode { .members(["seen": seen.map { .text($0) }, "next": .text(next)]) }
+    package var node: JSONNode { .members(["seen": seen.map { .text($0) }, "next": .text(next), "since": since.map { .instant($0) }]) }
 
     package init(_ node: JSONNode) throws(JSONNode.Misfit) {
         let members = try node.object()
-        self.init(seen: try members.optional("seen")?.text(), next: try members.member("next").text())
+        self.init(
+            seen: try members.optional("seen")?.text(), next: try members.member("next").text(),
+            since: try members.optional("since")?.instant())
     }
 }

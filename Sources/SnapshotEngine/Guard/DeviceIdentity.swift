@@ -28,6 +28,12 @@ struct DeviceIdentity {
                 name: device.settings.device, applied: applied, intended: try $0.state.intended(), nonces: try $0.state.reportNonces(),
                 known: try $0.state.ownCommitsKnown())
         }
+        // Whoever can write the cloud can put an older report of this device back. One that these keys have signed before the last one is no copy's.
+        if device.signedZone != nil, let nonce = report?.nonce, facts.nonces?.include(nonce) == false, let since = facts.nonces?.since,
+            let clock = report?.clock, clock < since
+        {
+            report = nil
+        }
         guard let reason = facts.reason(report, commits) else {
             var same = device
             same.reportSeen = report?.nonce
@@ -114,7 +120,7 @@ extension SyncContext {
         let known = try transaction.state.reportNonces()
         if let next = usable(known) { return next }
         let next = nonces.uuid()
-        try transaction.state.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next))
+        try transaction.state.setReportNonces(ReportNonces(seen: reportSeen ?? known?.seen, next: next, since: now()))
         return next
     }
 
