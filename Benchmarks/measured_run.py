@@ -3,7 +3,7 @@ import os, re, shutil, subprocess, sys, tempfile, time
 
 
 class MeasuredRun:
-    """One finished program: wall seconds, processor seconds, peak memory of its largest process in MiB, and what it printed."""
+    """One finished program: wall seconds, processor seconds, peak memory of its largest process in MiB, and what it printed, also on standard error."""
 
     def __init__(self, command, folder, accepts=(0,)):
         # A file, not a pipe: a full pipe would make the program wait for its reader.
@@ -18,7 +18,7 @@ class MeasuredRun:
             output.seek(0)
             errors.seek(0)
             self.output = output.read().decode(errors="replace")
-            message = errors.read().decode(errors="replace")
+            message = self.message = errors.read().decode(errors="replace")
         self.cpu = usage.ru_utime + usage.ru_stime
         self.peak = usage.ru_maxrss / 1024
         if process.returncode not in accepts:

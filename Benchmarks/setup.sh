@@ -4,7 +4,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 missing=()
-for program in zstd rsync restic strace; do
+for program in zstd rsync restic age strace; do
     command -v "$program" >/dev/null || missing+=("$program")
 done
 if [ "${#missing[@]}" -gt 0 ]; then
