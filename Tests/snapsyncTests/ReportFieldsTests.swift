@@ -158,7 +158,7 @@ import Testing
         check(try sealed.json("status --db phone.db"), "status --json")
         check(try sealed.json("status --cloud cloud"), "status --cloud --json")
         check(try sealed.json("member remove watch --db phone.db"), "member remove --json")
-        check(try sealed.json("key rotate --new-recovery-code --db phone.db"), "key rotate --json")
+        check(try sealed.json("key rotate --reseal --new-recovery-code --db phone.db"), "key rotate --json")
         check(try sealed.json("key passphrase --remove --db phone.db"), "key passphrase --json")
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")

@@ -13,6 +13,8 @@ public struct KeyRotationReport: Sendable, Encodable {
     public let version: Int
     /// The words of the new recovery code, if one was asked for: a secret, which is stored nowhere.
     public let recoveryCode: String?
+    /// The version in which every dataset was published whole with the new keys, where the caller has exported one; see ``SyncEngine/export(level:isFull:allowing:progress:)``.
+    public var resealed: Int?
 }
 
 /// What `key passphrase` did.

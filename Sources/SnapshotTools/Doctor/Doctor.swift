@@ -27,6 +27,12 @@ struct Doctor: Sendable {
             findings.append(.error(facts.directory == nil && facts.bucket == nil ? "cloud" : "zone", error, means: "nothing can be imported or published"))
         case nil: break
         }
+        if let survey, !survey.info.isSealed, let readers = facts.readers {
+            findings.append(
+                .notice(
+                    "encryption", "the zone is not sealed, and \(readers.place)", means: "whoever can read \(readers.what) can read every row",
+                    do: "if that is more than those who may: make a sealed zone (snapsync init --sealed --zone NAME), and let the devices join it"))
+        }
         if let database = facts.database { findings += DatabaseChecks.findings(database) }
         switch facts.status {
         case .success(let status):

@@ -19,6 +19,13 @@ struct DoctorFacts: Sendable {
     /// What `status` says; nil without a database.
     var status: Look<StatusReport>?
 
+    /// Where others than the devices can read the cloud, and what they read; nil where nothing shows that.
+    var readers: (place: String, what: String)? {
+        if bucket != nil { return ("its cloud is a bucket", "the bucket") }
+        guard let directory, directory.tool != nil || directory.isSaidReplicated else { return nil }
+        return ("\(directory.tool?.name ?? "a tool") replicates its folder", "a copy of the folder")
+    }
+
     /// Looks, and keeps what it gave or why it failed.
     static func look<T>(_ step: SyncStep, _ body: () async throws -> T) async -> Look<T> {
         do { return .success(try await body()) } catch { return .failure(SyncError(error, step: step)) }

@@ -2,6 +2,7 @@ import CloudStore
 import CommitLog
 import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// What makes a zone a signed one, as `status` shows it.
 public struct SignatureReport: Sendable, Encodable {
@@ -17,10 +18,19 @@ public struct SignatureReport: Sendable, Encodable {
     public let role: String?
     /// Whether the zone is sealed: the store cannot read what it holds.
     public let isSealed: Bool
+    /// The member whose keys are the oldest, and since when it has them; nil where nothing was published yet.
+    public let oldestKey: MemberKey?
     /// The number of the newest keys of a sealed zone, from 1; nil elsewhere, and before the first version.
     public let epoch: Int?
     /// Whether these keys are for this device; nil where no database was named, and in a zone that is not sealed.
     public let hasKeys: Bool?
+
+    /// The age of a member's keys.
+    public struct MemberKey: Sendable, Encodable {
+        public let device: String
+        /// By the clock of the member that admitted it.
+        public let since: String
+    }
 
     /// Looks at a zone; nil if it is not signed.
     ///
@@ -33,6 +43,7 @@ public struct SignatureReport: Sendable, Encodable {
         hasKeys = own.flatMap { own in ring.map { $0.isFor(own.sealing) } }
         creator = list.creator?.keys.fingerprint.words
         members = list.members.count
+        oldestKey = list.members.min { $0.since < $1.since }.map { MemberKey(device: $0.device, since: $0.since.description) }
         requests = try await signing.joinRequests(in: zone).count { list.member($0.device) == nil }
         fingerprint = own?.fingerprint.words
         role = list.members.first { $0.keys == own }?.role.rawValue
@@ -42,6 +53,7 @@ public struct SignatureReport: Sendable, Encodable {
     public var sentence: String {
         (isSealed ? "sealed\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(members) member\(members == 1 ? "" : "s")"
             + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
+            + (oldestKey.map { ", the oldest key is \($0.device)'s, of \($0.since.prefix(10))" } ?? "")
             + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")
             + (requests == 0 ? "" : "; \(requests) device\(requests == 1 ? " asks" : "s ask") to be a member: snapsync member list")
     }

@@ -8,26 +8,36 @@ struct KeyRotateCommand: AsyncParsableCommand {
         abstract: "Begins a new epoch of a sealed zone: what is published from now on has new keys.",
         discussion: """
             The members get the new keys with a version of its own; nobody has to be approved again. What was published before keeps its keys.
-            Removing a member does the same by itself.
+            Removing a member does the same by itself. With --reseal every dataset is then published whole, so that no block of the newest version
+            has earlier keys; with prune --keep-last 1 the older versions are removed.
 
             EXAMPLES
               snapsync key rotate --db desk.db
               snapsync key rotate --new-recovery-code --db desk.db
+              snapsync key rotate --reseal --db desk.db && snapsync prune --keep-last 1 --db desk.db
             """)
 
     @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version.")
     var newRecoveryCode = false
+    @Flag(name: .long, help: "Then publish every dataset whole, with the new keys, as export --full does.")
+    var reseal = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let engine = try database.prepare(output)
         try await output.printer.run {
-            let report = try await engine.rotateKeys(makesRecoveryCode: newRecoveryCode)
+            var report = try await engine.rotateKeys(makesRecoveryCode: newRecoveryCode)
+            let resealing: Result<Int?, any Error>
+            do { resealing = .success(reseal ? try await engine.export(isFull: true).version : nil) } catch { resealing = .failure(error) }
+            report.resealed = try? resealing.get()
+            // The keys are changed, and a recovery code is shown this once, whatever came of the rest.
             try output.printer.print(
                 report,
                 ["zone \(report.zone) has the keys of epoch \(report.epoch), from version \(report.version) on"]
+                    + (report.resealed.map { ["  version \($0) has every dataset whole, with these keys; older versions stay until they are pruned"] } ?? [])
                     + (report.recoveryCode.map { RecoveryWords.lines($0) } ?? []))
+            _ = try resealing.get()
         }
     }
 }
