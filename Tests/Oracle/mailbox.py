@@ -88,7 +88,7 @@ def corrected(world, name, now):
 def imported(world, name, chooser):
     mail, device = Mail(world.schema), world.devices[name]
     before, know, tracked, lost, based = device.copy(), {}, set(), set(), dict(device.based)
-    answered = {message for message in device.pending if message.id in world.answers}
+    answered = {message for message in device.pending if message.id in world.answered}
     device.pending = tuple(message for message in device.pending if message not in answered)
     over = {message.place for message in answered if device.know.get(message.place) == message.entry}
     old, told = model.base(world, name), before.pending
@@ -298,6 +298,6 @@ def publish_writer(world, name):
     """Publishes what is tracked, and the answers."""
     result = model.announce(world, name, world.unpublished)
     for after in result:
-        after.unpublished = False
+        after.unpublished, after.answered = False, frozenset(after.answers)
     return result
 
