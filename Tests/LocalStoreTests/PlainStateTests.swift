@@ -20,7 +20,9 @@ import Testing
     @Test func stateIsReadAsCodableReadsIt() throws {
         let version = #"{"hash":"0a1b","number":12}"#
         try expectAgreement(AppliedVersion.self, version)
-        try expectAgreement(IntendedVersion.self, #"{"sequences":{"a":7,"b":9007199254740993},"version":\#(version)}"#)
+        let intended = #""sequences":{"a":7,"b":9007199254740993},"version":\#(version)"#
+        try expectAgreement(IntendedVersion.self, "{\(intended)}")
+        try expectAgreement(IntendedVersion.self, #"{"earlier":[{\#(intended)}],\#(intended)}"#)
         try expectAgreement(KnownRecord.self, #"{"document":"{\"a\":1}","version":\#(version)}"#)
         try expectAgreement(RunRecord.self, #"{"at":"2026-11-21T08:32:00.250Z","microseconds":12345}"#)
         try expectAgreement(ReportNonces.self, #"{"next":"n","seen":"s"}"#)

@@ -21,8 +21,8 @@ package struct IntendedVersion: Hashable, Sendable {
     /// The last tracked change that the commit has, by the dataset's name.
     package let sequences: [String: Int64]
     /// Commits for the same number that earlier runs were about to put in place: a store may yet carry out a request whose answer was lost.
-    /// The oldest first, none with others in it.
-    package private(set) var earlier: [IntendedVersion] = []
+    /// The oldest first, none with others in it; nil without any, as in a database that an earlier version of snapsync wrote.
+    private var earlier: [IntendedVersion]?
 
     /// How many earlier ones are kept. A store takes no request whose signature is older than a quarter of an hour.
     static let earlierLimit = 256
@@ -33,15 +33,16 @@ package struct IntendedVersion: Hashable, Sendable {
     }
 
     /// The intended commit with this number and hash, this one or an earlier one; nil if none was intended.
-    package func attempt(_ version: AppliedVersion) -> IntendedVersion? { ([self] + earlier).first { $0.version == version } }
+    package func attempt(_ version: AppliedVersion) -> IntendedVersion? { ([self] + (earlier ?? [])).first { $0.version == version } }
 
     /// This one, knowing what was intended for its number before.
     func after(_ last: IntendedVersion?) -> IntendedVersion {
         guard var before = last, before.version.number == version.number else { return self }
-        let older = before.earlier
-        before.earlier = []
+        let older = before.earlier ?? []
+        before.earlier = nil
         var result = self
-        result.earlier = Array((older + [before]).filter { $0.version != version }.suffix(Self.earlierLimit))
+        let others = (older + [before]).filter { $0.version != version }.suffix(Self.earlierLimit)
+        result.earlier = others.isEmpty ? nil : Array(others)
         return result
     }
 }
@@ -88,7 +89,7 @@ extension IntendedVersion: PlainReadable, PlainWritable {
     package var node: JSONNode {
         .members([
             "version": version.node, "sequences": .object(sequences.mapValues { .integer($0) }),
-            "earlier": earlier.isEmpty ? nil : .list(earlier.map(\.node)),
+            "earlier": earlier.map { .list($0.map(\.node)) },
         ])
     }
 
