@@ -111,9 +111,9 @@ final class SimulatedPeer: Sendable {
         let policy = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .seconds(2)) { [self] in
             state.withLock { Double.random(in: 0..<1, using: &$0.numbers) }
         }
-        let turn = PublishTurn(in: Self.zone, of: cloud, nonces: .system, logger: Logger(label: name)) { [self] drawn in
-            await time.sleep(transport.redrawn(drawn, from: 0.01, to: 0.08))
-        }
+        let turn = PublishTurn(
+            in: Self.zone, of: cloud, nonces: .system, logger: Logger(label: name), pause: { [time] in await time.sleep(Int64($0 / .microseconds(1))) },
+            uptime: { [time] in .microseconds(time.now) }, draw: { [self] in state.withLock { Double.random(in: 0.5...1, using: &$0.numbers) } })
         await sync(turn, policy)
         await turn.ends()
     }

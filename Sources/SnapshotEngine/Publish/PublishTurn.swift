@@ -12,6 +12,8 @@ package actor PublishTurn {
     private let nonces: NonceSource
     private let logger: Logger
     private let pause: @Sendable (Duration) async throws -> Void
+    private let uptime: @Sendable () -> Duration
+    private let draw: @Sendable () -> Double
     private var ticket: PublishTicket?
     private var firstLost: Int?
     /// Tickets that this run no longer waits for.
@@ -32,17 +34,25 @@ package actor PublishTurn {
     /// A ticket so many commits old is stale: in that time its device has published or was killed.
     static let staleDistance = 256
     private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
+    /// How many times as long as a look takes, the next one waits: where a look is a request that costs time and money, there are few.
+    private static let lookRest = 4
 
     init(device: SyncContext, pause: @escaping @Sendable (Duration) async throws -> Void) {
         self.init(in: device.zone, of: device.cloud, nonces: device.nonces, logger: device.logger, pause: pause)
     }
 
     /// The turn of a device of which no more is known.
+    ///
+    /// - Parameters:
+    ///   - uptime: the time since some point, by a clock that is never set.
+    ///   - draw: a number from 0.5 to 1, by which a wait is multiplied.
     package init(
-        in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void
+        in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void,
+        uptime: @escaping @Sendable () -> Duration = { [begin = ContinuousClock.now] in begin.duration(to: .now) },
+        draw: @escaping @Sendable () -> Double = { .random(in: 0.5...1) }
     ) {
         (self.zone, self.cloud, self.nonces) = (zone, cloud, nonces)
-        (self.logger, self.pause) = (logger, pause)
+        (self.logger, self.pause, self.uptime, self.draw) = (logger, pause, uptime, draw)
     }
 
     func remember(_ identity: DeviceIdentity) { self.identity = identity }
@@ -54,16 +64,19 @@ package actor PublishTurn {
     package func giveWay(before number: Int) async throws -> Bool {
         var poll = Self.firstPoll, current: PublishTicket?, patience = Self.ticketPatience
         gaveWay = false
-        while waited < Self.runPatience, let first = await firstTicket(before: number) {
+        while waited < Self.runPatience {
+            let begin = uptime()
+            guard let first = await firstTicket(before: number) else { break }
+            let look = uptime() - begin
             if first != current { (current, patience) = (first, Self.ticketPatience) }
             guard patience > .zero else {
                 ignored.insert(first)
                 await remove(first)
                 continue
             }
-            let delay = poll * Double.random(in: 0.5...1)
+            let delay = max(poll, look * Self.lookRest) * draw()
             try await pause(delay)
-            (waited, patience, poll) = (waited + delay, patience - delay, min(poll * 2, Self.longestPoll))
+            (waited, patience, poll) = (waited + look + delay, patience - look - delay, min(poll * 2, Self.longestPoll))
             gaveWay = true
         }
         return gaveWay
