@@ -109,6 +109,34 @@ package struct TombstonesAndInstants: TransactionPart {
             arguments: [id, horizon.microseconds]) ?? false
     }
 
+    /// The instant before which tombstones must go so that the others take no more than half of some bytes; nil if all fit into them.
+    ///
+    /// - Parameters:
+    ///   - limit: how many bytes of JSON the tombstones of the next version may take.
+    ///   - deletions: further deletions, which are not tracked.
+    package func crowdedHorizon(of schema: DatasetSchema, limit: Int, besides deletions: [(key: EntityKey, at: Instant)]) throws -> Instant? {
+        guard let id = try trackingID(schema) else { return nil }
+        let tombstones = """
+            (SELECT at, length(CAST(key AS BLOB)) + \(Self.tombstoneBytes) AS bytes FROM snapsync_tombstones WHERE dataset = ?1
+            UNION ALL SELECT at, length(CAST(key AS BLOB)) + \(Self.tombstoneBytes) FROM snapsync_changes WHERE dataset = ?1 AND state = \(TrackedState.deleted))
+            """
+        let more = deletions.reduce(0) { $0 + $1.key.byteCount + Self.tombstoneBytes }
+        guard try more + Int(KeyedStatement(db, "SELECT sum(bytes) FROM \(tombstones)").bind(.integer(id)).integer() ?? 0) > limit else { return nil }
+        var sizes: [Instant: Int] = [:]
+        for one in deletions { sizes[one.at, default: 0] += one.key.byteCount + Self.tombstoneBytes }
+        let statement = try KeyedStatement(db, "SELECT at, sum(bytes) FROM \(tombstones) GROUP BY at").bind(.integer(id))
+        while try statement.step() { sizes[statement.instant(0), default: 0] += Int(statement.integer(1)) }
+        var kept = 0
+        for (at, bytes) in sizes.sorted(by: { $0.key > $1.key }) {
+            kept += bytes
+            if kept > limit / 2 { return at.advanced(byMicroseconds: 1) }
+        }
+        return nil
+    }
+
+    /// What a tombstone takes beside its key: `{"id":"","deletedAt":"2026-11-23T11:38:08.752Z"},`.
+    private static let tombstoneBytes = 50
+
     /// Forgets the applied version's tombstones from before an instant, for the version has them no longer.
     package func removeTombstones(of schema: DatasetSchema, before horizon: Instant) throws {
         guard let id = try trackingID(schema) else { return }

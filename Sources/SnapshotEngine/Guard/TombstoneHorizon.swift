@@ -7,7 +7,8 @@ import StrictText
 /// Up to when a zone has forgotten what was deleted.
 ///
 /// Tombstones are dropped only by a commit that writes a snapshot asset and says so in its approvals: `tombstones:` and the
-/// horizon. Before that instant an entity's absence may mean that it was deleted.
+/// horizon. Before that instant an entity's absence may mean that it was deleted. They go when they are old, and when they are so many that the
+/// next version could not list them all.
 enum TombstoneHorizon {
     /// How old a tombstone must be by the last commit's clock and by the publisher's.
     static let ageInMicroseconds: Int64 = 90 * 86_400_000_000
@@ -18,6 +19,11 @@ enum TombstoneHorizon {
     /// - Parameter last: what the last version has; its time is the commits' clock.
     static func now(_ now: Instant, last: [String: DatasetRecord]) -> Instant? {
         last.values.map(\.syncTimestamp).max().map { min(now, $0).advanced(byMicroseconds: -ageInMicroseconds) }
+    }
+
+    /// The instant before which a publisher must drop tombstones of a dataset, for they would take more than a part of the tail; nil if they do not.
+    static func crowded(_ schema: DatasetSchema, _ rewritten: RewrittenTable?, _ rule: AssetRule, in transaction: LocalTransaction) throws -> Instant? {
+        try transaction.tombstonesAndInstants.crowdedHorizon(of: schema, limit: rule.tombstoneBytes, besides: rewritten?.deletions ?? [])
     }
 
     /// What a commit says that drops the tombstones before `horizon`.

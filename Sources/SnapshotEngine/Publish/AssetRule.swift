@@ -34,6 +34,8 @@ package struct AssetRule: Sendable {
     package var singleInstantBytes = SnapshotTailBuilder.plainByteLimit
     /// The largest tail, in bytes of JSON; where it would be larger, edits get the instant of the latest one.
     package var tailBytes = FormatLimits.tailRawBytes
+    /// The most that tombstones take of a tail, in bytes of JSON; of more, the oldest are dropped.
+    package var tombstoneBytes = FormatLimits.tailRawBytes / 2
 
     package init() {}
 

@@ -198,10 +198,16 @@ package struct ExportRun: Sendable {
             let latest = try session.withReader(0, at: .read) {
                 try ([$0.transaction.changeLog.latestInstant()] + session.rewritten.values.map(\.latest)).compactMap { $0 }.max()
             }
+            let crowded = try session.withReader(0, at: .read) { reader in
+                try settings.datasets.compactMap { schema -> Instant? in
+                    if try base.isUntouched(schema, in: reader.transaction) && !isFull { return nil }
+                    return try TombstoneHorizon.crowded(schema, session.rewritten[schema.name], device.assetRule, in: reader.transaction)
+                }
+            }
             let publisher = DatasetPublisher(
                 device: device, session: session, syncTimestamp: base.timestamp(device.now(), notBefore: latest), number: (base.token?.number ?? 0) + 1,
-                level: level,
-                isFull: isFull, mayReopen: readers == 1, progress: progress, horizon: TombstoneHorizon.now(device.now(), last: base.last))
+                level: level, isFull: isFull, mayReopen: readers == 1, progress: progress,
+                horizon: (crowded + [TombstoneHorizon.now(device.now(), last: base.last)].compactMap(\.self)).max())
             for schema in settings.datasets {
                 // Rows and log are read on one state: what the log entries up to here say is in the rows.
                 let (untouched, sequence) = try session.withReader(0, at: .read) {

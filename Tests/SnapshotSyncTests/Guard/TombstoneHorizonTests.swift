@@ -49,6 +49,32 @@ import Testing
         #expect(try tombstones(scene) == "a\nc\n")
     }
 
+    @Test func ofTooManyTombstonesTheNewestStayAndTheCommitSaysSo() async throws {
+        var rule = AssetRule()
+        rule.tombstoneBytes = 300
+        let scene = try await DeviceScene(rule: rule)
+        let ids = ["a", "c", "d", "e", "f", "g", "h"]
+        try await scene.add("one", .writer, DeviceScene.bucket("b") + ids.map { DeviceScene.notification($0, in: "b") }.joined())
+        try await scene.add("away", .reader)
+        try await scene.export("one")
+        try await scene.importNewest("away")
+        try scene.run("away", "UPDATE notifications SET title = 'edited before' WHERE id = 'a';" + DeviceScene.notification("mine", in: "b", "offline"))
+        for id in ids.dropLast(2) { try scene.run("one", "DELETE FROM notifications WHERE id = '\(id)'") }
+        try await scene.export("one")
+        #expect(try tombstones(scene) == "a\nc\nd\ne\nf\n")
+        #expect(try await scene.history().allSatisfy { $0.approvals.isEmpty })
+        try scene.run("one", "DELETE FROM notifications WHERE id = 'g'")
+        try await scene.export("one")
+        #expect(try tombstones(scene) == "f\ng\n")
+        #expect(try await scene.history().last.flatMap { TombstoneHorizon.named(in: $0.approvals) } != nil)
+        #expect(try await scene.verify("one").isEmpty)
+        let report = try await scene.importNewest("away")
+        #expect(report.warnings.contains { $0.hasPrefix("notifications: 1 entity set aside") && $0.contains("\"a\"") }, "\(report.warnings)")
+        #expect(try scene.run("away", "SELECT id, title FROM notifications ORDER BY id") == "h|N\nmine|offline\n")
+        #expect(try scene.run("away", "SELECT key FROM snapsync_tombstones ORDER BY key") == "f\ng\n")
+        #expect(try await scene.verify("away").isEmpty)
+    }
+
     @Test func aDeviceThatWasAwayKeepsWhatItMadeAndSetsAsideWhatItChangedBeforeTheHorizon() async throws {
         let scene = try await scene(days: 91)
         try scene.run(

@@ -17,8 +17,10 @@ struct DeviceScene {
     let rule: AssetRule
 
     /// - Parameter changesOnly: whether commits write change assets alone, as those on a large dataset do.
-    init(_ datasets: [DatasetSchema] = DatasetSchema.builtIn, publishers: PublisherRule = .many, changesOnly: Bool = false) async throws {
-        var rule = AssetRule.standard
+    init(
+        _ datasets: [DatasetSchema] = DatasetSchema.builtIn, publishers: PublisherRule = .many, changesOnly: Bool = false, rule: AssetRule = .standard
+    ) async throws {
+        var rule = rule
         if changesOnly { (rule.smallByteCount, rule.changeShare) = (0, 1000) }
         self.rule = rule
         scratch = try ScratchDirectory()
