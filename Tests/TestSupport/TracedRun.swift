@@ -33,10 +33,19 @@ package struct TracedRun: Sendable {
         run = try ProgramRun(
             "strace", ["-f", "-qq", "-y", "-s", "64", "-e", "trace=\(calls)", "-e", "signal=none", "-o", trace, program] + arguments, in: directory,
             environment: environment)
-        // A call that another thread's interrupted stands in two lines; the second one has what it was and what it returned.
+        // A call that another thread's interrupted stands in two lines: what it was, and what it returned.
+        var begun: [Substring: String] = [:]
         self.calls = try String(decoding: scratch.read("trace"), as: UTF8.self).split(separator: "\n").compactMap { line in
-            let text = line.drop { $0.isNumber || $0 == " " }.replacing("<... ", with: "").replacing(" resumed>", with: "(")
-            guard !line.hasSuffix("<unfinished ...>"), let end = text.firstIndex(of: "(") else { return nil }
+            let process = line.prefix { $0.isNumber }
+            var text = String(line.dropFirst(process.count).drop { $0 == " " })
+            if text.hasSuffix(" <unfinished ...>") {
+                begun[process] = String(text.dropLast(" <unfinished ...>".count))
+                return nil
+            }
+            if text.hasPrefix("<... "), let resumed = text.range(of: " resumed>") {
+                text = (begun.removeValue(forKey: process) ?? text[..<resumed.lowerBound].dropFirst("<... ".count) + "(") + text[resumed.upperBound...]
+            }
+            guard let end = text.firstIndex(of: "(") else { return nil }
             return Call(name: String(text[..<end]), text: String(text[end...]))
         }
     }
