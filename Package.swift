@@ -176,8 +176,8 @@ let package = Package(
         .executableTarget(
             name: "scalebench",
             dependencies: [
-                "CloudStore", "ObjectCloud", "SnapshotEngine", "StrictText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Logging", package: "swift-log"),
+                "CloudStore", "ObjectCloud", "SnapshotEngine", "SnapshotModel", "StrictText",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"), .product(name: "Logging", package: "swift-log"),
             ],
             path: "Benchmarks/scale", swiftSettings: house),
 

@@ -32,12 +32,12 @@ case $target in
     marker) modules="Platform StrictText Sealing CloudStore CommitLog" length=512 shared="$shared FuzzPlain FuzzMutation FuzzJSONMutation" ;;
     commit | checkpoint) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
     message) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog" length=1024 shared="$shared FuzzPlain FuzzHistory FuzzMutation FuzzJSONMutation" ;;
-    box) modules="Platform StrictText Sealing" length=1024 ;;
+    box) modules="Platform StrictText Sealing" length=1024 shared="$shared FuzzKeys" ;;
     words) modules="Platform StrictText Sealing CloudStore" length=256 ;;
     keyfile) modules="Platform StrictText Sealing CloudStore" length=1024 shared="$shared FuzzMutation FuzzJSONMutation" ;;
-    keyring | sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzMutation FuzzJSONMutation" ;;
-    members) modules="Platform StrictText Sealing CloudStore CommitLog" length=4096 shared="$shared FuzzSealed FuzzMutation FuzzJSONMutation" ;;
-    signed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzMutation FuzzJSONMutation" ;;
+    keyring | sealed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    members) modules="Platform StrictText Sealing CloudStore CommitLog" length=4096 shared="$shared FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
+    signed) modules="Platform StrictText Sealing CloudStore CommitLog" length=2048 shared="$shared FuzzHistory FuzzSealed FuzzKeys FuzzMutation FuzzJSONMutation" ;;
     history) modules="Platform StrictText Sealing SnapshotModel CloudStore CommitLog DirectoryCloud" length=49 shared="$shared FuzzCloud" ;;
     *) echo "fuzz.sh: say here what $target tests" >&2; exit 70 ;;
 esac

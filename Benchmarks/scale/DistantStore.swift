@@ -1,5 +1,6 @@
 import Foundation
 import ObjectCloud
+import SnapshotModel
 import StrictText
 import Synchronization
 
@@ -86,7 +87,7 @@ final class DistantTransport: ObjectTransport {
     }
 
     private struct State {
-        var numbers: SeededNumbers
+        var numbers: SeededGenerator
         var way = Way()
         var requests: [String: Int] = [:]
     }
@@ -97,7 +98,7 @@ final class DistantTransport: ObjectTransport {
 
     init(_ store: DistantStore, _ time: VirtualTime, seed: UInt64) {
         (self.store, self.time) = (store, time)
-        state = Mutex(State(numbers: SeededNumbers(seed)))
+        state = Mutex(State(numbers: SeededGenerator(seed: seed)))
     }
 
     /// How many requests of each method there were.

@@ -33,14 +33,12 @@ struct ScaleBench: AsyncParsableCommand {
         let time = VirtualTime(), store = DistantStore(time)
         let peers = try (0..<count).map { try SimulatedPeer($0, in: store, time, seed: seed) }
         // At no distance, so that all begin at once.
-        await time.run([
-            { for (number, peer) in peers.enumerated() { try! await peer.join(isFirst: number == 0) } }
-        ])
+        try await time.run([{ for (number, peer) in peers.enumerated() { try await peer.join(isFirst: number == 0) } }])
         for peer in peers { peer.transport.set(DistantTransport.Way(latency: latency * 1000, loss: loss)) }
         let before = peers.map { $0.transport.requests.values.reduce(0, +) }.reduce(0, +)
         let begin = Double(time.now) / 1_000_000
         let habit = SimulatedPeer.Habit(between: between > 0 ? between : nil, poll: poll, until: begin + minutes * 60)
-        await time.run(peers.map { peer in { await peer.run(habit) } })
+        try await time.run(peers.map { peer in { await peer.run(habit) } })
 
         let requests = peers.map { $0.transport.requests.values.reduce(0, +) }.reduce(0, +) - before
         let tallies = peers.map(\.tally), waits = tallies.flatMap(\.waits).sorted()

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import ObjectCloud
 import SnapshotEngine
+import SnapshotModel
 import StrictText
 import Synchronization
 
@@ -42,7 +43,7 @@ final class SimulatedPeer: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        var numbers: SeededNumbers
+        var numbers: SeededGenerator
         var token: ChangeToken?
         var pending: [Double] = []
         var tally = Tally()
@@ -52,7 +53,7 @@ final class SimulatedPeer: Sendable {
     init(_ number: Int, in store: DistantStore, _ time: VirtualTime, seed: UInt64) throws {
         name = "peer-\(number)"
         self.time = time
-        state = Mutex(State(numbers: SeededNumbers(seed &* 1000 &+ UInt64(number))))
+        state = Mutex(State(numbers: SeededGenerator(seed: seed &* 1000 &+ UInt64(number))))
         let transport = DistantTransport(store, time, seed: seed &* 1000 &+ UInt64(number) &+ 500_000)
         self.transport = transport
         var retry = ObjectClient.Retry()
@@ -198,4 +199,9 @@ final class SimulatedPeer: Sendable {
     private func report() -> DeviceReport {
         DeviceReport(device: name, role: "peer", token: state.withLock { $0.token }, clock: Self.instant(time), nonce: UUID().uuidString)
     }
+}
+
+extension SeededGenerator {
+    /// A wait with this mean, as independent events have it.
+    fileprivate mutating func exponential(mean: Double) -> Double { -mean * Foundation.log(1 - Double.random(in: 0..<1, using: &self)) }
 }

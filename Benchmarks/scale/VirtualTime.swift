@@ -18,6 +18,7 @@ final class VirtualTime: @unchecked Sendable {
     private var heap: [Waiting] = []
     private var order = 0
     private var current: Int64 = 0
+    private var failure: (any Error)?
     private var finish: (@Sendable () -> Void)?
 
     /// Microseconds since the beginning.
@@ -40,21 +41,24 @@ final class VirtualTime: @unchecked Sendable {
         }
     }
 
-    /// Runs all bodies, each beginning at its turn, until the last one has ended.
-    func run(_ bodies: [@Sendable () async -> Void]) async {
+    /// Runs all bodies, each beginning at its turn, until the last one has ended. Throws the first error of one.
+    func run(_ bodies: [@Sendable () async throws -> Void]) async throws {
         await withCheckedContinuation { continuation in
             lock.withLock { finish = { continuation.resume() } }
             for body in bodies {
                 schedule(after: 0) { [self] in
                     Task {
-                        await body()
+                        do { try await body() } catch { fail(error) }
                         handOver()
                     }
                 }
             }
             handOver()
         }
+        if let error = lock.withLock({ failure }) { throw error }
     }
+
+    private func fail(_ error: any Error) { lock.withLock { failure = failure ?? error } }
 
     private func schedule(after microseconds: Int64, _ resume: @escaping @Sendable () -> Void) {
         lock.withLock {
@@ -86,22 +90,4 @@ final class VirtualTime: @unchecked Sendable {
         }
         next?()
     }
-}
-
-/// Random numbers from a seed (SplitMix64).
-struct SeededNumbers: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(_ seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-
-    /// A wait with this mean, as independent events have it.
-    mutating func exponential(mean: Double) -> Double { -mean * Foundation.log(1 - Double.random(in: 0..<1, using: &self)) }
 }

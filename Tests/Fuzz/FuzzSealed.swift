@@ -8,7 +8,5 @@ enum FuzzSealed {
     /// The recovery code of that zone, which its page publishes.
     static let recovery = RecoveryCode(
         "safaj-vumoz-tajil-sanug-gufal-sapot-tijak-mobij-fofun-zagog-babum-majug-gupiz-varun-sotuj-donaj-mojuf-jaziv")!
-    static let boxes = try! BoxKeys(cloud: id.cloud, zone: id.zone.description, epochs: [secret(1), secret(2)])
-
-    static func secret(_ number: UInt32) -> EpochSecret { EpochSecret(number: number, bytes: (0..<32).map { UInt8(number - 1) &* 32 &+ $0 })! }
+    static let boxes = FuzzKeys.boxes(cloud: id.cloud, zone: id.zone.description)
 }

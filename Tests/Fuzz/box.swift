@@ -20,7 +20,5 @@ func fuzz(_ bytes: UnsafeRawBufferPointer) {
 
 /// The zone of Fixtures/sealed-1/boxes.json.
 private enum FuzzBox {
-    static let keys = try! BoxKeys(
-        cloud: "0b0e6a6e-0000-4000-8000-000000000001", zone: "private/main",
-        epochs: (1...2).map { number in EpochSecret(number: number, bytes: (0..<32).map { UInt8(number - 1) &* 32 &+ $0 })! })
+    static let keys = FuzzKeys.boxes(cloud: "0b0e6a6e-0000-4000-8000-000000000001", zone: "private/main")
 }

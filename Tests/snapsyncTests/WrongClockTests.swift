@@ -13,12 +13,17 @@ import Testing
             clock = try ShiftedClock(in: scene.scratch)
         }
 
+        /// A writer that has published an empty version, and a reader that is set up, by these clocks.
+        private func begin(at clock: Int64, with reader: String, at other: Int64) throws {
+            try run("init --db w.db --create --cloud cloud --role writer --device w", clock)
+            try run("sync --db w.db", clock)
+            try run("init --db \(reader).db --create --cloud cloud --role reader --device \(reader)", other)
+        }
+
         private func bucket(_ name: String) throws -> String { try scene.database("\(name).db").run("SELECT name FROM buckets WHERE id = 'b'") }
 
         @Test func aSlowPublisherAppliesTwoMessagesOfOneReaderInTheirOrder() throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", -18_000)
-            try run("sync --db w.db", -18_000)
-            try run("init --db s.db --create --cloud cloud --role reader --device s", 0)
+            try begin(at: -18_000, with: "s", at: 0)
             try edit("s", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
             try run("sync --db s.db", 1)
             #expect(try run("sync --db w.db", -17_990).contains("messages of readers: 1 applied"))
@@ -35,9 +40,7 @@ import Testing
 
         /// Between the message and the last edit lies another edit that was not sent.
         @Test func editsByAClockThatWasSetBackAreLaterThanTheMessageBefore() throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", -18_000)
-            try run("sync --db w.db", -18_000)
-            try run("init --db s.db --create --cloud cloud --role reader --device s", 0)
+            try begin(at: -18_000, with: "s", at: 0)
             try edit("s", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(0))', '\(text(0))')", 0)
             try run("sync --db s.db", 1)
             for name in ["second", "third"] { try edit("s", "UPDATE buckets SET name = '\(name)', updatedAt = '\(text(-3600))' WHERE id = 'b'", -3600) }
@@ -51,9 +54,7 @@ import Testing
 
         /// A bucket that is again what the unanswered message said was edited after that all the same.
         @Test func anEditThatIsRevertedToWhatWasSentIsSentAgain() throws {
-            try run("init --db w.db --create --cloud cloud --role writer --device w", 0)
-            try run("sync --db w.db", 0)
-            try run("init --db r.db --create --cloud cloud --role reader --device r", 0)
+            try begin(at: 0, with: "r", at: 0)
             try edit("r", "INSERT INTO buckets(id, name, createdAt, updatedAt) VALUES('b', 'first', '\(text(1))', '\(text(1))')", 1)
             try run("sync --db r.db", 2)
             try run("sync --db w.db", 3)

@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotModel
 import StrictText
 import Synchronization
 import TestSupport
@@ -118,7 +119,7 @@ import Testing
     /// Random histories of both switches and of crashes between the steps; the seed is printed with a failure.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func historiesWithCrashesEndInAgreement(seed: UInt64) async throws {
-        var random = SplitMix(seed)
+        var random = SeededGenerator(seed: seed)
         let scene = try await GateScene()
         let path = scene.sync.scratch.path("writer.db")
         if random.next() % 2 == 0 { scene.settings.state.withLock { $0.clock = scene.sync.clock.now } }
@@ -145,19 +146,6 @@ import Testing
             }
             #expect(try await scene.closed(preference: true) == (agreed ? nil : .preferenceOff), "seed \(seed), step \(step)")
             #expect(try scene.isOn() == agreed && scene.settings.isOn == agreed, "seed \(seed), step \(step)")
-        }
-    }
-
-    /// A generator whose numbers follow from its seed.
-    private struct SplitMix {
-        private var state: UInt64
-        init(_ seed: UInt64) { state = seed }
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var z = state
-            z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-            return z ^ (z >> 31)
         }
     }
 }
