@@ -74,7 +74,7 @@ package actor PublishTurn {
                 await remove(first)
                 continue
             }
-            let delay = max(poll, look * Self.lookRest) * draw()
+            let delay = min(max(poll, look * Self.lookRest) * draw(), patience)
             try await pause(delay)
             (waited, patience, poll) = (waited + look + delay, patience - look - delay, min(poll * 2, Self.longestPoll))
             gaveWay = true

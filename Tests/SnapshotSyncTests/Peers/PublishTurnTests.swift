@@ -106,8 +106,8 @@ import Testing
             let report = try await scene.engine("desk", queue, pause: { pause in waited.withLock { $0 += pause } }).sync()
             #expect(report.exported?.version == 1 + round)
             let total = waited.withLock { $0 }
-            // What the looks took counts, too.
-            #expect(total > .zero && total < PublishTurn.ticketPatience + .seconds(1) && total == first ?? total)
+            // What the looks took counts, too, so that the pauses may be shorter.
+            #expect(total > .zero && total <= PublishTurn.ticketPatience && total == first ?? total)
             first = total
             #expect(queue.queue.withLock { $0.isEmpty })
         }
