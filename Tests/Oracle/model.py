@@ -77,7 +77,8 @@ def own_time(table, touch, instant_of):
 def corrected(world, name, now):
     """What a run does first: changes from a clock that ran ahead get the clock that is right now."""
     device = world.devices[name]
-    published = base(world, name)
+    published = device.replaced if device.latched else base(world, name)
+    changes = device.waiting if device.latched else device.tracked
 
     def stays(place, entry):
         """The deletion of a row that is set aside keeps the row's instant, by which the row can return; a revived parent is at *s* + 2 us."""
@@ -85,8 +86,8 @@ def corrected(world, name, now):
             return True
         return entry.origin[:1] == ("revived",) and place in published and entry.hi <= published[place].hi + 2
 
-    ahead = [place for place in device.tracked if device.know[place].hi >= now + 1000 and not stays(place, device.know[place])]
-    if not ahead or device.latched:
+    ahead = [place for place in changes if device.know[place].hi >= now + 1000 and not stays(place, device.know[place])]
+    if not ahead:
         return world
     world = world.copy()
     device = world.devices[name]
@@ -120,7 +121,7 @@ def imported(world, name, chooser):
         mine, theirs = device.know.get(place), world.head.get(place)
         if place not in device.tracked:
             kept = theirs
-        elif theirs is None:
+        elif theirs is None or (is_old_tombstone(theirs) and chooser.choose(2) == 1):
             kept = mine
             tracked.add(place)
         elif device.latched and place not in device.waiting:
@@ -148,11 +149,16 @@ def imported(world, name, chooser):
     settlement.fight()
     settlement.settle()
     settlement.finish()
-    device.version, device.latched, device.waiting = world.number, False, {}
+    device.version, device.latched, device.waiting, device.replaced = world.number, False, {}, {}
     if lost:
         world.lost = world.lost | lost
         world.note("lost edit")
     return world
+
+
+def is_old_tombstone(entry):
+    """Whether a deletion may be older than 90 days, as that of a row without any instant is: versions do not keep it."""
+    return entry.row is None and entry.lo == 0
 
 
 def made_by_rule(entry):
@@ -235,6 +241,8 @@ def left(world, name):
     world = world.copy()
     device = world.devices[name]
     device.waiting = {place: device.know[place] for place in device.tracked if not device.latched}
+    published = base(world, name)
+    device.replaced = {place: published[place] for place in device.waiting if place in published}
     device.know = {place: entry for place, entry in device.know.items() if entry.row is not None}
     device.tracked, device.version, device.latched, device.undo, device.aside = frozenset(), None, True, None, {}
     # The journal of edits that lost goes with it, into a file beside the database.

@@ -8,8 +8,8 @@ class Device:
     def __init__(self):
         self.know, self.tracked, self.version, self.latched = {}, frozenset(), None, True
         self.aside, self.undo = {}, None
-        # Edits that wait since a detach.
-        self.waiting = {}
+        # Edits that wait since a detach, and what the version had in their places.
+        self.waiting, self.replaced = {}, {}
         # Of a reader: messages that no version has answered, and changes that no message carries.
         self.pending, self.silent = (), frozenset()
         # Of a reader: the `readAt` that an unsent mark was made on, where an import has brought another version since.
@@ -19,7 +19,7 @@ class Device:
         other = Device()
         other.know, other.tracked, other.version, other.latched = self.know, self.tracked, self.version, self.latched
         other.aside, other.undo = self.aside, self.undo
-        other.waiting = self.waiting
+        other.waiting, other.replaced = self.waiting, self.replaced
         other.pending, other.silent, other.based = self.pending, self.silent, self.based
         return other
 
