@@ -137,7 +137,8 @@ def imported(world, name, chooser):
                 if not device.latched and mine.row != theirs.row and not made_by_rule(mine):
                     # An edit that wins a tie counts as made on top of the version's.
                     kept = mine._replace(lo=max(mine.lo, theirs.lo + 1), hi=max(mine.hi, theirs.hi + 1))
-                if not device.latched and theirs != published.get(place) and mine.row != theirs.row and not made_by_rule(theirs):
+                if (not device.latched and theirs != published.get(place) and mine.row != theirs.row and not made_by_rule(theirs)
+                        and not are_both_old(theirs, published.get(place))):
                     lost.add((name, place, theirs.row, mine.row))
             elif mine.row != theirs.row and not device.latched and not made_by_rule(mine):
                 # What a first import replaces is in a file beside the database.
@@ -159,6 +160,11 @@ def imported(world, name, chooser):
 def is_old_tombstone(entry):
     """Whether a deletion may be older than 90 days, as that of a row without any instant is: versions do not keep it."""
     return entry.row is None and entry.lo == 0
+
+
+def are_both_old(entry, seen):
+    """Whether neither row may have an instant: then nothing tells the one from the other, and an edit counts as made on top of it."""
+    return seen is not None and seen.row is not None and entry.lo == 0 and seen.lo == 0
 
 
 def made_by_rule(entry):
