@@ -6,7 +6,7 @@ import StrictText
 ///     let thread = CommentThread(on: "garden", in: sharing)
 ///     await thread.load()
 ///     do { try await thread.post(field.text, by: name); field.text = "" }
-///     catch { field.text = error.text; alert = PresentableError(error.cause) }
+///     catch { field.text = error.text; alert = PresentableError(error) }
 public actor CommentThread {
     /// What a screen shows.
     public struct Shown: Sendable {

@@ -1,4 +1,4 @@
-import CloudStore
+public import CloudStore
 public import StrictText
 
 /// What somebody said about a shared project.
@@ -27,7 +27,7 @@ public struct ProjectComment: Hashable, Sendable, Identifiable {
 /// A comment that was not sent, with its text: nothing that somebody typed is lost.
 ///
 ///     do { try await sharing.post(draft, by: name, on: "garden") }
-///     catch { draft = error.text; alert = PresentableError(error.cause) }
+///     catch { draft = error.text; alert = PresentableError(error) }
 public struct CommentNotSent: Error, Sendable, CustomStringConvertible {
     /// Exactly what was to be sent.
     public let text: String
@@ -38,4 +38,9 @@ public struct CommentNotSent: Error, Sendable, CustomStringConvertible {
 
     /// The cause's words, without the text.
     public var description: String { String(describing: cause) }
+}
+
+extension CommentNotSent: PresentableErrorConvertible {
+    /// The cause, as a user interface shows it.
+    public func presentable(in language: ErrorLanguage) -> PresentableError { PresentableError(cause, in: language) }
 }

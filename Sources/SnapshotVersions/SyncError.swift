@@ -1,7 +1,7 @@
-package import CloudStore
+public import CloudStore
 import LocalStore
 package import SnapshotFormat
-import SnapshotModel
+public import SnapshotModel
 import StrictText
 
 /// What went wrong, at which step, why, and what to do next: the one error that the engine throws.
@@ -29,6 +29,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
+    /// The row of ``ErrorTable`` that fits best: that of the cause, such as `cloud.quotaExceeded`, else that of the code, `sync.refused`.
+    public package(set) var identifier: String
     /// The step that failed; nil before the first.
     public let step: SyncStep?
     /// What it happened to.
@@ -37,6 +39,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public let reason: String
     /// What to do next; nil if nothing can be said.
     public let hint: String?
+    /// How long to wait before trying again; nil if the cloud did not say.
+    public private(set) var retryAfter: Duration?
     /// Each of several things that the error is about, in words; empty where `reason` says all.
     public private(set) var details: [String] = []
     /// Why the zone was deleted, if that is what went wrong.
@@ -55,6 +59,7 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
 
     public init(_ code: Code, step: SyncStep? = nil, at place: String, _ reason: String, hint: String? = nil) {
         self.code = code
+        identifier = "sync.\(code.name)"
         self.step = step
         self.place = place
         self.reason = reason
@@ -101,18 +106,25 @@ extension SyncError {
         switch error {
         case let error as SyncError: self = error
         case let error as CloudError:
-            self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+            self.init(Self.code(of: error.cause), step: step, at: error.place, error.reason, hint: error.hint)
+            identifier = error.cause.code.entry.identifier
+            retryAfter = error.retryAfter
             zoneDeletion = error.zoneDeletion
             isArriving = error.isArriving
             isOutcomeUnknown = error.code == .serverResponseLost
         case let error as LocalStoreError:
             self.init(Self.code(of: error), step: step, at: error.place, error.reason, hint: error.hint)
+            identifier = "database.\(error.code.name)"
             isBadRow = error.code == .badRow
         case let error as FormatError:
             self.init(error, step: step, at: error.place, error.reason, hint: error.hint)
             isBadRow = error.code == .badRow || error.code == .tooLarge
         case let error as SchemaError:
             self.init(.refused, step: step, at: "dataset file", error.description, hint: "correct the dataset file")
+            identifier = SchemaError.identifier
+        case is CancellationError:
+            self.init(.inputOutput, step: step, at: "snapsync", "the task was cancelled")
+            identifier = CloudError.Code.operationCancelled.entry.identifier
         case let error as DecodingError:
             self.init(.dataRefused, step: step, at: "snapsync", DatasetFile.explain(error), hint: "correct the file that was given")
         default:
@@ -127,6 +139,20 @@ extension SyncError {
     /// An error of the format, told of another place or in other words.
     package init(_ error: FormatError, step: SyncStep, at place: String, _ reason: String, hint: String?) {
         self.init(Self.code(of: error), step: step, at: place, reason, hint: hint)
+        if let identifier = Self.identifier(of: error) { self.identifier = identifier }
+    }
+
+    /// The row of ``ErrorTable`` that an error of the format has; nil if that of the code says as much.
+    private static func identifier(of error: FormatError) -> String? {
+        switch error.code {
+        case .badRow: "database.badRow"
+        case .tooLarge: "data.tooLarge"
+        case .notAContainer: "data.notAContainer"
+        case .unsupportedVersion: CloudError.Code.incompatibleVersion.entry.identifier
+        case .keyUnavailable: CloudError.Code.keyUnavailable.entry.identifier
+        case .truncated, .hashMismatch, .damaged, .badEntity, .outOfOrder: CloudError.Code.damaged.entry.identifier
+        default: nil
+        }
     }
 
     private static func code(of error: FormatError) -> Code {
@@ -144,8 +170,8 @@ extension SyncError {
         case .userDeletedZone, .limitExceeded, .notAuthenticated, .keyUnavailable: .refused
         case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
         case .rolledBack, .damaged, .untrusted: .dataRefused
-        case .pending, .serverResponseLost, .serverRecordChanged, .zoneBusy, .requestRateLimited: .tryAgainLater
-        case .permissionFailure: .permissionDenied
+        case .pending, .serverResponseLost, .serverRecordChanged, .zoneBusy, .requestRateLimited, .accountTemporarilyUnavailable: .tryAgainLater
+        case .permissionFailure, .managedAccountRestricted: .permissionDenied
         default: .inputOutput
         }
     }
@@ -159,5 +185,19 @@ extension SyncError {
         case .notInitialized, .schemaMismatch: .refused
         default: .inputOutput
         }
+    }
+}
+
+extension SyncError: PresentableErrorConvertible {
+    public func presentable(in language: ErrorLanguage) -> PresentableError {
+        PresentableError(identifier: identifier, in: language, details: description, isRetryable: isRetryable, retryAfter: retryAfter)
+    }
+}
+
+extension SchemaError: PresentableErrorConvertible {
+    static let identifier = "data.badDescription"
+
+    public func presentable(in language: ErrorLanguage) -> PresentableError {
+        PresentableError(identifier: Self.identifier, in: language, details: description)
     }
 }

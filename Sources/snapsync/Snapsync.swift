@@ -33,6 +33,7 @@ struct Snapsync: AsyncParsableCommand {
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, ReportCommand.self,
+            ExplainCommand.self,
             MessagesCommand.self,
             ConflictsCommand.self,
             ShareCommand.self,

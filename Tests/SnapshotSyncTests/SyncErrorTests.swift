@@ -4,6 +4,7 @@ import SnapshotFormat
 import SnapshotModel
 import Testing
 
+@testable import ProjectSharing
 @testable import SnapshotVersions
 
 @Suite struct SyncErrorTests {
@@ -59,5 +60,43 @@ import Testing
         #expect(SyncError(error, step: .open).code == .refused)
         struct Stranger: Error {}
         #expect(SyncError(Stranger(), step: .open).code == .inputOutput)
+    }
+
+    /// An error keeps the identifier of its cause on its way up, so that people are told what it is, and not only that it is one.
+    @Test(arguments: [
+        (CloudError(.quotaExceeded, at: "cloud", "full") as any Error, "cloud.quotaExceeded", "No room left", false),
+        (CloudError(.cloudUnavailable, at: "cloud", "gone"), "cloud.cloudUnavailable", "Not reachable", true),
+        (CloudError(.serverRecordChanged, at: "commit 2", "taken"), "cloud.serverRecordChanged", "Changed elsewhere", true),
+        (CloudError(.accountTemporarilyUnavailable, at: "zone", "not now"), "cloud.accountTemporarilyUnavailable", "Account not available", true),
+        (CloudError(CloudError.Code(name: "later"), at: "zone", "new"), "cloud.internalError", "Unexpected error", false),
+        (LocalStoreError(.diskFull, at: "app.db", "full"), "database.diskFull", "Disk full", false),
+        (LocalStoreError(.busy, at: "app.db", "locked"), "database.busy", "Database in use", true),
+        (FormatError(.hashMismatch, at: "block 3", "other bytes"), "cloud.damaged", "Damaged data", false),
+        (FormatError(.badRow, at: "row 3", "no key"), "database.badRow", "Entry cannot be synced", false),
+        (FormatError(.unsupportedVersion, at: "file", "newer"), "cloud.incompatibleVersion", "Update needed", false),
+        (FormatError(.compression, at: "zlib", "no memory", isRetryable: true), "sync.tryAgainLater", "Not yet", true),
+        (CancellationError(), "cloud.operationCancelled", "Cancelled", false),
+        (SyncError(.refused, at: "app.db", "a guard"), "sync.refused", "Sync stopped", false),
+    ])
+    func theCauseIsWhatPeopleAreTold(cause: any Error, identifier: String, title: String, isRetryable: Bool) {
+        let error = SyncError(cause, step: .fetch), shown = PresentableError(error)
+        #expect(error.identifier == identifier && shown.identifier == identifier)
+        #expect(shown.title == title && shown.isRetryable == isRetryable && shown.details == error.description)
+        #expect(shown.isCancellation == (cause is CancellationError))
+    }
+
+    @Test func aPartialFailureHasTheCodeAndTheWaitOfItsCause() throws {
+        let slow = CloudError(.requestRateLimited, at: "b", "too many", isRetryable: true, retryAfter: .seconds(7))
+        let error = SyncError(try #require(CloudError.partial(["b": slow, "c": CloudError(.batchRequestFailed, at: "c", "")], at: "zone")), step: .announce)
+        #expect(error.code == .tryAgainLater && error.identifier == "cloud.requestRateLimited" && error.retryAfter == .seconds(7))
+        #expect(PresentableError(error).retryAfter == .seconds(7))
+    }
+
+    @Test func errorsOfDescriptionsAndCommentsAreShownAsWhatTheyAre() throws {
+        let schema = try #require(throws: SchemaError.self) { try DatasetSchema(name: "", table: "t", key: "k", timestamp: nil, columns: []) }
+        #expect(PresentableError(schema, in: .italian).title == "Descrizione non valida")
+        #expect(SyncError(schema, step: .open).identifier == PresentableError(schema).identifier)
+        let comment = CommentNotSent(text: "hello", name: "Anna", cause: CloudError(.notAuthenticated, at: "zone", "nobody"))
+        #expect(PresentableError(comment).identifier == "cloud.notAuthenticated" && PresentableError(comment).details?.contains("hello") == false)
     }
 }

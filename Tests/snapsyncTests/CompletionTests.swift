@@ -30,7 +30,7 @@ import Testing
         try scene.publishMore(1)
         try scene.succeed("sync --db watch.db")
         let before = try FileListing(of: scene.scratch.path("cloud"))
-        #expect(try offered(["exp"], in: scene) == ["export"])
+        #expect(try offered(["expo"], in: scene) == ["export"])
         #expect(try offered(["conflicts", "t"], in: scene) == ["take"])
         #expect(try offered(["sync", "--db", "ph"], in: scene).contains("phone.db"))
         #expect(try offered(["init", "--cloud", "cl"], in: scene) == ["cloud"])

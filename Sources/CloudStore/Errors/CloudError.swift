@@ -1,6 +1,6 @@
 /// What went wrong at the cloud, in words for people and in a code for programs.
 ///
-/// What each code means, and what to do about it, is in one table: ``CloudErrorTable``, docs/errors.md.
+/// What each code means, and what to do about it, is in one table: ``ErrorTable``, docs/errors.md.
 public struct CloudError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure. A struct, so that a new code breaks nobody's switch.
     public struct Code: Hashable, Sendable, CustomStringConvertible {

@@ -1,3 +1,5 @@
+import SnapshotVersions
+
 /// Whether this database is synced now: taken from one place, for every run anew.
 ///
 ///     if case .closed(let reason) = try await engine.gate.decision() { print(reason) }
@@ -49,4 +51,12 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(reason); hint: \(hint)" }
+}
+
+extension SyncError {
+    /// What is thrown where the gate is closed.
+    init(_ reason: GateReason, at database: String) {
+        self.init(.refused, step: .open, at: database, reason.reason, hint: reason.hint)
+        identifier = "gate.\(reason.code.name)"
+    }
 }

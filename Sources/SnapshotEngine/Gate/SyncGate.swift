@@ -84,6 +84,6 @@ public struct SyncGate: Sendable {
     /// - Throws: ``SyncError`` with `.refused`.
     func verify(asIfWanted: Bool = false) throws {
         guard let reason = try standing(asIfWanted: asIfWanted).reason else { return }
-        throw SyncError(.refused, step: .open, at: database.path, reason.reason, hint: reason.hint)
+        throw SyncError(reason, at: database.path)
     }
 }

@@ -76,7 +76,7 @@ struct OpeningWalk: Sendable {
             let settings = try local.database.read { try $0.settings.read() }
             await local.gate.askForEntitlement()
             if let reason = try local.gate.standing().reason {
-                return Step(level: .cloud, kind: .gateClosed, error: SyncError(.refused, step: .open, at: database, reason.reason, hint: reason.hint))
+                return Step(level: .cloud, kind: .gateClosed, error: SyncError(reason, at: database))
             }
             let cloud = try local.openCloud(settings)
             if let problem = await containerProblem(cloud) { return problem }

@@ -71,6 +71,7 @@ struct Printer {
 struct ErrorDocument: Encodable {
     struct Body: Encodable {
         let code: String
+        let identifier: String
         let step: String?
         let place: String
         let reason: String
@@ -83,7 +84,7 @@ struct ErrorDocument: Encodable {
 
     init(_ error: SyncError) {
         self.error = Body(
-            code: error.code.name, step: error.step?.rawValue, place: error.place, reason: error.reason,
+            code: error.code.name, identifier: error.identifier, step: error.step?.rawValue, place: error.place, reason: error.reason,
             details: error.details, hint: error.hint,
             isRetryable: error.isRetryable, exitCode: error.exitStatus)
     }

@@ -1,5 +1,6 @@
 import CloudStore
 import Foundation
+import StrictText
 import Testing
 
 struct PresentableErrorTests {
@@ -16,7 +17,9 @@ struct PresentableErrorTests {
         #expect(outer.description.contains("reason of quotaExceeded"))
         let shown = PresentableError(outer)
         #expect(shown.code == .quotaExceeded)
-        #expect(shown.title == CloudErrorTable.entry(for: .quotaExceeded).sentence)
+        #expect(shown.title == "No room left" && shown.identifier == "cloud.quotaExceeded")
+        #expect(shown.message == "There is no room left for the shared data." && shown.nextStep == "Make room. Your changes are kept until then.")
+        #expect(shown.details == "zone: reason of quotaExceeded")
         #expect(CloudError.partial([:], at: "zone") == nil)
     }
 
@@ -56,5 +59,34 @@ struct PresentableErrorTests {
         let limited = CloudError(.requestRateLimited, at: "cloud", "too many", isRetryable: true, retryAfter: .seconds(3))
         let shown = PresentableError(limited)
         #expect(shown.retryAfter == .seconds(3) && shown.isRetryable)
+    }
+
+    @Test func itIsTranslatedAtOnceOrLater() {
+        let shown = PresentableError(error(.zoneBusy), in: .italian)
+        #expect(shown.title == "Occupato" && shown.message == "Altri dispositivi stanno salvando in questo momento." && shown.nextStep == "Riprova tra poco.")
+        let english = shown.translated(to: .english)
+        #expect(english.title == "Busy" && english.id == shown.id && english.details == shown.details && english.isRetryable)
+        #expect(english.description == "Other devices are saving at the moment. Try again in a moment.")
+        // Words of the caller's own stay.
+        #expect(PresentableError("Plain.").translated(to: .italian).title == "Plain.")
+    }
+
+    /// What a person can do nothing about but wait has the button, whatever the error itself says of trying again.
+    @Test(arguments: [
+        (CloudError.Code.cloudUnavailable, true), (.requestRateLimited, true), (.zoneBusy, true), (.pending, true), (.serverResponseLost, true),
+        (.accountTemporarilyUnavailable, true), (.inputOutput, true), (.quotaExceeded, false), (.notAuthenticated, false), (.permissionFailure, false),
+        (.damaged, false), (.userDeletedZone, false), (.operationCancelled, false), (CloudError.Code(name: "of a later version"), false),
+    ])
+    func onlyWhatPassesByItselfIsTriedAgain(code: CloudError.Code, isRetryable: Bool) {
+        #expect(PresentableError(error(code)).isRetryable == isRetryable)
+        #expect(PresentableError(error(code, isRetryable: true)).isRetryable)
+    }
+
+    @Test func wrongTextsAreExplained() throws {
+        let time = try #require(throws: InstantError.self) { try Instant(parsing: "tomorrow") }
+        #expect(PresentableError(time).identifier == "data.badInstant")
+        let fault = try #require(throws: JSONFault.self) { try StrictJSON.decode(Bool.self, from: Data("tru".utf8)) }
+        #expect(PresentableError(fault, in: .italian).title == "Non leggibile")
+        #expect(PresentableError(fault).details == fault.description)
     }
 }

@@ -123,7 +123,7 @@ import Testing
         for act in [{ @Sendable in _ = try await ben.publish(draft(title: "Mine"), owner: "Anna") }, { _ = try await ben.remove("garden") }] {
             await #expect { try await act() } throws: { error in
                 guard let error = error as? CloudError else { return false }
-                return error.code == .permissionFailure && error.reason.contains("device anna") && PresentableError(error).title == "You may not do this."
+                return error.code == .permissionFailure && error.reason.contains("device anna") && PresentableError(error).message == "You may not do this."
             }
         }
         #expect(try await ben.contents(of: "garden").items == draft().items)

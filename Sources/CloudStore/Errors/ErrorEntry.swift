@@ -1,0 +1,96 @@
+/// One row of ``ErrorTable``: what an error means, for programs and for people.
+public struct ErrorEntry: Hashable, Sendable {
+    /// Whether the same request may succeed later, and after what.
+    public enum Retry: String, Hashable, Sendable, CaseIterable {
+        /// Repeating it changes nothing.
+        case never
+        /// The same request may succeed; wait a while first.
+        case later
+        /// It succeeds once what is new has been fetched and the request was built anew.
+        case afterFetching = "after fetching"
+        /// It succeeds once somebody has done the next step.
+        case afterAction = "after the next step"
+    }
+
+    /// What a user interface shows, in one language: sentences without technical words.
+    public struct Text: Hashable, Sendable {
+        /// A few words, for the head of an alert.
+        public let title: String
+        /// What happened: one or two sentences.
+        public let message: String
+        /// What to do next: one or two sentences.
+        public let nextStep: String
+    }
+
+    /// The error's name for programs and support: a family and a code, such as `cloud.zoneBusy`. It never changes.
+    public let identifier: String
+    /// The number of the `CKError.Code` that means the same; nil for errors that are not of the cloud.
+    public let number: Int?
+    /// The name of that `CKError.Code`.
+    public let name: String?
+    /// What happened, for developers.
+    public let meaning: String
+    /// Whether trying again helps.
+    public let retry: Retry
+    /// Whether this library raises it; other rows are there because code for CloudKit handles them.
+    public let isRaisedHere: Bool
+    private let english: Text
+    private let italian: Text
+
+    /// The texts in a language.
+    public func text(in language: ErrorLanguage) -> Text {
+        switch language {
+        case .english: english
+        case .italian: italian
+        }
+    }
+
+    /// A row of an error of the cloud.
+    ///
+    /// - Parameter code: the code in this library; nil if it has CKError's name.
+    init(
+        _ number: Int, _ name: String, _ meaning: String, _ retry: Retry, as code: CloudError.Code? = nil, raised: Bool = true,
+        en english: (String, String, String), it italian: (String, String, String)
+    ) {
+        self.init((code ?? CloudError.Code(name: name)).identifier, number, name, meaning, retry, raised, english, italian)
+    }
+
+    /// A row of an error of another family.
+    init(_ identifier: String, _ meaning: String, _ retry: Retry, en english: (String, String, String), it italian: (String, String, String)) {
+        self.init(identifier, nil, nil, meaning, retry, true, english, italian)
+    }
+
+    private init(
+        _ identifier: String, _ number: Int?, _ name: String?, _ meaning: String, _ retry: Retry, _ isRaisedHere: Bool,
+        _ english: (String, String, String), _ italian: (String, String, String)
+    ) {
+        self.identifier = identifier
+        self.number = number
+        self.name = name
+        self.meaning = meaning
+        self.retry = retry
+        self.isRaisedHere = isRaisedHere
+        self.english = Text(title: english.0, message: english.1, nextStep: english.2)
+        self.italian = Text(title: italian.0, message: italian.1, nextStep: italian.2)
+    }
+}
+
+extension ErrorEntry {
+    /// The row of a `CKError.Code`, by its number; nil if CKError has no such code.
+    public init?(number: Int) {
+        // Where several errors of this library have one number, the first row is that of CKError's own name.
+        guard let entry = ErrorTable.entries.first(where: { $0.number == number }) else { return nil }
+        self = entry
+    }
+
+    /// The row of an identifier; nil if the table has none.
+    public init?(identifier: String) {
+        guard let entry = ErrorTable.byIdentifier[identifier] else { return nil }
+        self = entry
+    }
+
+    /// The row of a code of the cloud; for one that the table does not know, the row of `internalError`.
+    public init(code: CloudError.Code) {
+        self = ErrorEntry(identifier: code.identifier) ?? ErrorTable.entries[0]
+    }
+}

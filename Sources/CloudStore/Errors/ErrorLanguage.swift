@@ -1,0 +1,17 @@
+import Foundation
+
+/// A language that the texts of ``ErrorTable`` are written in.
+public enum ErrorLanguage: String, Hashable, Sendable, CaseIterable {
+    case english = "en"
+    case italian = "it"
+
+    /// The first of these languages that there are texts in, else English.
+    ///
+    /// - Parameter languages: tags such as `it-IT` or `it_IT`, the favourite first.
+    public static func preferred(of languages: [String]) -> ErrorLanguage {
+        languages.lazy.compactMap { tag in ErrorLanguage(rawValue: tag.prefix { $0 != "-" && $0 != "_" }.lowercased()) }.first ?? .english
+    }
+
+    /// The language of the user of this system.
+    public static var preferred: ErrorLanguage { preferred(of: Locale.preferredLanguages) }
+}

@@ -1,0 +1,67 @@
+public import ArgumentParser
+public import CloudStore
+import SnapshotSync
+
+/// `snapsync explain`: a row of the table of errors.
+struct ExplainCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Says what an error means, and what an application tells people about it.",
+        discussion: """
+            Takes an identifier as JSON errors have it, its part behind the point, or a number or name of CloudKit's CKError.
+
+            EXAMPLES
+              snapsync explain cloud.zoneBusy
+              snapsync explain 14 --language it
+            """)
+
+    @Argument(help: "An identifier, or a number or name of CKError.")
+    var error: String
+    @Option(name: .long, help: "The language of what people are told: en or it.")
+    var language = ErrorLanguage.english
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try await output.printer.run {
+            let entries = ErrorTable.entries(for: error)
+            guard !entries.isEmpty else {
+                throw SyncError(
+                    .nothingThere, at: "errors", "none has the number or name \(error.debugDescription)",
+                    hint: "give an identifier such as cloud.zoneBusy; docs/errors.md lists them")
+            }
+            let report = ExplainReport(errors: entries.map { ExplainReport.Row($0, in: language) })
+            try output.printer.print(report, report.errors.flatMap(\.lines))
+        }
+    }
+}
+
+extension ErrorLanguage: ExpressibleByArgument {}
+
+/// What `explain --json` prints.
+private struct ExplainReport: Encodable {
+    struct Row: Encodable {
+        let identifier: String
+        let number: Int?
+        let name: String?
+        let meaning: String
+        let retry: String
+        let title: String
+        let message: String
+        let nextStep: String
+
+        init(_ entry: ErrorEntry, in language: ErrorLanguage) {
+            let text = entry.text(in: language)
+            (identifier, number, name, meaning, retry) = (entry.identifier, entry.number, entry.name, entry.meaning, entry.retry.rawValue)
+            (title, message, nextStep) = (text.title, text.message, text.nextStep)
+        }
+
+        var lines: [String] {
+            [
+                identifier + (number.map { ", CKError \($0)" } ?? "") + (name.map { " \($0)" } ?? ""), "  meaning: \(meaning)", "  try again: \(retry)",
+                "  title: \(title)", "  message: \(message)", "  next step: \(nextStep)",
+            ]
+        }
+    }
+
+    let errors: [Row]
+}
