@@ -1,5 +1,5 @@
-/// One value of an encoded key.
-package enum KeyValue: Hashable, Sendable {
+/// One value of an entity's key.
+public enum KeyValue: Hashable, Sendable {
     case integer(Int64)
     /// A number that is no integer of 64 bits.
     case real(Double)

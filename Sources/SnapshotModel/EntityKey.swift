@@ -36,8 +36,8 @@ extension EntityKey {
         self = .encoded(bytes)
     }
 
-    /// The values of the key's columns, in its order.
-    package var values: [KeyValue] {
+    /// The values of the key's columns, in its order. Of a column that ignores case or spaces at the end, the text that stands for all equal ones.
+    public var values: [KeyValue] {
         switch self {
         case .text(let bytes): [.text(bytes)]
         case .integer(let value): [.integer(value)]
@@ -63,7 +63,7 @@ extension EntityKey: CustomStringConvertible {
 }
 
 extension KeyValue: CustomStringConvertible {
-    package var description: String {
+    public var description: String {
         switch self {
         case .integer(let value): String(value)
         case .real(let value): value.description
@@ -108,7 +108,7 @@ extension EntityKey: Codable {
 extension KeyValue: Codable {
     private enum CodingKeys: CodingKey { case base64 }
 
-    package init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws {
         if let object = try? decoder.container(keyedBy: CodingKeys.self) {
             self = .blob(Array(try object.decode(Data.self, forKey: .base64)))
             return
@@ -123,7 +123,7 @@ extension KeyValue: Codable {
         }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    public func encode(to encoder: any Encoder) throws {
         if case .blob(let bytes) = self {
             var object = encoder.container(keyedBy: CodingKeys.self)
             return try object.encode(Data(bytes), forKey: .base64)

@@ -40,8 +40,8 @@ extension SyncUpdateMessage.UpdateType {
 }
 
 extension EntityKey {
-    /// The key as a message names it; nil for any key but one text.
-    package var text: String? {
+    /// The key as a text; nil for any key but one text column.
+    public var text: String? {
         guard case .text(let bytes) = self else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Platform
+import SnapshotModel
 
 /// One SQLite file: the user's tables and, beside them, the toolkit's own, whose names begin with `snapsync_`.
 ///
@@ -14,6 +15,8 @@ package final class LocalDatabase: Sendable {
     package let path: String
     private let queue: DatabaseQueue
     private let silenced = SilencedTables()
+    /// Who is told which rows the toolkit's transactions changed.
+    package let listeners = ChangeListeners()
     private let wait: LockWait
     private let waiting: @Sendable () -> Void
 
@@ -111,12 +114,16 @@ package final class LocalDatabase: Sendable {
         try LocalStoreError.translating(at: path) {
             try queue.inDatabase { db in
                 var result: T?
+                var changes: [DatasetChanges] = []
                 try db.inTransaction(kind) {
-                    let value = try body(LocalTransaction(db, path: path, silenced: silenced))
+                    let transaction = LocalTransaction(db, path: path, silenced: silenced, noticeLimit: listeners.keyLimit)
+                    let value = try body(transaction)
+                    changes = try transaction.endObserving()
                     result = value
                     return ending
                 }
                 guard let result else { throw LocalStoreError(.inputOutput, at: path, "the transaction did not run") }
+                if ending == .commit { listeners.tell(changes) }
                 return result
             }
         }

@@ -1,5 +1,5 @@
 import GRDB
-import SnapshotModel
+package import SnapshotModel
 
 /// The database as one transaction sees it. Valid only inside the closure that it was lent to.
 ///
@@ -22,11 +22,29 @@ package final class LocalTransaction {
     let silenced: SilencedTables
     /// What an application's triggers did not do in this transaction, a sentence each.
     package internal(set) var triggerNotices: [String] = []
+    /// How many keys of a dataset the listeners want to hear of; nil where nobody listens.
+    private let noticeLimit: Int?
+    private var observation: RowObservation?
 
-    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables()) {
+    init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
         self.db = db
         self.path = path
         self.silenced = silenced
+        self.noticeLimit = noticeLimit
+    }
+
+    /// Begins to note which rows of the datasets this transaction changes, if anybody listens; an application's own edits pass without it.
+    ///
+    /// - Parameter schemas: all datasets of the database.
+    package func observe(_ schemas: [DatasetSchema]) throws {
+        guard observation == nil, let noticeLimit else { return }
+        observation = try RowObservation(db, schemas, keyLimit: noticeLimit)
+    }
+
+    /// Ends that, before the transaction does, and returns the datasets that were changed.
+    func endObserving() throws -> [DatasetChanges] {
+        defer { observation = nil }
+        return try observation?.end() ?? []
     }
 
     /// The rows of the datasets' tables.

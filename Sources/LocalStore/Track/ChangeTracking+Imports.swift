@@ -9,6 +9,7 @@ extension ChangeTracking {
     ///   - schemas: all datasets of the database.
     ///   - finish: changes tables that are not synced; runs last.
     package func importing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+        try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         return try unrecorded {
             let triggers = try ApplicationTriggers(db)
@@ -25,6 +26,7 @@ extension ChangeTracking {
     ///
     /// Where the application has triggers they see the difference alone, as in an import.
     package func changing<T>(_ schemas: [DatasetSchema], then finish: () throws -> Void = {}, _ work: () throws -> T) throws -> T {
+        try transaction.observe(schemas)
         func body() throws -> T { try keepingOwnColumns(of: schemas, work) }
         let triggers = try ApplicationTriggers(db)
         guard triggers.isEmpty else {

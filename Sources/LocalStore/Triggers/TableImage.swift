@@ -20,16 +20,24 @@ struct TableImage {
     /// The name of the rowid, for tables whose rows have one that is no column; it stays where the row does.
     private let rowid: String?
     private let keyType: String
+    /// How many rows are kept at most; nil for no limit.
+    private let limit: Int?
 
     /// Prepares the tables and begins to keep the rows.
-    init(_ db: Database, _ schema: DatasetSchema, number: Int) throws {
+    ///
+    /// - Parameters:
+    ///   - name: tells the temporary tables from those of other images.
+    ///   - comparesRowids: whether a row that comes back with another rowid counts as changed.
+    ///   - limit: how many rows are kept; of those that are touched later nothing is known (``isFull()``).
+    init(_ db: Database, _ schema: DatasetSchema, name: String, comparesRowids: Bool = true, limit: Int? = nil) throws {
+        self.limit = limit
         self.db = db
         self.schema = schema
         table = "main." + schema.table.sqlIdentifier
         key = schema.keySQL
         hasHiddenKey = try TableInspector.hiddenKey(of: schema, db) != nil
-        before = "snapsync_before_\(number)"
-        after = "snapsync_after_\(number)"
+        before = "snapsync_before_\(name)"
+        after = "snapsync_after_\(name)"
         let info = try Row.fetchAll(db, sql: "SELECT name, type, pk, \"notnull\" FROM pragma_table_xinfo(?) WHERE hidden = 0", arguments: [schema.table])
         let shape = try Row.fetchOne(db, sql: "SELECT wr, strict FROM pragma_table_list(?) WHERE schema = 'main'", arguments: [schema.table])
         let hasNoRowid: Bool = shape?[0] ?? false, isStrict: Bool = shape?[1] ?? false
@@ -37,7 +45,7 @@ struct TableImage {
         let lowercased = Set(columns.map(\.asciiLowercased))
         let primary = info.filter { $0[2] as Int > 0 }
         let hasAlias = primary.count == 1 && (primary[0][1] as String).asciiLowercased == "integer"
-        rowid = hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0) }
+        rowid = !comparesRowids || hasNoRowid || hasAlias ? nil : ["rowid", "_rowid_", "oid"].first { !lowercased.contains($0) }
         let declared: String = info.first { ($0[0] as String).asciiLowercased == schema.keyColumns[0].column.asciiLowercased }?[1] ?? ""
         // Compared as the table's own key is, so that indexes serve.
         keyType = schema.hasSimpleKey ? ColumnAffinity(declared: hasHiddenKey ? "INTEGER" : declared, isStrict: isStrict).name : ""
@@ -63,19 +71,27 @@ struct TableImage {
                 CREATE TEMP TABLE \(before)(k \(keyType) UNIQUE, had INTEGER NOT NULL, rid, \(list()));
                 CREATE TEMP TABLE \(after)(k \(keyType) UNIQUE, rid, \(list()));
                 """)
+        // The newest row's number is found at once.
+        let room = limit.map { "coalesce((SELECT max(rowid) FROM temp.\(before)), 0) < \($0) AND " } ?? ""
         let old = "\(key.value(of: "OLD")), 1, \(rowid.map { "OLD.\($0)" } ?? "NULL"), \(names("OLD."))"
         for event in ["DELETE", "UPDATE"] {
             try db.execute(
                 sql: """
                     CREATE TEMP TRIGGER \(before)_\(event) BEFORE \(event) ON \(table)
-                    WHEN \(key.isNotNull("OLD")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "OLD"))) BEGIN INSERT INTO \(before) VALUES(\(old)); END
+                    WHEN \(room)\(key.isNotNull("OLD")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "OLD"))) BEGIN INSERT INTO \(before) VALUES(\(old)); END
                     """)
         }
         try db.execute(
             sql: """
                 CREATE TEMP TRIGGER \(before)_INSERT AFTER INSERT ON \(table)
-                WHEN \(key.isNotNull("NEW")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "NEW"))) BEGIN INSERT INTO \(before)(k, had) VALUES(\(key.value(of: "NEW")), 0); END
+                WHEN \(room)\(key.isNotNull("NEW")) AND NOT EXISTS (SELECT 1 FROM temp.\(before) WHERE k = \(key.value(of: "NEW"))) BEGIN INSERT INTO \(before)(k, had) VALUES(\(key.value(of: "NEW")), 0); END
                 """)
+    }
+
+    /// Whether as many rows were kept as may be: more may have been touched.
+    func isFull() throws -> Bool {
+        guard let limit else { return false }
+        return try Int.fetchOne(db, sql: "SELECT coalesce(max(rowid), 0) FROM temp.\(before)") ?? 0 >= limit
     }
 
     /// Stops keeping rows and takes those that are there now. What remains are the rows that differ.
@@ -227,5 +243,27 @@ extension TableImage {
                 SELECT ?, CASE had WHEN 1 THEN 0 ELSE 2 END, k, \(ChangeTriggers.clock), NULL, \(stamp.map { "b.c\($0)" } ?? "NULL")
                 FROM temp.\(before) b WHERE NOT (had = 1 AND EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k AND \(same("a.", "b."))))
                 """, arguments: [id])
+    }
+}
+
+extension TableImage {
+    /// The rows that differ, once the image is closed; nil where more rows were touched than were kept, or more differ than `limit`.
+    func differences(limit: Int) throws -> DatasetChanges? {
+        guard try !isFull() else { return nil }
+        var inserted: Set<EntityKey> = [], updated: Set<EntityKey> = [], deleted: Set<EntityKey> = []
+        let rows = try KeyedStatement(
+            db, "SELECT k, had, EXISTS (SELECT 1 FROM temp.\(after) a WHERE a.k = b.k) FROM temp.\(before) b LIMIT \(limit + 1)"
+        ).bind()
+        defer { rows.end() }
+        while try rows.step() {
+            guard let key = rows.key(0) else { continue }
+            switch (rows.integer(1) != 0, rows.integer(2) != 0) {
+            case (false, _): inserted.insert(key)
+            case (true, true): updated.insert(key)
+            case (true, false): deleted.insert(key)
+            }
+        }
+        let changes = DatasetChanges(dataset: schema.name, inserted: inserted, updated: updated, deleted: deleted)
+        return changes.count > limit ? nil : changes
     }
 }

@@ -32,7 +32,7 @@ struct TriggerReplay {
     func run<T>(noting: Bool, then finish: () throws -> Void, _ body: () throws -> T) throws -> T {
         let concerned = schemas.filter { !triggers.of($0).isEmpty }
         let firing = Set(try concerned.filter { try fires($0) }.map(\.table))
-        let images = try schemas.filter { noting || firing.contains($0.table) }.enumerated().map { try TableImage(db, $1, number: $0) }
+        let images = try schemas.filter { noting || firing.contains($0.table) }.enumerated().map { try TableImage(db, $1, name: "\($0)") }
         let result: T
         if images.isEmpty, concerned.isEmpty {
             result = try body()

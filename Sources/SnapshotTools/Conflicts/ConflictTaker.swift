@@ -31,6 +31,7 @@ struct ConflictTaker {
                 entry, "the dataset \(conflict.dataset) is not described here any longer", hint: "snapsync conflicts show \(entry.id) prints the edit")
         }
         _ = try transaction.tables.check(of: schema)
+        try transaction.observe(settings.datasets)
         guard let entity = conflict.loser.entity else { return try delete(entry, schema, place) }
         let isAlias = try transaction.tables.hasRowidKey(schema)
         let isTaken = try transaction.rows.hasRow(conflict.key, of: schema)
