@@ -2,7 +2,7 @@
 
 Run by run_forgery.py. A forgery is a piece of Python that uses these names.
 """
-import copy, glob, hashlib, json, os, shutil, sys
+import copy, datetime, glob, hashlib, json, os, shutil, sys
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
@@ -68,8 +68,8 @@ def following(device, keys, zone=ZONE):
     last = newest(zone)
     commit = load(last, zone)
     commit.update(number=last + 1, parent=sha(read(commit_path(last, zone))), device=device, key=keys.key, nonce=os.urandom(8).hex())
-    second = int(commit["timestamp"][17:19])
-    commit["clock"] = commit["timestamp"] = commit["timestamp"][:11] + "%02d:59:59.999Z" % min(23, int(commit["timestamp"][11:13]) + (1 if second == 59 else 0))
+    time = datetime.datetime.fromisoformat(commit["timestamp"].replace("Z", "+00:00")) + datetime.timedelta(minutes=1)
+    commit["clock"] = commit["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%S.") + "%03dZ" % (time.microsecond // 1000)
     commit["saved"] = [r for r in commit["saved"] if r["name"] != "snapshot_members"] or [dict(name="n", type="T", fields={})]
     return commit
 

@@ -95,7 +95,7 @@ import Testing
             f, c = z.record(r), following('phone', k)
             index = A.read_snapshot(z, ZONE, r['name'], f['dataFile']['value'])[1]
             entities = [dict(row, title='sealed in Python %d' % i) for i, (_, row) in enumerate(sorted(rows().items(), key=lambda p: p[0].encode()))]
-            stamp = c['timestamp'][:20] + '997Z'
+            stamp = c['timestamp']
             asset = A.write_snapshot(z, ZONE, r['name'], c['number'], A.container('notifications', stamp, entities), index, **options)
             f.pop('changeFile', None); f.pop('changeFiles', None)
             f['dataFile']['value'], f['syncTimestamp']['value'] = asset, stamp
