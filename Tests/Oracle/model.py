@@ -50,8 +50,12 @@ def edit(world, name, touches, clock, instant_of, origin):
             lo, hi = min(own[0], lo), min(own[1], hi)
         lo, hi = later(lo, hi, published.get(place))
         before = know.get(place)
-        if any(message.entry == before for message in device.pending):
-            lo, hi = later(lo, hi, before)
+        sent = [message.entry for message in device.pending if message.place == place]
+        for entry in sent:
+            # What was sent counts as published until it is answered.
+            lo, hi = later(lo, hi, entry)
+        if before in sent:
+            pass
         elif place in tracked and before.origin[2:] == ("unique",):
             # Its removal counts only if a run looked before it was there again.
             hi = max(hi, before.hi + 1)
@@ -96,7 +100,6 @@ def corrected(world, name, now):
         entry = device.know[place]
         lo, hi = later(now, now, published.get(place))
         for message in device.pending:
-            # What was sent counts as published until it is answered.
             if message.place == place:
                 lo, hi = later(lo, hi, message.entry)
         if entry.lo < now + 1000:

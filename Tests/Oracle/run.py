@@ -183,12 +183,19 @@ class Run(UserCommands, Follower):
             if (made is not None) != written:
                 return []
             self.leaves_dangling(step, made)
-            return self.edit_action(step, [opened(touch) for touch in made[1]])(world) if made else [world]
+            return [self.with_open_keys(after, made[1]) for after in self.edit_action(step, [opened(touch) for touch in made[1]])(world)] if made else [world]
         parts = self.parts(name, self.devices.now(name, step["at"]))
         orders = [parts[:place] + [write] + parts[place:] for place in range(len(parts) + 1)]
         if stopped:
             orders = [[write], [write] + parts[:1], parts[:1] + [write]]
         return model.distinct([after for order in orders for after in composed([world], order)])
+
+    def with_open_keys(self, world, touches):
+        """What is open under a key is open under the key that the row was given in the same step, which is not seen in between."""
+        for touch in touches:
+            if isinstance(touch.renamed, tuple) and (touch.table, self.schema.table(touch.table).identity(touch.renamed)) in world.open:
+                world.open = world.open | {(touch.table, touch.key)}
+        return world
 
     def completed(self, rows, seen):
         """Rows with what is seen in the place of values that the model leaves open."""
