@@ -115,6 +115,24 @@ import Testing
     }
 
     /// All rows are compared where what was noted is not known to be complete: what the other device has not touched is no conflict.
+    /// A reader's mark is never lost to an edit of the text; what else the reader changed in the row is, and is kept.
+    @Test func whatComesWithAReadMarkIsKeptWhenOnlyTheMarkGoesOn() throws {
+        let scene = try Scene.phoneAndWatch(notifications: 2, buckets: 1)
+        let row = "WHERE id = (SELECT min(id) FROM notifications)", now = "updatedAt = strftime('%Y-%m-%dT%H:%M:%fZ')"
+        try scene.database("watch.db").run("UPDATE notifications SET title = 'by the watch', readAt = '2026-01-01T00:00:00Z', \(now) \(row)")
+        try scene.succeed("status --db watch.db")
+        try scene.database("phone.db").run("UPDATE notifications SET body = 'by the phone', \(now) \(row)")
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.succeed("sync --db watch.db").contains("1 edit lost to a later one"))
+        for database in ["phone.db", "watch.db", "phone.db", "watch.db"] { try scene.succeed("sync --db \(database)") }
+        #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
+        let seen = try scene.database("phone.db").run("SELECT readAt, body, title = 'by the watch' FROM notifications \(row)")
+        #expect(seen == "2026-01-01T00:00:00Z|by the phone|0\n")
+        let kept = try entries(scene, "watch")
+        #expect(kept.count == 1 && kept.first?["reason"] as? String == "laterEdit")
+        #expect(try (side(#require(kept.first), "lost")["entity"] as? String)?.contains("by the watch") == true)
+    }
+
     @Test func aComparisonOfAllRowsFindsTheSameConflicts() throws {
         let scene = try peers()
         try scene.database("a.db").run("UPDATE task SET title = 'by a', changed = '2026-02-01T00:00:00Z' WHERE id = 't1'")

@@ -31,7 +31,7 @@ struct ConflictRecorder {
             let here = comparison.copies()
             if !change.isDeletion { _ = try lookup.give(change.key, to: here) }
             let row = here.copies[change.key], entity = version.copies[change.key]
-            guard comparison.differ(row, entity, onlyMarked: change.isMark) else { continue }
+            guard comparison.differ(row, entity, onlyMarked: change.isMark, isMarkKept: one.isMarkKept) else { continue }
             if change.isCarried, !unseen.isEmpty, !giveWay(row?.json, to: entity?.json) { continue }
             let mine = ConflictSide(
                 entity: row?.json, instant: change.instant,
@@ -81,10 +81,12 @@ struct EntityComparison {
 
     /// Whether two states differ; nil is a deletion.
     ///
-    /// - Parameter onlyMarked: whether one of the sides changed nothing but the read mark, so that the rest of it is no edit.
-    func differ(_ one: EntityCopy?, _ other: EntityCopy?, onlyMarked: Bool = false) -> Bool {
+    /// - Parameters:
+    ///   - onlyMarked: whether one of the sides changed nothing but the read mark, so that the rest of it is no edit.
+    ///   - isMarkKept: whether the read mark is lost with neither side.
+    func differ(_ one: EntityCopy?, _ other: EntityCopy?, onlyMarked: Bool = false, isMarkKept: Bool = false) -> Bool {
         guard let one, let other else { return one != nil || other != nil }
-        if let readAt, (one.texts[readAt] == nil) != (other.texts[readAt] == nil) { return true }
+        if let readAt, !isMarkKept, (one.texts[readAt] == nil) != (other.texts[readAt] == nil) { return true }
         return !(onlyMarked && readAt != nil) && one.rest != other.rest
     }
 }

@@ -14,6 +14,8 @@ struct ContestedChange: Sendable {
     let versionInstant: Instant
     /// Whether the version has the entity; else it says that it was deleted.
     let isInVersion: Bool
+    /// Whether the read mark of the losing side comes on top of the winning one, so that only the rest of it is lost.
+    var isMarkKept = false
 }
 
 extension ContestedChange {

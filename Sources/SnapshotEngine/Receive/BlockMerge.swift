@@ -38,7 +38,16 @@ package struct BlockMerge {
         self.unseen = unseen
     }
 
-    private enum Verdict { case stays, goes, tooOld, overlaid }
+    private enum Verdict {
+        case stays, goes, tooOld
+        /// The change is a read mark, which comes on the version's entity.
+        case overlaid
+        /// A read mark comes on the version's entity; the rest of the change goes.
+        case reduced
+
+        /// Whether the version's side is later than the change, or than more of it than its mark.
+        var loses: Bool { self == .goes || self == .reduced }
+    }
 
     /// What became of some changes.
     struct Decided {
@@ -74,7 +83,7 @@ package struct BlockMerge {
             case .stays:
                 decided.kept.append((change.key, entity != nil))
                 if change.isDeletion, entity != nil { deleted.insert(change.key) }
-            case .overlaid: decided.overlaid.append((change.key, entity != nil))
+            case .overlaid, .reduced: decided.overlaid.append((change.key, entity != nil))
             case .goes:
                 decided.lost.append(change.key)
                 if rule.keepsCopy, !change.isDeletion, try isOther(change.key, than: entity, block) {
@@ -100,20 +109,21 @@ package struct BlockMerge {
     private func recordConflicts(_ changes: [TrackedChange], _ verdicts: [Verdict], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws {
         guard let ledger else { return }
         var contested: [ContestedChange] = []
-        for (change, verdict) in zip(changes, verdicts) where verdict == .goes || verdict == .stays {
+        for (change, verdict) in zip(changes, verdicts) where verdict.loses || verdict == .stays {
             // Values of columns that the version does not describe are put back, whichever side wins.
             if change.isCarried, !missing.isEmpty { continue }
             let entity = version[change.key]
             let instant = try entity.map { try self.instant(of: $0, change.key) } ?? transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema)
-            if rule.keepsCopy, try verdict == .goes || cloudWins(over: change) { continue }
+            if rule.keepsCopy, try verdict.loses || cloudWins(over: change) { continue }
             // What loses to a reader's change here is the publisher's to record, once the change has come there.
             if verdict == .stays, !ledger.publishes { continue }
-            let isRefused = try verdict == .goes && change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
+            let isRefused = try verdict.loses && change.isDeletion && entity != nil && transaction.outbox.isRefused(change.key, in: schema)
             // The publisher took the change; what the version has now was made on top of it.
             if verdict == .goes, !isRefused, try isAnswered(change, over: entity) { continue }
             guard
-                let one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused)
+                var one = ContestedChange(change, stays: verdict == .stays, entity: entity != nil, at: instant, hasChanged: isDifference, isRefused: isRefused)
             else { continue }
+            one.isMarkKept = verdict == .reduced
             contested.append(one)
             // From here on the change is one that was made with the version's before it.
             if verdict == .stays { try transaction.merge.setBase(one.versionInstant, of: change.key, in: schema) }
@@ -175,7 +185,7 @@ package struct BlockMerge {
             switch readMarks.decide(one, over: marked.copies[change.key], at: instant, change, wins: verdict == .stays) {
             case .version: return .goes
             case .row: return .stays
-            case .overlay: return .overlaid
+            case .overlay: return one.coversAll && !change.isDeletion ? .overlaid : .reduced
             }
         }
     }
