@@ -21,6 +21,8 @@ class WriterRun(Run):
         """Syncs at once: their steps in any order. One that failed did its steps up to some point."""
         def ways(name):
             parts = self.parts(name, self.devices.now(name, step["at"]))
+            if self.is_writer(name):
+                parts[0] = on_some_mail(parts[0], {message.id for message in world.mail})
             return [parts] if name in sure else [parts[:count] for count in range(len(parts) + 1)]
         return model.distinct([
             after for parts in itertools.product(*map(ways, going)) for order in interleaved(list(parts)) for after in composed([world], order)])
@@ -49,6 +51,25 @@ class WriterRun(Run):
     def waiting_files(self):
         folder = os.path.join(self.devices.zone(), "messages")
         return [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
+
+
+def on_some_mail(apply, before):
+    """The writer looks into the mailbox while readers put one message after another into it: of each reader's it may find only the first few."""
+    def applied(world):
+        new = [message for message in world.mail if message.id not in before]
+        senders = sorted({message.sender for message in new})
+        counts = [range(sum(message.sender == sender for message in new) + 1) for sender in senders]
+        result = []
+        for chosen in itertools.product(*counts):
+            held = [message for sender, count in zip(senders, chosen) for message in [each for each in new if each.sender == sender][count:]]
+            found = world.copy()
+            found.mail = tuple(message for message in world.mail if message not in held)
+            for after in apply(found):
+                after = after.copy()
+                after.mail += tuple(held)
+                result.append(after)
+        return model.distinct(result)
+    return applied
 
 
 def interleaved(parts):
