@@ -84,6 +84,44 @@ import Testing
         #expect(try scene.run("sync --db missing.db --on-failure false").status == 66)
     }
 
+    /// A command that never ends, with a child of its own that would not end by SIGTERM, keeps no sync waiting for ever.
+    @Test func commandForFailuresIsEndedWhenItTakesTooLong() throws {
+        let scene = try Scene.phone(notifications: 1, buckets: 1)
+        let command = "trap '' TERM; sleep 86399 & echo $! > child.txt; wait; sleep 86399"
+        let run = try BuiltCommand.run(["sync", "--db", "phone.db", "--cloud", "none", "--on-failure", command], in: scene.scratch.path)
+        #expect(run.status == 69 && run.errorText.contains("warning: the command for failures took more than 60 seconds and was ended"), "\(run.errorText)")
+        let child = String(decoding: try scene.scratch.read("child.txt"), as: UTF8.self).trimmingCharacters(in: .newlines)
+        // Whether somebody has buried it is the system's matter.
+        #expect(try ["", "Z"].contains(ProgramRun("ps", ["-o", "stat=", "-p", child]).text.trimmingCharacters(in: .whitespacesAndNewlines).prefix(1)))
+    }
+
+    @Test func verifyTellsTheMonitorOrRunsTheCommand() throws {
+        let scene = try Scene.phone(notifications: 30, buckets: 1)
+        let monitor = try Monitor(in: scene)
+        func verify(_ words: [String]) throws -> ProgramRun {
+            let command = "echo \"$SNAPSYNC_EXIT_CODE $SNAPSYNC_ERROR\" > failed.txt"
+            let options = ["--db", "phone.db", "--heartbeat", "http://127.0.0.1:\(monitor.port)/check", "--on-failure", command]
+            return try BuiltCommand.run(["verify"] + words + options, in: scene.scratch.path)
+        }
+        let sound = try verify(["--restore", "--quiet"])
+        #expect(sound.status == 0 && sound.text == "" && sound.errorText == "" && monitor.requests == ["/check"])
+        let asset = try scene.asset("notifications"), whole = try scene.scratch.read(asset)
+        func expectFailure(_ words: String..., exit: Int32) throws {
+            try? FileManager.default.removeItem(atPath: scene.scratch.path("failed.txt"))
+            let run = try verify(words)
+            #expect(run.status == exit && run.text == "" && run.errorText.contains("notifications"), "\(run.status) \(run.errorText)")
+            let told = String(decoding: try scene.scratch.read("failed.txt"), as: UTF8.self)
+            #expect(told.hasPrefix("\(exit) ") && told.contains("notifications"), "\(told)")
+        }
+        // A part of the file: it may be arriving. Another byte: it is damaged.
+        try scene.scratch.write(whole.prefix(100), to: asset)
+        try expectFailure("--quiet", exit: 75)
+        try scene.scratch.write(whole.prefix(100) + [whole[100] ^ 1] + whole.dropFirst(101), to: asset)
+        try expectFailure("--quiet", exit: 65)
+        try expectFailure("--restore", "--quiet", exit: 65)
+        #expect(monitor.requests == ["/check"])
+    }
+
     @Test func watchWritesThePageTellsTheMonitorAndRunsTheCommand() async throws {
         let scene = try Scene.phone(notifications: 5, buckets: 1)
         let monitor = try Monitor(in: scene), begun = ContinuousClock.now

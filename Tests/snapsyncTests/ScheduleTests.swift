@@ -63,6 +63,23 @@ import Testing
         }
     }
 
+    @Test func weeklyCheckRunsAsCronAndSystemdRunIt() throws {
+        let scene = try awkwardScene()
+        let lines = try schedule(scene, "--every 15m --cron --verify-restore --on-failure ./told").text.split(separator: "\n").map(String.init)
+        #expect(lines.count == 2 && lines[0].contains(" sync --quiet "))
+        #expect(lines[1].range(of: #"^[0-9]{1,2} [0-9]{1,2} \* \* [0-6] /"#, options: .regularExpression) != nil, "\(lines[1])")
+        let command = try command(ofLine: lines[1])
+        let run = try ProgramRun("env", ["-i", "-C", "/", "HOME=/", "PATH=/usr/bin:/bin", "/bin/sh", "-c", command])
+        #expect(run.status == 0 && run.text == "" && run.errorText == "", "\(command)\n\(run.text)\(run.errorText)")
+        let status = try BuiltCommand.run(["status", "--db", Self.database], in: scene.scratch.path)
+        #expect(status.text.contains("last trial restore: version 1 at "), "\(status.text)")
+        // A watch gets the check beside it, and a monitor of syncs hears nothing of the check.
+        let text = try schedule(scene, "--watch --systemd --verify-restore --heartbeat https://monitor.example/sync").text
+        for line in ["OnCalendar=weekly", "Persistent=true", "Restart=on-failure"] { #expect(text.contains("\n\(line)\n"), "\(line)") }
+        #expect(text.contains(" verify --restore --quiet --db ") && text.components(separatedBy: "monitor.example").count == 2)
+        #expect(text.contains("# /etc/systemd/system/snapsync-check-phone.timer, then: "))
+    }
+
     @Test func unevenIntervalIsRefusedWithTheNearestEvenOnes() throws {
         let scene = try Scene.phone(notifications: 1, buckets: 1)
         try scene.refuse(
@@ -78,9 +95,10 @@ import Testing
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyzer), "systemd-analyze reads the units"))
     func unitsAreWhatSystemdTakes() throws {
         let scene = try awkwardScene()
-        let object = try #require(try JSONSerialization.jsonObject(with: schedule(scene, "--every 10m --systemd --json").output) as? [String: Any])
+        let object = try #require(
+            try JSONSerialization.jsonObject(with: schedule(scene, "--every 10m --systemd --verify-restore --json").output) as? [String: Any])
         let units = try #require(object["units"] as? [[String: String]])
-        #expect(units.map { $0["name"] } == ["snapsync-phone.service", "snapsync-phone.timer"])
+        #expect(units.map { $0["name"] } == ["snapsync-phone.service", "snapsync-phone.timer", "snapsync-check-phone.service", "snapsync-check-phone.timer"])
         for unit in units { try scene.scratch.write(try #require(unit["text"]), to: "units/\(try #require(unit["name"]))") }
         let run = try ProgramRun(
             Self.analyzer, ["verify", "--man=no", "--recursive-errors=no"] + units.compactMap { $0["name"] }.map { scene.scratch.path("units/\($0)") })

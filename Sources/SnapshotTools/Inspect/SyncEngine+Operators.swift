@@ -28,13 +28,16 @@ extension SyncEngine {
     ///   - interval: whole seconds; nil for a watch, which only systemd can keep running.
     ///   - program: the absolute path of the command.
     ///   - options: further words of the command.
+    ///   - restoreCheck: further words of a weekly `verify --restore`; nil for none.
     /// - Throws: ``SyncError`` with `.refused` for an interval that the scheduler cannot keep evenly.
-    public func schedule(every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = []) throws -> ScheduleReport {
+    public func schedule(
+        every interval: Duration?, with scheduler: Scheduler, program: String, options: [String] = [], restoreCheck: [String]? = nil
+    ) throws -> ScheduleReport {
         let seconds = interval.map { Int($0.components.seconds) }
         let settings = try database.read(at: .open) { try $0.settings.read() }
         let plan = SchedulePlan(
             program: program, database: URL(fileURLWithPath: database.path).standardizedFileURL.path, device: settings.device, cloudUUID: settings.cloudUUID,
-            seconds: seconds, options: options)
+            seconds: seconds, options: options, restoreCheck: restoreCheck)
         let report = try plan.report(for: scheduler)
         if let seconds { try database.write(at: .open) { try $0.settings.setInterval(seconds) } }
         return report

@@ -26,6 +26,12 @@ struct CronTime: Hashable, Sendable {
         }
     }
 
+    /// Once a week, at a time that follows from the seed.
+    init(weeklyBySeed seed: UInt64) {
+        fields = "\(seed % 60) \(seed / 60 % 24) * * \(seed / 1440 % 7)"
+        pause = 0
+    }
+
     /// In seconds, ascending.
     private static let possible = (1...30).filter { 60 % $0 == 0 }.map { $0 * 60 } + (1...24).filter { 24 % $0 == 0 }.map { $0 * 3600 }
 

@@ -13,7 +13,7 @@ public struct ScheduleReport: Sendable, Encodable {
 
     /// How often a sync runs, in seconds; nil for a watch.
     public let interval: Int?
-    /// The line for the crontab; nil for systemd.
+    /// The line for the crontab, and that of a weekly check where one is wanted; nil for systemd.
     public let crontab: String?
     /// The files for systemd; nil for cron.
     public let units: [Unit]?

@@ -12,7 +12,8 @@ struct ScheduleCommand: AsyncParsableCommand {
             has its own moment within the interval, so that devices do not all come at once. The interval is kept in the database,
             so that status --strict knows that three of them are too long without a success.
 
-            With --watch it prints a service that runs snapsync watch all the time, for the system or for one user.
+            With --watch it prints a service that runs snapsync watch all the time, for the system or for one user. With --verify-restore
+            a check runs beside it once a week: the newest version is restored into a temporary database and compared.
 
             Cron can keep 1 to 30 minutes that divide an hour, and hours that divide a day; systemd any interval.
 
@@ -32,6 +33,8 @@ struct ScheduleCommand: AsyncParsableCommand {
     var cron = false
     @Flag(name: .long, help: "Print a service and a timer for systemd.")
     var systemd = false
+    @Flag(name: .long, help: "Add a weekly check that the newest version can be restored.")
+    var verifyRestore = false
     @Option(name: .long, help: ArgumentHelp("With --watch: the page that the watch writes after each sync.", valueName: "file"), completion: .file())
     var page: String?
     @OptionGroup var outcome: OutcomeOptions
@@ -53,13 +56,14 @@ struct ScheduleCommand: AsyncParsableCommand {
             let engine = try SyncEngine.ofCommand(database: database.path())
             let program = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
             let absolute = page.map { URL(fileURLWithPath: $0).standardizedFileURL.path }
-            let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat), ("--on-failure", outcome.onFailure)].flatMap { name, value in
-                value.map { [name, $0] } ?? []
-            }
-            let report = try engine.schedule(every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options)
+            // A monitor that is told of each sync would take the check's success for another one.
+            let onFailure = outcome.onFailure.map { ["--on-failure", $0] } ?? []
+            let options = [("--page", absolute), ("--heartbeat", outcome.heartbeat)].flatMap { name, value in value.map { [name, $0] } ?? [] } + onFailure
+            let report = try engine.schedule(
+                every: every?.duration, with: cron ? .cron : .systemd, program: program, options: options, restoreCheck: verifyRestore ? onFailure : nil)
             try output.printer.print(
                 report,
-                (report.crontab.map { [$0] } ?? [])
+                (report.crontab.map { $0.split(separator: "\n").map(String.init) } ?? [])
                     + (report.units ?? []).flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) })
         }
     }

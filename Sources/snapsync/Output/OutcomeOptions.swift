@@ -14,7 +14,7 @@ struct OutcomeOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "After a failure: run this with /bin/sh. It gets SNAPSYNC_EXIT_CODE, SNAPSYNC_ERROR and SNAPSYNC_DATABASE in its environment.",
+            "After a failure: run this with /bin/sh. It gets SNAPSYNC_EXIT_CODE, SNAPSYNC_ERROR and SNAPSYNC_DATABASE in its environment, and 60 seconds.",
             valueName: "command"))
     var onFailure: String?
 
@@ -32,26 +32,41 @@ struct OutcomeOptions: ParsableArguments {
         warn(problem)
     }
 
-    /// Runs the command for a failure, and waits for its end. What it prints goes to standard error.
-    func failed(_ error: SyncError, database: String) {
+    /// Runs the command for a failure, and waits for its end, but not longer than its time. What it prints goes to standard error.
+    ///
+    /// - Parameter database: the path; nil where the command has none.
+    func failed(_ error: SyncError, database: String?) {
         guard let onFailure else { return }
-        let process = Process()
+        let process = Process(), ended = DispatchSemaphore(value: 0)
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = ["-c", onFailure]
         let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
         process.environment = ProcessInfo.processInfo.environment.merging([
             "SNAPSYNC_EXIT_CODE": "\(error.exitStatus)", "SNAPSYNC_ERROR": VisibleText.escape("\(step)\(error.place): \(error.reason)"),
-            "SNAPSYNC_DATABASE": URL(fileURLWithPath: database).standardizedFileURL.path,
+            "SNAPSYNC_DATABASE": database.map { URL(fileURLWithPath: $0).standardizedFileURL.path } ?? "",
         ]) { $1 }
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.standardError
-        do {
-            try process.run()
-            process.waitUntilExit()
-            if process.terminationStatus != 0 || process.terminationReason != .exit {
-                warn("the command for failures ended with \(process.terminationReason == .exit ? "" : "signal ")\(process.terminationStatus)")
-            }
-        } catch { warn("the command for failures could not be started") }
+        process.terminationHandler = { _ in ended.signal() }
+        do { try process.run() } catch { return warn("the command for failures could not be started") }
+        guard ended.wait(timeout: .now() + Self.commandTime) == .success else {
+            Self.end(process, ended)
+            return warn("the command for failures took more than \(Int(Self.commandTime)) seconds and was ended")
+        }
+        if process.terminationStatus != 0 || process.terminationReason != .exit {
+            warn("the command for failures ended with \(process.terminationReason == .exit ? "" : "signal ")\(process.terminationStatus)")
+        }
+    }
+
+    /// How long a command for failures may take, in seconds, and how long one that was asked to end.
+    private static let commandTime = 60.0, endTime = 5.0
+
+    /// Ends a command with all that it has started: Foundation gives each process a group of its own.
+    private static func end(_ process: Process, _ ended: DispatchSemaphore) {
+        kill(-process.processIdentifier, SIGTERM)
+        guard ended.wait(timeout: .now() + endTime) != .success else { return }
+        kill(-process.processIdentifier, SIGKILL)
+        ended.wait()
     }
 
     private func warn(_ text: String) { try? StandardStream.error.write(VisibleText.escape("snapsync: warning: \(text)") + "\n") }

@@ -32,7 +32,8 @@ import Testing
     @Test func databasesHaveMomentsOfTheirOwn() throws {
         let fields = Set(
             try (0..<100).map { number in
-                let plan = SchedulePlan(program: "/bin/snapsync", database: "/a.db", device: "device\(number)", cloudUUID: "cloud", seconds: 900, options: [])
+                let plan = SchedulePlan(
+                    program: "/bin/snapsync", database: "/a.db", device: "device\(number)", cloudUUID: "cloud", seconds: 900, options: [], restoreCheck: nil)
                 return try CronTime(seconds: 900, seed: plan.seed).fields
             })
         #expect(fields.count == 15)
@@ -49,7 +50,7 @@ import Testing
 
     @Test func pathsWithControlCharactersAreRefused() throws {
         for scheduler in [Scheduler.cron, .systemd] {
-            let plan = SchedulePlan(program: "/bin/snapsync", database: "/a\nb.db", device: "d", cloudUUID: "c", seconds: 900, options: [])
+            let plan = SchedulePlan(program: "/bin/snapsync", database: "/a\nb.db", device: "d", cloudUUID: "c", seconds: 900, options: [], restoreCheck: nil)
             #expect(throws: SyncError.self) { try plan.report(for: scheduler) }
         }
     }
