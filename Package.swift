@@ -52,7 +52,7 @@ let package = Package(
         .target(name: "StrictText", dependencies: ["Platform"], swiftSettings: house),
         // What travels: values only.
         .target(name: "SnapshotModel", dependencies: ["StrictText"], swiftSettings: house),
-        // The SQLite side; the only module that imports GRDB.
+        // The SQLite side; above it only the engine's door for an application's own connection imports GRDB.
         .target(
             name: "LocalStore",
             dependencies: [
@@ -116,6 +116,7 @@ let package = Package(
                 "SnapshotVersions", "SnapshotModel", "LocalStore", "SnapshotFormat", "Sealing", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud",
                 "Platform",
                 "StrictText",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),

@@ -19,7 +19,9 @@ public import StrictText
 public final class SyncEngine: Sendable {
     package let database: LocalDatabase
     /// The backend that the caller gave; nil for a cloud directory.
-    let backend: (any CloudDatabase)?
+    package let backend: (any CloudDatabase)?
+    /// The cloud directory or bucket that the caller gave in place of the settings'.
+    package let cloudPath: String?
     package let openCloud: @Sendable (SyncSettings) throws -> any CloudDatabase
     package let now: @Sendable () -> Instant
     package let logger: Logger
@@ -46,8 +48,15 @@ public final class SyncEngine: Sendable {
         database path: String, cloud: String? = nil, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
         logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
+        try self.init(local: Self.open(path, logger), cloud: cloud, gate: gate, keys: keys, logger: logger, now: now)
+    }
+
+    /// An engine on an open database, whose cloud is a directory or a bucket.
+    convenience init(
+        local: LocalDatabase, cloud: String?, gate: GateOptions, keys: any KeyStore, logger: Logger, now: @escaping @Sendable () -> Instant
+    ) {
         let requests = RequestMeter()
-        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now, requests: requests) {
+        self.init(local: local, gate: gate, keys: keys, logger: logger, now: now, cloudPath: cloud, requests: requests) {
             try CloudLocation.open(cloud ?? $0.cloud, expecting: $0.cloudUUID, container: $0.container, meter: requests)
         }
     }
@@ -81,7 +90,7 @@ public final class SyncEngine: Sendable {
     ///   - backend: the cloud that `openCloud` returns, where its identity has to be checked: a cloud directory checks its own.
     ///   - stopwatch: starts measuring how long a run takes.
     ///   - requests: counts the requests of the clouds that `openCloud` returns.
-    package init(
+    package convenience init(
         database path: String, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(), logger: Logger = Logger(label: "snapsync"),
         now: @escaping @Sendable () -> Instant = { Instant.now },
         pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
@@ -89,10 +98,28 @@ public final class SyncEngine: Sendable {
         stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
         openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
     ) throws {
-        database = try SyncError.at(.open) { try LocalDatabase(path: path, waiting: Self.waiting(for: path, logger)) }
+        self.init(
+            local: try Self.open(path, logger), gate: gate, keys: keys, logger: logger, now: now, pause: pause, assetRule: assetRule, nonces: nonces,
+            backend: backend, stopwatch: stopwatch, requests: requests, openCloud: openCloud)
+    }
+
+    private static func open(_ path: String, _ logger: Logger) throws -> LocalDatabase {
+        try SyncError.at(.open) { try LocalDatabase(path: path, waiting: waiting(for: path, logger)) }
+    }
+
+    /// An engine on an open database.
+    init(
+        local database: LocalDatabase, gate: GateOptions, keys: any KeyStore = FileKeyStore(), logger: Logger, now: @escaping @Sendable () -> Instant,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        assetRule: AssetRule = .standard, nonces: NonceSource = .system, backend: (any CloudDatabase)? = nil, cloudPath: String? = nil,
+        stopwatch: @escaping @Sendable () -> @Sendable () -> Duration = SyncContext.stopwatch, requests: RequestMeter = RequestMeter(),
+        openCloud: @escaping @Sendable (SyncSettings) throws -> any CloudDatabase
+    ) {
+        self.database = database
         self.gate = SyncGate(database: database, options: gate, now: now, logger: logger)
         keyStore = keys
         self.backend = backend
+        self.cloudPath = cloudPath
         self.openCloud = openCloud
         self.now = now
         self.logger = logger
@@ -250,7 +277,7 @@ public final class SyncEngine: Sendable {
     }
 
     /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).
-    private func updatedDevice() async throws -> SyncContext {
+    func updatedDevice() async throws -> SyncContext {
         let outcome = try await SchemaUpdate(device: device()).automatic()
         var device = outcome.device
         device.notices = outcome.notices

@@ -3,6 +3,7 @@ import DirectoryCloud
 import Foundation
 import LocalStore
 public import Logging
+public import SnapshotEngine
 import SnapshotVersions
 public import StrictText
 
@@ -17,6 +18,8 @@ public final class SyncWatcher: Sendable {
     private let database: String
     private let cloud: String?
     private let backend: (any CloudDatabase)?
+    /// The engine that the caller gave; nil: the watch opens one.
+    private let engine: SyncEngine?
     private let options: WatchOptions
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -35,6 +38,7 @@ public final class SyncWatcher: Sendable {
         self.database = database
         self.cloud = cloud
         backend = nil
+        engine = nil
         self.options = options
         self.clock = clock
         self.logger = logger
@@ -54,10 +58,25 @@ public final class SyncWatcher: Sendable {
         self.database = database
         self.cloud = nil
         backend = cloud
+        engine = nil
         self.options = options
         self.clock = clock
         self.logger = logger
         self.now = now
+    }
+
+    /// A watch that syncs with an application's own engine: its change notices and its connection see what the watch imports.
+    ///
+    /// - Parameter engine: an engine on a database that was set up. The file must stay in its place.
+    public init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
+        database = engine.database.path
+        cloud = engine.cloudPath
+        backend = engine.backend
+        self.engine = engine
+        self.options = options
+        self.clock = clock
+        logger = engine.logger
+        now = engine.now
     }
 
     /// Watches until the task is cancelled; then a run under way is finished, and the call returns.
@@ -71,7 +90,7 @@ public final class SyncWatcher: Sendable {
         let signal = WakeSignal()
         var schedule = WatchSchedule(options)
         var news = WatchNews()
-        var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, logger: logger, now: now)
+        var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, engine: engine, logger: logger, now: now)
         let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
         let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
         var told: Set<String> = []

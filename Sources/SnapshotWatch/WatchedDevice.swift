@@ -21,6 +21,8 @@ struct WatchedDevice: Sendable {
     private let logger: Logger
     private let now: @Sendable () -> Instant
     private let kept = KeptCloud()
+    /// The caller's engine, which is used in place of one that the watch opens.
+    private let given: SyncEngine?
     private var engine: SyncEngine?
     private var identity: FileIdentity?
     /// What the last run has seen of the database; nil before the first, and after a failure.
@@ -30,18 +32,18 @@ struct WatchedDevice: Sendable {
 
     /// Opens a database that was set up.
     static func open(
-        _ database: String, cloud: String?, backend: (any CloudDatabase)?, logger: Logger, now: @escaping @Sendable () -> Instant
+        _ database: String, cloud: String?, backend: (any CloudDatabase)?, engine: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
     ) throws -> WatchedDevice {
-        let settings = try SyncError.at(.open) { try LocalDatabase(path: database).read { try $0.settings.read() } }
+        let settings = try SyncError.at(.open) { try (engine?.database ?? LocalDatabase(path: database)).read { try $0.settings.read() } }
         return WatchedDevice(
             database: database, cloudOverride: cloud, backend: backend, cloudPath: cloud ?? settings.cloud,
             zone: ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private), name: settings.device,
-            publishes: settings.role.publishes, logger: logger, now: now)
+            publishes: settings.role.publishes, given: engine, logger: logger, now: now)
     }
 
     private init(
         database: String, cloudOverride: String?, backend: (any CloudDatabase)?, cloudPath: String, zone: ZoneID, name: String, publishes: Bool,
-        logger: Logger, now: @escaping @Sendable () -> Instant
+        given: SyncEngine?, logger: Logger, now: @escaping @Sendable () -> Instant
     ) {
         self.database = database
         self.cloudOverride = cloudOverride
@@ -50,6 +52,7 @@ struct WatchedDevice: Sendable {
         self.zone = zone
         self.name = name
         self.publishes = publishes
+        self.given = given
         self.logger = logger
         self.now = now
     }
@@ -98,7 +101,9 @@ struct WatchedDevice: Sendable {
         if let engine, found == identity { return engine }
         engine = nil
         let opened: SyncEngine
-        if let backend {
+        if let given {
+            opened = given
+        } else if let backend {
             opened = try SyncEngine(database: database, cloud: backend, logger: logger, now: now)
         } else {
             let (cloud, kept) = (cloudOverride, kept)

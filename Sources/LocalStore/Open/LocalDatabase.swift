@@ -1,5 +1,5 @@
 import Foundation
-import GRDB
+package import GRDB
 import Platform
 import SnapshotModel
 
@@ -9,11 +9,14 @@ import SnapshotModel
 ///     try database.write { try $0.state.setApplied(version) }
 ///
 /// The journal mode is left as it is; a transaction is durable when it ends (`PRAGMA synchronous = EXTRA`). Foreign keys are not enforced on this connection; imports keep them by themselves
-/// (see ``ForeignKeyEnforcer``), for SQLite would cascade a delete-then-insert into tables that are not ours.
+/// (see ``ForeignKeyEnforcer``), for SQLite would cascade a delete-then-insert into tables that are not ours. The connection is the toolkit's own, or an
+/// application's (``LentConnection``).
 package final class LocalDatabase: Sendable {
     /// The file's path as it was given.
     package let path: String
-    private let queue: DatabaseQueue
+    private let connection: any DatabaseWriter
+    /// Nil where the connection is the toolkit's own.
+    private let lent: LentConnection?
     private let silenced = SilencedTables()
     /// Who is told which rows the toolkit's transactions changed.
     package let listeners = ChangeListeners()
@@ -32,26 +35,47 @@ package final class LocalDatabase: Sendable {
         // What SQLite keeps beside a database gets the database's mode. Where no file can be made, SQLite says why.
         let isMade = creating && System.makePrivateFile(path)
         do {
-            queue = try Self.open(path, wait)
+            connection = try Self.open(path, wait)
+            lent = nil
         } catch {
             if isMade { System.unlink(path) }
             throw error
         }
     }
 
+    /// Works on an application's connection: what GRDB observes there sees what the toolkit changes.
+    ///
+    /// - Parameters:
+    ///   - connection: a pool or queue of a database file.
+    ///   - waiting: called where another program's lock holds a connection up for more than a second.
+    /// - Throws: ``LocalStoreError`` as ``init(path:creating:waiting:)``; `.notFound` for a database in memory.
+    package init(lent connection: any DatabaseWriter, waiting: @escaping @Sendable () -> Void = {}) throws {
+        path = connection.path
+        try LentConnection.verifyFile(path)
+        try DatabaseFile.verify(path, creating: false)
+        self.connection = connection
+        self.waiting = waiting
+        wait = LockWait(waiting)
+        lent = LentConnection(wait)
+        let path = path
+        try LocalStoreError.translating(at: path) { try connection.writeWithoutTransaction { try Self.look(into: $0, at: path) } }
+    }
+
     private static func open(_ path: String, _ wait: LockWait) throws -> DatabaseQueue {
         try LocalStoreError.translating(at: path) {
             let queue = try DatabaseQueue(path: path, configuration: configuration(label: "writer", wait))
-            // A file that is no database is found by the first look into it. It changes nothing, and needs no transaction that says so.
-            try queue.inDatabase { db in
-                _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
-                guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
-                    throw LocalStoreError(
-                        .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
-                        hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
-                }
-            }
+            try queue.inDatabase { try look(into: $0, at: path) }
             return queue
+        }
+    }
+
+    /// A file that is no database is found by the first look into it. It changes nothing, and needs no transaction that says so.
+    private static func look(into db: Database, at path: String) throws {
+        _ = try Int.fetchOne(db, sql: "PRAGMA schema_version")
+        guard try String.fetchOne(db, sql: "PRAGMA encoding") == "UTF-8" else {
+            throw LocalStoreError(
+                .schemaMismatch, at: path, "the database stores text as UTF-16; entities travel in the order of UTF-8 keys",
+                hint: "make a UTF-8 copy with: sqlite3 FILE .dump | sqlite3 COPY")
         }
     }
 
@@ -112,13 +136,14 @@ package final class LocalDatabase: Sendable {
         _ kind: Database.TransactionKind, ending: Database.TransactionCompletion = .commit, _ body: (LocalTransaction) throws -> T
     ) throws -> T {
         try LocalStoreError.translating(at: path) {
-            try queue.inDatabase { db in
+            try withConnection { db in
                 var result: T?
                 var changes: [DatasetChanges] = []
                 try db.inTransaction(kind) {
                     let transaction = LocalTransaction(db, path: path, silenced: silenced, noticeLimit: listeners.keyLimit)
                     let value = try body(transaction)
                     changes = try transaction.endObserving()
+                    if lent != nil { try transaction.tellObservers(of: changes) }
                     result = value
                     return ending
                 }
@@ -126,6 +151,13 @@ package final class LocalDatabase: Sendable {
                 if ending == .commit { listeners.tell(changes) }
                 return result
             }
+        }
+    }
+
+    private func withConnection<T>(_ body: (Database) throws -> T) throws -> T {
+        try connection.writeWithoutTransaction { db in
+            guard let lent else { return try body(db) }
+            return try lent.borrow(db) { try body(db) }
         }
     }
 }
@@ -139,14 +171,14 @@ extension LocalDatabase {
     /// Switches a database that was just made to WAL, so that readers and an import do not wait for each other.
     package func useWAL() throws {
         try LocalStoreError.translating(at: path) {
-            try queue.inDatabase { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
+            try connection.writeWithoutTransaction { _ = try String.fetchOne($0, sql: "PRAGMA journal_mode = WAL") }
         }
     }
 
     /// Closes and removes the file and what SQLite keeps beside it.
     package func remove() {
         let lock = RunLock.path(for: path)
-        try? queue.close()
+        try? connection.close()
         for ending in ["", "-wal", "-shm", "-journal"] { try? FileManager.default.removeItem(atPath: path + ending) }
         try? FileManager.default.removeItem(atPath: lock)
     }

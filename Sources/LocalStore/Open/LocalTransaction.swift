@@ -25,6 +25,8 @@ package final class LocalTransaction {
     /// How many keys of a dataset the listeners want to hear of; nil where nobody listens.
     private let noticeLimit: Int?
     private var observation: RowObservation?
+    /// The datasets whose rows this transaction may have changed.
+    private var observed: [DatasetSchema] = []
 
     init(_ db: Database, path: String, silenced: SilencedTables = SilencedTables(), noticeLimit: Int? = nil) {
         self.db = db
@@ -37,8 +39,17 @@ package final class LocalTransaction {
     ///
     /// - Parameter schemas: all datasets of the database.
     package func observe(_ schemas: [DatasetSchema]) throws {
+        observed = schemas
         guard observation == nil, let noticeLimit else { return }
         observation = try RowObservation(db, schemas, keyLimit: noticeLimit)
+    }
+
+    /// Tells GRDB's observers on this connection that rows changed: what is not run as a statement of GRDB's passes them by.
+    func tellObservers(of changes: [DatasetChanges]) throws {
+        let names = Set(changes.map(\.dataset))
+        for schema in observed where noticeLimit == nil || names.contains(schema.name) {
+            if try db.tableExists(schema.table) { try db.notifyChanges(in: Table(schema.table)) }
+        }
     }
 
     /// Ends that, before the transaction does, and returns the datasets that were changed.
