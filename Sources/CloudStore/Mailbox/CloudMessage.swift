@@ -25,9 +25,12 @@ public struct CloudMessage: Hashable, Sendable {
     public static func newID(at instant: Instant) -> String { newID(at: instant, nonces: .system) }
 
     /// A new id whose random half comes from a source of one's own.
-    package static func newID(at instant: Instant, nonces: NonceSource) -> String {
+    package static func newID(at instant: Instant, nonces: NonceSource) -> String { id(at: instant, ending: nonces.hex(16)) }
+
+    /// The id of an instant with a half of 16 hexadecimal digits.
+    package static func id(at instant: Instant, ending half: String) -> String {
         let time = String(UInt64(clamping: instant.microseconds), radix: 16)
-        return String(repeating: "0", count: 16 - time.utf8.count) + time + nonces.hex(16)
+        return String(repeating: "0", count: 16 - time.utf8.count) + time + half
     }
 }
 

@@ -15,7 +15,7 @@ package struct Outbox: TransactionPart {
         let statement = try KeyedStatement(
             db,
             """
-            SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason FROM snapsync_outbox o
+            SELECT number, o.id, t.dataset, key, seq, state, covers, body, reason, filed FROM snapsync_outbox o
             LEFT JOIN snapsync_tracking t ON t.id = o.dataset \(onlyMessages ? "WHERE o.id IS NOT NULL" : "") ORDER BY number
             """)
         defer { statement.end() }
@@ -27,7 +27,8 @@ package struct Outbox: TransactionPart {
             entries.append(
                 OutboxEntry(
                     number: statement.integer(0), id: statement.string(1), dataset: statement.string(2), key: statement.key(3), sequence: statement.integer(4),
-                    state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8)))
+                    state: state, coversAll: statement.integer(6) != 0, body: statement.text(7).map { Data($0) }, reason: statement.string(8),
+                    mayBeOut: statement.integer(9) != 0))
         }
         return entries
     }
@@ -59,7 +60,7 @@ package struct Outbox: TransactionPart {
             arguments: [id, String(decoding: body, as: UTF8.self)])
     }
 
-    /// Records that messages' files may be in the mailbox from now on: called before the first one is written.
+    /// Records that messages may have left this device from now on: called before the first file is written, or an application gets them.
     package func recordSending(_ numbers: [Int64]) throws {
         for number in numbers { try db.cachedStatement(sql: "UPDATE snapsync_outbox SET filed = 1 WHERE number = ?").execute(arguments: [number]) }
     }

@@ -37,6 +37,8 @@ package struct OutboxEntry: Sendable, Hashable {
     package let body: Data?
     /// Why no message carries the change, or why it was refused.
     package let reason: String?
+    /// Whether the message may have left this device: its file may be in the mailbox, or an application has carried it.
+    package let mayBeOut: Bool
 }
 
 /// A tracked change that no message was made of yet.

@@ -98,7 +98,7 @@ struct MailboxProcessor: Sendable {
     /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
     ///
     /// - Returns: what triggers did not do, and how many edits were written to the conflict journal.
-    private func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: LostEdits) {
+    func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: LostEdits) {
         func write(_ messages: [IncomingMessage]) throws -> (notices: [String], conflicts: LostEdits) {
             try SyncError.at(.apply) { try device.database.withoutRollbacks { try device.database.write { try apply(messages, at: now, in: $0) } } }
         }

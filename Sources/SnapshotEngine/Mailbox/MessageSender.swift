@@ -46,7 +46,7 @@ struct MessageSender: Sendable {
                 try await device.place(CloudMessage(id: id, sender: device.settings.device, body: body))
             } catch let error as SyncError where error.code == .refused {
                 // A refusal comes before the file is written. The mailbox has neither this message nor the next ones.
-                try device.database.write(at: .announce) { try $0.outbox.recordUnsent(sending[position...].map(\.number)) }
+                try device.database.write(at: .announce) { try $0.outbox.recordUnsent(sending[position...].filter { !$0.mayBeOut }.map(\.number)) }
                 throw error
             }
         }

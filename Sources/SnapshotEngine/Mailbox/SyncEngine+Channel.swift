@@ -1,0 +1,123 @@
+import CloudStore
+import Foundation
+import LocalStore
+public import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+// Messages over an application's own channel, beside the mailbox.
+extension SyncEngine {
+    /// The messages of this reader that no version has answered yet, oldest first; at a publisher none.
+    ///
+    /// What was changed here since the last sync is among them, as far as it can be told without the cloud if the cloud is away. Each goes into the
+    /// mailbox at the next sync, too; the publisher applies it once, whichever comes first. A message is among them until this device has imported
+    /// a version that answers it.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` in a signed zone, whose messages are signed in the mailbox alone, and where the gate is closed.
+    public func outgoingMessages() async throws -> [ChannelMessage] {
+        try await locked {
+            let local = try channelDevice()
+            guard local.settings.role == .reader else { return [] }
+            _ = try local.keepTracking()
+            let passing: [SyncError.Code] = [.nothingThere, .dataRefused, .tryAgainLater, .cloudUnavailable, .inputOutput]
+            do {
+                try await MessageComposer(device: device()).run()
+            } catch let error as SyncError where passing.contains(error.code) {
+                // Marks, deletions of what passed, and what was told before need no version to compare with.
+                _ = try await MessageComposer(device: local).runIfPossible()
+            }
+            let waiting = try database.write(at: .announce) { transaction in
+                let waiting = try transaction.outbox.entries(onlyMessages: true).filter { $0.state == .stored || $0.state == .sent }
+                // From now on it may be at the publisher: later messages about the same entity build on it.
+                try transaction.outbox.recordSending(waiting.filter { !$0.mayBeOut }.map(\.number))
+                return waiting
+            }
+            return try SyncError.at(.encode) {
+                try waiting.compactMap(\.body).map {
+                    ChannelMessage(try StrictJSON.decode(SyncUpdateMessage.self, from: $0), cloud: local.settings.cloudUUID, zone: "\(local.zone)")
+                }
+            }
+        }
+    }
+
+    /// Applies a message that came over an application's own channel, as if it had come by the mailbox. Publishers only.
+    ///
+    /// The next version answers it. A message that came before, by either way, changes nothing.
+    ///
+    /// - Throws: ``SyncError`` with `.dataRefused` for what is no message for this device, `.refused` for one of another cloud or zone, one older than
+    ///   80 days, at a reader, in a signed zone, and where the gate is closed. Nothing was changed then.
+    public func apply(_ envelope: ChannelMessage) async throws -> MessageOutcome {
+        try await locked {
+            let device = try channelDevice()
+            guard envelope.format == ChannelMessage.formatVersion, envelope.cloud == device.settings.cloudUUID, envelope.zone == "\(device.zone)" else {
+                throw SyncError(
+                    .refused, step: .verify, at: ChannelMessage.place, "it is of another cloud, zone or format than this database",
+                    hint: "send a reader's messages to the publisher of its own zone")
+            }
+            guard let id = envelope.message.id, let sender = envelope.message.sender else { throw ChannelMessage.refusal("it lacks its id or sender") }
+            return try receive(envelope.message, CloudMessageName(sender: sender, id: id), device)
+        }
+    }
+
+    /// Applies a message of type, entity and timestamp alone, as an application makes one itself. Publishers only.
+    ///
+    /// Equal messages are one: the second changes nothing.
+    ///
+    /// - Throws: ``SyncError`` as ``apply(_:)-(ChannelMessage)``.
+    public func apply(_ message: SyncUpdateMessage) async throws -> MessageOutcome {
+        try await locked {
+            let device = try channelDevice()
+            guard let instant = try? Instant(parsing: message.timestamp) else {
+                throw ChannelMessage.refusal("its timestamp is not an RFC 3339 date and time")
+            }
+            let hash = ContentHash.of(try SyncError.at(.encode) { try StrictJSON.encode(message) })
+            let id = message.id ?? CloudMessage.id(at: instant, ending: String(hash.prefix(16)))
+            let sender = message.sender ?? "channel-\(hash.prefix(16))"
+            return try receive(message.renamed(id, sender: sender), CloudMessageName(sender: sender, id: id), device)
+        }
+    }
+
+    /// The device without its cloud, which an application's channel can do without.
+    private func channelDevice() throws -> SyncContext {
+        try gate.verify()
+        let settings = try database.read(at: .open) { try $0.settings.read() }
+        guard try database.read(at: .open, { try $0.state.zoneKnowledge() }) == nil else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(settings.zone)", "the zone is signed, and an application's channel carries no signatures",
+                hint: "sync: messages of a signed zone travel in its mailbox")
+        }
+        return try device(
+            settings, AbsentCloudDatabase(reason: SyncError(.tryAgainLater, step: .fetch, at: database.path, "the cloud is not there at the moment")))
+    }
+
+    private func receive(_ message: SyncUpdateMessage, _ name: CloudMessageName, _ device: SyncContext) throws -> MessageOutcome {
+        guard device.settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .apply, at: database.path, "this device is a reader, and messages are for the device that publishes",
+                hint: "send the message to the publisher")
+        }
+        guard CloudNames.isMessageID(name.id), CloudNames.isName(name.sender) else { throw ChannelMessage.refusal("its id or sender is not one") }
+        let body = try SyncError.at(.encode) { try StrictJSON.encode(message) }
+        guard body.count <= ChannelMessage.byteLimit else { throw ChannelMessage.refusal("it is larger than \(ChannelMessage.byteLimit) bytes") }
+        let incoming: IncomingMessage
+        do {
+            incoming = try IncomingMessage(CloudMessage(id: name.id, sender: name.sender, body: body), datasets: device.settings.datasets, now: now())
+        } catch let fault as IncomingMessage.Fault {
+            throw ChannelMessage.refusal(fault.reason)
+        }
+        guard incoming.instant >= now().advanced(byMicroseconds: -Self.channelMemory) else {
+            throw SyncError(
+                .refused, step: .verify, at: ChannelMessage.place, "it is older than 80 days, and what came so long ago is not remembered",
+                hint: "let the reader sync: the mailbox takes messages of any age")
+        }
+        _ = try device.keepTracking()
+        let isKnown = try database.read(at: .read) { try $0.mailbox.exist() && $0.inbox.hasReceived(name.id) }
+        if isKnown { return .receivedBefore }
+        _ = try MailboxProcessor(device: device).apply([incoming], at: now())
+        let entry = try database.read(at: .read) { try $0.inbox.entries(onlyUnnamed: true).first { $0.id == name.id } }
+        return entry.map { $0.isApplied ? .applied : .refused($0.reason ?? "") } ?? .receivedBefore
+    }
+
+    /// How old a message may be, in microseconds. A publisher forgets what it received after 90 days; the rest is for clocks.
+    private static let channelMemory: Int64 = 80 * 86_400_000_000
+}
