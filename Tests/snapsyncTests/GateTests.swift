@@ -28,8 +28,8 @@ import Testing
         #expect(gate["isOpen"] as? Bool == false && gate["code"] as? String == "preferenceOff" && gate["isEnabled"] as? Bool == false)
 
         try FileManager.default.moveItem(atPath: scene.scratch.path("away"), toPath: scene.scratch.path("cloud"))
-        #expect(try scene.succeed("enable --db watch.db") == "watch.db: sync is on\n")
-        #expect(try scene.succeed("enable --db watch.db") == "watch.db: sync is on, as it was\n")
+        #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on\n")
+        #expect(try scene.succeed("enable --yes --db watch.db") == "watch.db: sync is on, as it was\n")
         try scene.succeed("sync --db watch.db")
     }
 
@@ -50,7 +50,7 @@ import Testing
         try scene.refuse("sync --db phone.db", exit: 78, saying: Self.off)
         // What somebody has to see to is told.
         try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
-        try scene.succeed("enable --db phone.db --entitlement licence.json")
+        try scene.succeed("enable --yes --db phone.db --entitlement licence.json")
         try scene.refuse("sync --quiet --db phone.db", exit: 78, saying: ["this user is not entitled to sync", "get the entitlement"])
     }
 
@@ -74,7 +74,7 @@ import Testing
         try scene.refuse("sync --db phone.db", exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"])
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["phone.db", "watch.db"])
 
-        for name in ["phone.db", "watch.db"] { try scene.succeed("enable --db \(name)") }
+        for name in ["phone.db", "watch.db"] { try scene.succeed("enable --yes --db \(name)") }
         for name in ["phone.db", "watch.db"] { try scene.succeed("sync --db \(name)") }
         let titles = try scene.database("watch.db").run(
             "SELECT title FROM notifications WHERE id IN ('\(keys[0])', '\(keys[1])', '\(keys[2])', '\(keys[3])') ORDER BY id")
@@ -90,14 +90,85 @@ import Testing
         let made = try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled")
         #expect(made.contains("  sync is off; turn it on with: snapsync enable --db watch.db\n"))
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off, watching: ["watch.db"])
-        #expect(try scene.json("enable --db watch.db")["wasEnabled"] as? Bool == false)
+        #expect(try scene.json("enable --yes --db watch.db")["wasEnabled"] as? Bool == false)
         try scene.succeed("sync --db watch.db")
         #expect(try scene.contents("watch.db") == scene.contents("phone.db"))
         // Taken out, nothing of it stays.
         try scene.succeed("disable --db watch.db")
         try scene.succeed("detach --db watch.db")
         #expect(try scene.database("watch.db").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
-        try scene.refuse("enable --db watch.db", exit: 78, saying: ["not set up for syncing", "snapsync init"])
+        try scene.refuse("enable --yes --db watch.db", exit: 78, saying: ["not set up for syncing", "snapsync init"])
+    }
+
+    @Test func choiceThatIsLeftToTheUserIsMadeInTheSettingsOrHere() throws {
+        let scene = try Scene.phone()
+        let line = "init --db watch.db --cloud cloud --role reader --device watch --create --undecided --preference-file settings.json --preference-key cloud"
+        #expect(try scene.succeed(line).contains("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db watch.db\n"))
+        // Nothing is written into the settings of an application whose user was not asked yet.
+        #expect(!scene.scratch.exists("settings.json"))
+        try scene.refuse(
+            "sync --db watch.db", exit: 78,
+            saying: ["nobody has decided yet whether to sync", "decide with: snapsync enable --db ", "watch.db, or: snapsync disable --db "])
+        #expect(try scene.succeed("sync --quiet --db watch.db") == "")
+        let gate = try #require(try scene.json("status --db watch.db")["gate"] as? [String: Any])
+        #expect(gate["preference"] as? String == "undecided" && gate["code"] as? String == "preferenceUndecided" && gate["isEnabled"] as? Bool == false)
+        try scene.scratch.write("{\"cloud\":true}", to: "settings.json")
+        try scene.succeed("sync --db watch.db")
+        #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["preference"] as? String == "on")
+    }
+
+    /// Scripts that turned sync on before there was a question are told what to write.
+    @Test func withoutATerminalTurningOnNeedsAYes() throws {
+        let scene = try Scene.phoneAndWatch()
+        // One that is synced already is asked nothing.
+        #expect(try scene.succeed("enable --db watch.db") == "watch.db: sync is on, as it was\n")
+        try scene.succeed("disable --db watch.db")
+        let run = try scene.run("enable --db watch.db --json")
+        #expect(run.status == 64 && run.text == "", "\(run.text)")
+        #expect(run.errorText.contains("Nobody can be asked here") && run.errorText.contains("snapsync plan, and add --yes"), "\(run.errorText)")
+        try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
+        try scene.succeed("enable --yes --db watch.db")
+        try scene.succeed("sync --db watch.db")
+    }
+
+    /// Types an answer to the question on a terminal. Returns the exit code, what stood there, and what came out on standard output.
+    private func answer(_ word: String, _ arguments: [String], in scene: Scene) throws -> (status: Int, asked: String, output: String) {
+        let text = try Python.run(
+            """
+            import json, os, pty, subprocess, sys
+            main, side = pty.openpty()
+            run = subprocess.Popen(sys.argv[2:], stdin=side, stdout=subprocess.PIPE, stderr=side)
+            os.close(side)
+            asked = b''
+            while b'Type yes: ' not in asked: asked += os.read(main, 65536)
+            os.write(main, sys.argv[1].encode() + b'\\n')
+            output = run.stdout.read().decode()
+            print(json.dumps({'status': run.wait(), 'asked': asked.decode(), 'output': output}))
+            """, [word, BuiltCommand.path()] + arguments, in: scene.scratch.path)
+        let answer = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
+        return (try #require(answer["status"] as? Int), try #require(answer["asked"] as? String), try #require(answer["output"] as? String))
+    }
+
+    @Test func onATerminalItShowsWhatASyncWouldDoAndAsks() throws {
+        let scene = try Scene.phone(notifications: 12, buckets: 2)
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create --disabled")
+        let before = try scene.database("watch.db").dump()
+        let no = try answer("no", ["enable", "--db", "watch.db"], in: scene)
+        #expect(no.status == 0 && no.output == "")
+        for line in ["watch.db: reader watch, here is no version yet, the cloud has version 1", "here: 12 added, 0 changed, 0 removed; in the cloud: nothing"] {
+            #expect(no.asked.contains(line), "\(no.asked)")
+        }
+        #expect(!no.asked.contains("would stop"), "\(no.asked)")
+        #expect(try scene.database("watch.db").dump() == before)
+        let yes = try answer("yes", ["enable", "--json", "--db", "watch.db"], in: scene)
+        #expect(yes.status == 0 && yes.asked.contains("Turn sync on?"))
+        let report = try #require(try JSONSerialization.jsonObject(with: Data(yes.output.utf8)) as? [String: Any])
+        #expect(report["isEnabled"] as? Bool == true && report["wasEnabled"] as? Bool == false)
+        // A cloud that is away is no reason not to decide.
+        try scene.succeed("disable --db watch.db")
+        try FileManager.default.moveItem(atPath: scene.scratch.path("cloud"), toPath: scene.scratch.path("away"))
+        let blind = try answer("yes", ["enable", "--db", "watch.db"], in: scene)
+        #expect(blind.asked.contains("what a sync would do is not known: ") && blind.output == "watch.db: sync is on\n", "\(blind)")
     }
 
     @Test func databaseOfAnEarlierBuildGoesOn() throws {
@@ -165,7 +236,7 @@ import Testing
         try scene.scratch.write("{\"cloud\":false}", to: "settings.json")
         try scene.refuse("sync --db watch.db", exit: 78, saying: Self.off)
         #expect((try scene.json("status --db watch.db")["gate"] as? [String: Any])?["isEnabled"] as? Bool == false)
-        try scene.succeed("enable --db watch.db")
+        try scene.succeed("enable --yes --db watch.db")
         #expect(try settings() == "{\"cloud\":true}")
         // Settings that were reset say nothing, and get what the database says.
         try FileManager.default.removeItem(atPath: scene.scratch.path("settings.json"))
@@ -175,12 +246,12 @@ import Testing
         try scene.scratch.write("{\"cloud\":tru", to: "settings.json")
         try scene.refuse(
             "sync --db watch.db", exit: 78, saying: ["whether the user wants this is not known", "settings.json, key cloud: it is not strict JSON"])
-        try scene.refuse("enable --db watch.db", exit: 65, saying: ["settings.json, key cloud: it is not strict JSON"])
+        try scene.refuse("enable --yes --db watch.db", exit: 65, saying: ["settings.json, key cloud: it is not strict JSON"])
         let disabled = try scene.succeed("disable --db watch.db")
         #expect(disabled.contains("sync is off") && disabled.contains("warning: ") && disabled.contains("it will be written at the next run"), "\(disabled)")
         #expect(try settings() == "{\"cloud\":tru")
         // Unbound, it has no say any more.
-        try scene.succeed("enable --db watch.db --unbind")
+        try scene.succeed("enable --yes --db watch.db --unbind")
         try scene.succeed("sync --db watch.db")
     }
 

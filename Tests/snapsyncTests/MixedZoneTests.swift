@@ -200,11 +200,11 @@ import Testing
         #expect(plan["refusals"] as? [String] == ["sync is turned off; turn it on with: snapsync enable --db watch.db"])
         #expect(try scene.cloudListing() == before)
         try scene.refuse("apply watch.plan --db watch.db", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
-        try scene.succeed("enable --db watch.db")
+        try scene.succeed("enable --yes --db watch.db")
         #expect(try scene.succeed("apply watch.plan --db watch.db").hasPrefix("imported version 2\n"))
         // Who may not sync is shown nothing.
         try scene.scratch.write(#"{"isEntitled":false}"#, to: "licence.json")
-        #expect(try scene.run("enable --db watch.db --entitlement licence.json").status == 0)
+        #expect(try scene.run("enable --yes --db watch.db --entitlement licence.json").status == 0)
         try scene.refuse("plan --db watch.db", exit: 78, saying: ["this user is not entitled to sync"], watching: ["watch.db"])
     }
 }

@@ -16,7 +16,7 @@ import Testing
         #expect(refusals == ["sync is turned off; turn it on with: snapsync enable --db watch.db"])
         // A look is no yes.
         try scene.refuse("apply first.plan --db watch.db", exit: 78, saying: ["sync is turned off"], watching: ["watch.db"])
-        try scene.succeed("enable --db watch.db")
+        try scene.succeed("enable --yes --db watch.db")
         #expect(try scene.succeed("apply first.plan --db watch.db").hasPrefix("imported version 1\n"))
         #expect(try scene.json("plan --db watch.db")["refusals"] as? [String] == [])
     }
@@ -32,7 +32,7 @@ import Testing
         // What cannot be read might say no.
         try scene.scratch.write("{", to: "settings.json")
         try scene.succeed("disable --db watch.db")
-        let bound = try scene.run("enable --db watch.db --preference-file settings.json --preference-key sync")
+        let bound = try scene.run("enable --yes --db watch.db --preference-file settings.json --preference-key sync")
         #expect(bound.status != 0)
         try scene.refuse("plan --db watch.db", exit: 78, saying: ["settings.json"])
     }
@@ -57,7 +57,7 @@ import Testing
             try scene.succeed("init --db tablet.db --cloud cloud --role \(role) --device tablet --datasets profiles.json --disabled")
             let rows = try Self.rows(scene), version = try Self.version(scene)
             let plan = try PlannedCounts(scene.json("plan --all --db tablet.db"), "profiles")
-            try scene.succeed("enable --db tablet.db")
+            try scene.succeed("enable --yes --db tablet.db")
             try scene.succeed("sync --db tablet.db")
             let after = try Self.rows(scene), published = try Self.version(scene)
             let place: Comment = "seed \(seed), \(policy), \(role): \(rows) and \(version) became \(after) and \(published)"

@@ -113,7 +113,11 @@ extension ErrorTable {
     /// `GateReason.Code`.
     static let gate: [ErrorEntry] = [
         ErrorEntry(
-            "gate.preferenceOff", "the user has not asked for sync, or has turned it off", .afterAction,
+            "gate.preferenceUndecided", "the user has not said yet whether to sync", .afterAction,
+            en: ("Not chosen yet", "You have not chosen yet whether to sync.", "Turn sync on or off in the settings."),
+            it: ("Scelta da fare", "Non hai ancora scelto se sincronizzare.", "Attiva o disattiva la sincronizzazione nelle impostazioni.")),
+        ErrorEntry(
+            "gate.preferenceOff", "the user has turned sync off", .afterAction,
             en: ("Sync is off", "Sync is turned off for this device.", "Turn it on in the settings. Your changes are kept until then."),
             it: (
                 "Sincronizzazione disattivata", "La sincronizzazione è disattivata su questo dispositivo.",

@@ -1,14 +1,15 @@
 import GRDB
+public import SnapshotModel
 public import StrictText
 
 /// Whether the user wants this database to be synced, and since when.
 public struct SyncPreference: Hashable, Sendable {
-    public let isOn: Bool
-    /// When it was set; nil where an earlier version set the database up, which knew no such choice.
+    public let choice: SyncChoice
+    /// When it was set; nil where nothing was chosen yet, or an earlier version set the database up, which knew no such choice.
     public let changedAt: Instant?
 
-    public init(isOn: Bool, changedAt: Instant?) {
-        self.isOn = isOn
+    public init(_ choice: SyncChoice, changedAt: Instant?) {
+        self.choice = choice
         self.changedAt = changedAt
     }
 }

@@ -1,21 +1,19 @@
 import GRDB
+import SnapshotModel
 import StrictText
 
 extension SettingsTable {
     /// Whether the user wants this database to be synced. One that an earlier version set up counts as on: `init` was the wish.
     package func preference() throws -> SyncPreference {
-        let isOn: Bool
-        switch try table.text(of: "preference") {
-        case nil, "on": isOn = true
-        case "off": isOn = false
-        default: throw damaged("snapsync_settings", "the setting 'preference' is neither on nor off")
+        guard let choice = try SyncChoice(rawValue: table.text(of: "preference") ?? SyncChoice.on.rawValue) else {
+            throw damaged("snapsync_settings", "the setting 'preference' is none of on, off and undecided")
         }
-        return SyncPreference(isOn: isOn, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
+        return SyncPreference(choice, changedAt: try table.text(of: "preferenceChangedAt").flatMap { try? Instant(parsing: $0) })
     }
 
     /// Writes the preference; nothing else anywhere decides.
     package func setPreference(_ preference: SyncPreference) throws {
-        try table.setText(preference.isOn ? "on" : "off", of: "preference")
+        try table.setText(preference.choice.rawValue, of: "preference")
         try table.setText(preference.changedAt?.description, of: "preferenceChangedAt")
     }
 

@@ -26,16 +26,17 @@ public struct FilePreference: PreferenceBinding {
         return try place(in: data).value.map { BoundPreference(isOn: $0) }
     }
 
-    /// Writes the value, and the file if there is none.
+    /// Writes the value, and the file if there is none; nil becomes null.
     ///
     /// - Throws: ``SyncError`` if the file cannot be read, understood or written.
-    public func store(_ isOn: Bool) throws {
+    public func store(_ isOn: Bool?) throws {
         try SettingsFile(path: path).edit { data in
-            guard let data else { return Data("{\(try quotedKey()):\(isOn)}\n".utf8) }
+            let word = isOn.map { "\($0)" } ?? "null"
+            guard let data else { return isOn == nil ? nil : Data("{\(try quotedKey()):\(word)}\n".utf8) }
             let place = try place(in: data)
             guard place.value != isOn else { return nil }
             var edited = data
-            edited.replaceSubrange(place.range, with: Data("\(place.before)\(isOn)\(place.after)".utf8))
+            edited.replaceSubrange(place.range, with: Data("\(place.before)\(word)\(place.after)".utf8))
             return edited
         }
     }

@@ -21,7 +21,9 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         public let name: String
 
-        /// The user has not asked for it, or has turned it off.
+        /// The user has not said yet whether to sync.
+        public static let preferenceUndecided = Code(name: "preferenceUndecided")
+        /// The user has turned it off.
         public static let preferenceOff = Code(name: "preferenceOff")
         /// The store that the preference is bound to says something else and cannot be read or written.
         public static let preferenceUnknown = Code(name: "preferenceUnknown")

@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -10,8 +11,10 @@ public struct GateReport: Sendable, Encodable {
     public let code: String?
     public let reason: String?
     public let hint: String?
-    /// The user's choice, as the database has it.
+    /// Whether the user has turned sync on, as the database has it.
     public let isEnabled: Bool
+    /// The user's choice: `undecided`, `on` or `off`.
+    public let preference: String
     /// The file that the choice is bound to; nil if to none.
     public let preferenceFile: String?
     public let preferenceKey: String?
@@ -31,11 +34,11 @@ extension SyncGate {
         try await WorkerThreads.host {
             let decision = try await decision()
             return try database.read(at: .read) { transaction in
-                let file = try transaction.settings.preferenceFile()
+                let file = try transaction.settings.preferenceFile(), choice = try transaction.settings.preference().choice
                 let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
                 return GateReport(
                     isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint,
-                    isEnabled: try transaction.settings.preference().isOn, preferenceFile: file?.path, preferenceKey: file?.key,
+                    isEnabled: choice == .on, preference: choice.rawValue, preferenceFile: file?.path, preferenceKey: file?.key,
                     entitlementFile: try transaction.settings.entitlementFile(), isEntitled: record.map { $0.answer?.isEntitled ?? false },
                     entitledUntil: record?.answer?.validUntil.map { Instant(microseconds: $0).description }, entitlementProblem: record?.failure)
             }

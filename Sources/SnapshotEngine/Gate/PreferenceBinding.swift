@@ -3,12 +3,13 @@ public import StrictText
 /// A second store of the user's choice, such as an application's own settings, that is bound to the database's.
 ///
 /// The database decides. A change in the bound store since the last look is the user's word and is taken over; a change in the
-/// database is written out. Where both have changed, the later one counts; where that is not known, off.
+/// database is written out. Where both have changed, the later one counts; where that is not known, off. While the database is
+/// undecided, a value in the bound store is the user's choice.
 public protocol PreferenceBinding: Sendable {
     /// What the store says; nil if it says nothing. A store that was just made, or reset, says nothing: that is no wish.
     func load() throws -> BoundPreference?
-    /// Writes, so that it lasts.
-    func store(_ isOn: Bool) throws
+    /// Writes, so that it lasts; nil takes the value away, for a choice that was taken back.
+    func store(_ isOn: Bool?) throws
 }
 
 /// What a bound store says.

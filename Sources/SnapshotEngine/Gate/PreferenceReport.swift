@@ -1,4 +1,5 @@
 import LocalStore
+import SnapshotModel
 import SnapshotVersions
 
 /// What `enable` or `disable` did.
@@ -20,7 +21,7 @@ extension SyncGate {
         try await WorkerThreads.host {
             let before = try database.read(at: .open) { transaction in
                 try checkIsSetUp(transaction)
-                return try transaction.settings.preference().isOn
+                return try transaction.settings.preference().choice == .on
             }
             let warning = try setPreference(isOn)
             let report = try await report()

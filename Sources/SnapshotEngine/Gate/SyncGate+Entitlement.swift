@@ -1,5 +1,6 @@
 import LocalStore
 import Logging
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -52,7 +53,7 @@ extension SyncGate {
                 facts = try database.read { try lookUp($0) }
             }
             let record = facts.entitlement
-            guard facts.isOn || asIfWanted, let asked = facts.provider, isDue(record, asksAgainAfter: asked.asksAgainAfter) else { return }
+            guard facts.choice == .on || asIfWanted, let asked = facts.provider, isDue(record, asksAgainAfter: asked.asksAgainAfter) else { return }
             let next: EntitlementRecord
             do {
                 let answer = try await asked.entitlement()

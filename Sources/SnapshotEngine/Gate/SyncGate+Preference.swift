@@ -1,11 +1,17 @@
 import Foundation
 import LocalStore
 import Logging
+public import SnapshotModel
 import SnapshotVersions
 import StrictText
 
 extension SyncGate {
-    /// Turns sync on or off, for this run and every later one, in this program and in every other that opens the database.
+    /// Turns sync on or off, as ``setPreference(_:)-(SyncChoice)`` does.
+    @discardableResult
+    public func setPreference(_ isOn: Bool) throws -> String? { try setPreference(SyncChoice(isOn: isOn)) }
+
+    /// Turns sync on or off, or takes the choice back, for this run and every later one, in this program and in every other that opens the
+    /// database.
     ///
     /// The database is changed first, then the bound store. Turning off counts at once, whatever becomes of that store; turning on is
     /// taken back if it cannot be written, for the two must not disagree.
@@ -13,18 +19,18 @@ extension SyncGate {
     /// - Returns: what is left to do, in words; nil if all agree.
     /// - Throws: ``SyncError``.
     @discardableResult
-    public func setPreference(_ isOn: Bool) throws -> String? {
+    public func setPreference(_ choice: SyncChoice) throws -> String? {
         try SyncError.at(.apply) {
             // What the user said elsewhere before now comes first, so that this is the last word.
             do {
                 try reconcile()
-            } catch  where !isOn {
+            } catch  where choice != .on {
                 logger.debug("the bound preference could not be read before sync was turned off", metadata: ["error": "\(error)"])
             }
             let before = try database.write { transaction in
                 try checkIsSetUp(transaction)
                 let before = try transaction.settings.preference()
-                try transaction.settings.setPreference(SyncPreference(isOn: isOn, changedAt: now()))
+                try transaction.settings.setPreference(SyncPreference(choice, changedAt: now()))
                 return before
             }
             do {
@@ -32,7 +38,7 @@ extension SyncGate {
                 return nil
             } catch {
                 let error = SyncError(error, step: .store)
-                guard isOn else { return "\(error.place): \(error.reason); it will be written at the next run" }
+                guard choice == .on else { return "\(error.place): \(error.reason); it will be written at the next run" }
                 try database.write { try $0.settings.setPreference(before) }
                 throw error
             }
@@ -92,53 +98,56 @@ extension SyncGate {
         else { return }
         let said = try bound.load()
         let known = try database.read { (preference: try $0.settings.preference(), agreement: try $0.state.preferenceAgreement()) }
-        if let said, said.isOn == known.preference.isOn {
-            // A switch that was set to what it was is a word, too: whatever comes after it is later.
-            let last = known.agreement.map { Instant(microseconds: $0.at) }
-            let isNoted =
-                known.agreement?.isOn == said.isOn && [said.changedAt, known.preference.changedAt].allSatisfy { $0 ?? .distantPast <= last ?? .distantPast }
-            if isNoted { return }
-            return try agree(on: said.isOn, was: known.preference, said)
+        let choice = known.preference.choice
+        if said?.isOn == choice.isOn {
+            if Self.isNoted(said, known.preference, known.agreement) { return }
+            return try agree(on: choice, was: known.preference, said)
         }
-        let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? known.preference.isOn
-        if wanted != known.preference.isOn {
-            // The word given in the bound store: taken over in one transaction, with the note that both agree.
-            return try agree(on: wanted, was: known.preference, said)
-        }
-        try bound.store(wanted)
+        let wanted = said.map { Self.resolve($0, known.preference, known.agreement) } ?? choice
+        // The word given in the bound store is taken over in one transaction, with the note that both agree.
+        if wanted == choice { try bound.store(wanted.isOn) }
         try agree(on: wanted, was: known.preference, said)
     }
 
+    /// Whether what both have is noted as what they agree on.
+    private static func isNoted(_ said: BoundPreference?, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> Bool {
+        guard let said, let agreement else { return said == nil && agreement == nil }
+        // A switch that was set to what it was is a word, too: whatever comes after it is later.
+        let last = Instant(microseconds: agreement.at)
+        return agreement.isOn == said.isOn && [said.changedAt, preference.changedAt].allSatisfy { $0 ?? .distantPast <= last }
+    }
+
     /// Which of two that disagree counts.
-    static func resolve(_ said: BoundPreference, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> Bool {
+    static func resolve(_ said: BoundPreference, _ preference: SyncPreference, _ agreement: PreferenceAgreement?) -> SyncChoice {
+        let here = preference.choice
         guard let agreement else {
-            // Never looked at together: both are somebody's word.
-            return later(said, preference)
+            // Never looked at together: both are somebody's word, unless nothing was chosen here.
+            return here == .undecided ? SyncChoice(isOn: said.isOn) : later(said, preference)
         }
         let last = Instant(microseconds: agreement.at)
         let hasBoundMoved = said.isOn != agreement.isOn || said.changedAt.map { $0 > last } ?? false
-        let hasDatabaseMoved = preference.isOn != agreement.isOn || preference.changedAt.map { $0 > last } ?? false
+        let hasDatabaseMoved = here.isOn != agreement.isOn || preference.changedAt.map { $0 > last } ?? false
         switch (hasBoundMoved, hasDatabaseMoved) {
-        case (true, false): return said.isOn
-        case (false, _): return preference.isOn
+        case (true, false): return SyncChoice(isOn: said.isOn)
+        case (false, _): return here
         case (true, true): return later(said, preference)
         }
     }
 
     /// The later of two words; off where that is not known.
-    private static func later(_ said: BoundPreference, _ preference: SyncPreference) -> Bool {
-        guard let there = said.changedAt, let here = preference.changedAt, there != here else { return false }
-        return there > here ? said.isOn : preference.isOn
+    private static func later(_ said: BoundPreference, _ preference: SyncPreference) -> SyncChoice {
+        guard let there = said.changedAt, let here = preference.changedAt, there != here else { return .off }
+        return there > here ? SyncChoice(isOn: said.isOn) : preference.choice
     }
 
     /// Notes that both have the same; fails softly, to be looked at again, where another program has changed the preference meanwhile.
-    private func agree(on isOn: Bool, was preference: SyncPreference, _ said: BoundPreference?) throws {
+    private func agree(on choice: SyncChoice, was preference: SyncPreference, _ said: BoundPreference?) throws {
         try database.write { transaction in
             guard try transaction.settings.preference() == preference else { return }
             // Not before what is agreed on, whatever a clock said when that was set.
             let time = [now(), preference.changedAt, said?.changedAt].compactMap { $0 }.max() ?? now()
-            if preference.isOn != isOn { try transaction.settings.setPreference(SyncPreference(isOn: isOn, changedAt: time)) }
-            try transaction.state.setPreferenceAgreement(PreferenceAgreement(isOn: isOn, at: time))
+            if preference.choice != choice { try transaction.settings.setPreference(SyncPreference(choice, changedAt: time)) }
+            try transaction.state.setPreferenceAgreement(choice.isOn.map { PreferenceAgreement(isOn: $0, at: time) })
         }
     }
 }

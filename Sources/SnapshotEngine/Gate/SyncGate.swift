@@ -1,5 +1,6 @@
 import LocalStore
 import Logging
+import SnapshotModel
 import SnapshotVersions
 import StrictText
 
@@ -43,9 +44,7 @@ public struct SyncGate: Sendable {
             fault = reconcileOrExplain()
             facts = try database.read(at: .open) { try lookUp($0) }
         }
-        guard facts.isOn || asIfWanted else {
-            return .closed(GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)"))
-        }
+        if !asIfWanted, let reason = choiceReason(facts.choice) { return .closed(reason) }
         if let fault { return .closed(fault) }
         return facts.provider == nil ? .open : decision(facts.entitlement, at: now())
     }
@@ -53,7 +52,7 @@ public struct SyncGate: Sendable {
     /// What the decision rests on, as one state of the database has it: one look, for each run takes it.
     struct Facts {
         var isInMemory = false
-        var isOn = false
+        var choice = SyncChoice.undecided
         var isBound = false
         /// Who is asked for the entitlement; nil if nothing restricts it.
         var provider: (any EntitlementProvider)?
@@ -68,8 +67,20 @@ public struct SyncGate: Sendable {
         }
         if try transaction.settings.isInMemory() { return Facts(isInMemory: true) }
         return Facts(
-            isOn: try transaction.settings.preference().isOn, isBound: try options.preference != nil || transaction.settings.preferenceFile() != nil,
+            choice: try transaction.settings.preference().choice, isBound: try options.preference != nil || transaction.settings.preferenceFile() != nil,
             provider: try provider(in: transaction), entitlement: try transaction.state.entitlementRecord())
+    }
+
+    /// Why a choice keeps the gate closed; nil if it does not.
+    private func choiceReason(_ choice: SyncChoice) -> GateReason? {
+        switch choice {
+        case .on: nil
+        case .off: GateReason(.preferenceOff, "sync is turned off", hint: "turn it on with: snapsync enable --db \(database.path)")
+        case .undecided:
+            GateReason(
+                .preferenceUndecided, "nobody has decided yet whether to sync",
+                hint: "decide with: snapsync enable --db \(database.path), or: snapsync disable --db \(database.path)")
+        }
     }
 
     /// Asks what has to be asked, then refuses where the gate is closed.

@@ -38,11 +38,11 @@ extension SyncEngine {
             device.reportSeen = report?.nonce
             await device.report(try device.database.read(at: .read) { try $0.state.applied()?.token })
             let settings = device.settings
+            let preference = try database.read(at: .read) { try $0.settings.preference().choice }
             return SetupReport(
                 database: database.path, cloud: settings.cloud, cloudUUID: settings.cloudUUID, zone: settings.zone, role: settings.role.rawValue,
                 device: name, datasets: settings.datasets.map(\.name), tablesMade: [], journalMode: try SyncError.at(.open) { try database.journalMode() },
-                cloudMade: false,
-                isEnabled: try database.read(at: .read) { try $0.settings.preference().isOn },
+                cloudMade: false, isEnabled: preference == .on, preference: preference.rawValue,
                 triggers: try SyncError.at(.read) { try TriggerSurvey(path: database.path, settings.datasets) }.triggers.map {
                     TriggerReport($0, datasets: settings.datasets)
                 })

@@ -15,6 +15,8 @@ public struct SetupReport: Sendable, Encodable {
     public let cloudMade: Bool
     /// Whether sync is on.
     public let isEnabled: Bool
+    /// The user's choice: `undecided`, `on` or `off`.
+    public let preference: String
     /// The application's triggers of the tables that travel, and what becomes of them at an import.
     public let triggers: [TriggerReport]
     /// Whether the database was the same device of the zone before it was detached.
@@ -31,8 +33,8 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var described: DescribeReport?
 
     enum CodingKeys: String, CodingKey {
-        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, triggers, isReturning, changesTaken,
-            keyRange, signature, warnings
+        case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, preference, triggers, isReturning,
+            changesTaken, keyRange, signature, warnings
     }
 }
 

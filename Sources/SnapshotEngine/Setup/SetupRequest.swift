@@ -54,8 +54,13 @@ public struct SetupRequest: Sendable {
     public var trust: KeyFingerprint?
     /// Where the private keys of the device are stored, if the zone is signed.
     public var keyStore: any KeyStore = FileKeyStore()
-    /// Whether sync is on from the start. Off unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
-    public var enables: Bool
+    /// What the user has said about syncing. Undecided unless asked for: the user is to say so, by this or by ``SyncGate/setPreference(_:)``.
+    public var choice: SyncChoice
+    /// Whether ``choice`` is on; false makes it undecided.
+    public var enables: Bool {
+        get { choice == .on }
+        set { choice = newValue ? .on : .undecided }
+    }
     /// An application's settings file that the choice is bound to; nil if to none.
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
@@ -64,6 +69,7 @@ public struct SetupRequest: Sendable {
     /// The container identifier of a cloud that is made where none was asked for.
     public static let standardContainer = "iCloud.org.snapsync"
 
+    /// - Parameter enables: whether sync is on from the start; else ``choice`` is undecided.
     public init(
         database: String, cloud: String, role: SyncRole, device: String? = nil, zone: String = "ZentikSyncZone",
         container: String? = nil, datasets: String? = nil, createsTables: Bool = false, replacesOwnRows: Bool = false,
@@ -82,7 +88,7 @@ public struct SetupRequest: Sendable {
         self.adoptsOwnRows = adoptsOwnRows
         self.takesOver = takesOver
         self.assetLimit = assetLimit
-        self.enables = enables
+        choice = enables ? .on : .undecided
         self.preference = preference
         self.entitlementFile = entitlementFile
     }

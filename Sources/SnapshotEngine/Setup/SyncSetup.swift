@@ -92,7 +92,7 @@ package enum SyncSetup {
                     if let limit = request.assetLimit { try $0.settings.setAssetLimit(limit) }
                     if request.role.publishes { try $0.settings.setRetention(request.retention.flatMap { RetentionSetting($0) }) }
                     try $0.settings.setZoneDeletionPolicy(request.zoneDeletion)
-                    try $0.settings.setPreference(SyncPreference(isOn: request.enables, changedAt: .now))
+                    try $0.settings.setPreference(SyncPreference(request.choice, changedAt: request.choice == .undecided ? nil : .now))
                     if let keyRange {
                         try $0.keyRanges.set(keyRange, of: device)
                         try $0.keyRanges.advance(datasets)
@@ -104,13 +104,14 @@ package enum SyncSetup {
                 }
                 return try database.journalMode()
             }
-            let isEnabled = try setUpGate(request, database, madeZone ? beginning : nil)
+            let preference = try setUpGate(request, database, madeZone ? beginning : nil)
             let triggers = try SyncError.at(.read) { try TriggerSurvey(path: request.database, datasets) }.triggers.map {
                 TriggerReport($0, datasets: datasets)
             }
             var report = SetupReport(
                 database: request.database, cloud: path, cloudUUID: identity.uuid, zone: request.zone, role: request.role.rawValue,
-                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade, isEnabled: isEnabled,
+                device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade,
+                isEnabled: preference == .on, preference: preference.rawValue,
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
                 warnings: probeWarnings + name.warnings
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
@@ -146,16 +147,16 @@ package enum SyncSetup {
         }
     }
 
-    /// Binds the choice and names the entitlement, as asked for. Returns whether sync is on.
+    /// Binds the choice and names the entitlement, as asked for. Returns the choice that holds.
     ///
     /// - Parameter beginning: what the next `init` must know if this one ends here: that this database made the zone.
-    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> Bool {
+    private static func setUpGate(_ request: SetupRequest, _ database: LocalDatabase, _ beginning: ZoneBeginning?) throws -> SyncChoice {
         let gate = SyncGate(database: database, options: GateOptions(), now: { .now }, logger: Logger(label: "snapsync"))
         do {
             try gate.setEntitlementFile(request.entitlementFile)
             try gate.bind(to: request.preference)
             try SyncError.at(.open) { try gate.reconcile() }
-            return try database.read(at: .read) { try $0.settings.preference().isOn }
+            return try database.read(at: .read) { try $0.settings.preference().choice }
         } catch {
             // Half set up is not set up.
             try database.write(at: .open) {

@@ -9,12 +9,14 @@ import StrictText
 extension SyncEngine {
     /// Says what a sync would do, and changes nothing: no row, no file. Where sync is turned off, what it would do once turned on.
     ///
-    /// - Parameter limit: at most so many entities a dataset are named; all are counted.
-    public func plan(limit: Int = 10) async throws -> SyncPlan {
+    /// - Parameters:
+    ///   - limit: at most so many entities a dataset are named; all are counted.
+    ///   - asIfEnabled: whether to say nothing of sync being turned off, as the user is about to turn it on.
+    public func plan(limit: Int = 10, asIfEnabled: Bool = false) async throws -> SyncPlan {
         try await WorkerThreads.host {
             await gate.askForEntitlement(asIfWanted: true)
             let device = try device(asIfWanted: true)
-            let isOff = try gate.standing().reason.map { "\($0.reason); \($0.hint)" }
+            let isOff = try asIfEnabled ? nil : gate.standing().reason.map { "\($0.reason); \($0.hint)" }
             return try await SyncPlanner(device: device, limit: limit, refusals: [isOff].compactMap(\.self)).run()
         }
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync enable`: turns sync on.
 struct EnableCommand: AsyncParsableCommand {
@@ -7,15 +8,19 @@ struct EnableCommand: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Turns sync on for this database; nothing that was changed while it was off is lost.",
         discussion: """
+            Where sync is off, it says what the next sync would merge and remove, as plan does, and asks, on a terminal; elsewhere it needs --yes.
             The choice is kept in the database and counts from the next run of any program on.
 
             EXAMPLES
               snapsync enable --db phone.db
+              snapsync enable --yes --db phone.db
               snapsync enable --db phone.db --preference-file settings.json --preference-key iCloudSync
               snapsync enable --db phone.db --entitlement licence.json
             """)
 
     @OptionGroup var database: DatabaseFile
+    @Flag(name: .long, help: "Do not ask, and do not look at the cloud.")
+    var yes = false
     @OptionGroup var binding: PreferenceOptions
     @Flag(name: .long, help: "Bind the choice to no file any more.")
     var unbind = false
@@ -29,11 +34,34 @@ struct EnableCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.path()
         try await output.printer.run {
-            let gate = try SyncEngine.ofCommand(database: path).gate
+            let engine = try SyncEngine.ofCommand(database: path), gate = engine.gate
+            if !yes { guard try await isConfirmed(engine) else { return } }
             if let file = entitlement.entitlement { try gate.setEntitlementFile(file) }
             if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
             let report = try await gate.turn(on: true)
             try output.printer.print(report, report.lines(of: path))
+        }
+    }
+
+    /// Shows what the next sync would do, and asks; a database that is synced already needs no question.
+    private func isConfirmed(_ engine: SyncEngine) async throws -> Bool {
+        if try await engine.gate.report().isEnabled { return true }
+        guard StandardStream.isInputTerminal else {
+            throw ValidationError(
+                "Nobody can be asked here; see what a sync would do with: snapsync plan, and add --yes if this database is to be synced.")
+        }
+        StandardStream.ask(try await preview(engine).map { VisibleText.escape($0) + "\n" }.joined())
+        StandardStream.ask("Turn sync on? Type yes: ")
+        if readLine() == "yes" { return true }
+        StandardStream.ask("nothing was changed\n")
+        return false
+    }
+
+    private func preview(_ engine: SyncEngine) async throws -> [String] {
+        do {
+            return try await engine.plan(asIfEnabled: true).lines(rest: "snapsync plan --all")
+        } catch let error as SyncError {
+            return ["what a sync would do is not known: \(error.place): \(error.reason)"]
         }
     }
 }

@@ -131,8 +131,12 @@ struct InitCommand: AsyncParsableCommand {
             "Trust the signed zone of this creator alone: the eight words that init printed there. Default: whoever made the zone that is found.",
             valueName: "words"))
     var trust: String?
-    @Flag(name: .long, help: "Leave sync turned off until snapsync enable.")
+    @Flag(name: .long, help: "Turn sync off until snapsync enable.")
     var disabled = false
+    @Flag(
+        name: .long,
+        help: "Leave the choice to the user: nothing is synced until snapsync enable, or until the preference file says true.")
+    var undecided = false
     @OptionGroup var binding: PreferenceOptions
     @OptionGroup var entitlement: EntitlementOptions
     @OptionGroup var output: OutputOptions
@@ -185,6 +189,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         guard keepLast.map({ $0 >= 1 }) ?? true else { throw ValidationError("--keep-last takes a number from 1.") }
         guard keepWithin.map({ $0.duration >= .seconds(1) }) ?? true else { throw ValidationError("--keep takes an age from 1s.") }
+        guard !disabled || !undecided else { throw ValidationError("Sync is turned off (--disabled) or left to the user (--undecided), not both.") }
         _ = try binding.file()
     }
 
@@ -197,7 +202,8 @@ struct InitCommand: AsyncParsableCommand {
         var request = SetupRequest(
             database: db, cloud: try bucket.location(cloud), role: role.syncRole, device: device, zone: zone, container: container,
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
-            enables: !disabled, preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+            preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
+        request.choice = undecided ? .undecided : disabled ? .off : .on
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }
@@ -245,8 +251,10 @@ struct InitCommand: AsyncParsableCommand {
         if let described = report.described, described.tables.contains(where: { $0.timestamp != nil }) {
             lines.append("  last write wins goes by these columns; choose others with --timestamp TABLE=COLUMN, or TABLE=none")
         }
-        if !report.isEnabled {
-            lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)")
+        switch SyncChoice(rawValue: report.preference) {
+        case .off: lines.append("  sync is off\(disabled ? "" : ", as the preference file says"); turn it on with: snapsync enable --db \(report.database)")
+        case .undecided: lines.append("  nobody has decided yet whether to sync; turn it on with: snapsync enable --db \(report.database)")
+        default: break
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }

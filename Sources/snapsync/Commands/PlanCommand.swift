@@ -29,29 +29,7 @@ struct PlanCommand: AsyncParsableCommand {
         try await output.printer.run {
             let plan = try await engine.plan(limit: all ? .max : 10)
             if let out { try SyncEngine.write(plan, to: out) }
-            try output.printer.print(plan, lines(plan))
+            try output.printer.print(plan, plan.lines(rest: "--all"))
         }
-    }
-
-    private func lines(_ plan: SyncPlan) -> [String] {
-        let here = plan.version.map { "version \($0)" } ?? "no version yet", there = plan.newestVersion.map { "version \($0)" } ?? "nothing"
-        var lines = ["\(plan.database): \(plan.role) \(plan.device), here is \(here), the cloud has \(there)"]
-        lines += plan.refusals.map { "  would stop: \($0)" }
-        if plan.isEmpty { lines.append("  a sync would change nothing") }
-        for dataset in plan.datasets {
-            lines.append("  \(dataset.name)")
-            lines.append(
-                "    here: \(words(dataset.local)); in the cloud: \(words(dataset.cloud))"
-                    + (dataset.kept.total > 0 ? "; only here: \(words(dataset.kept))" : ""))
-            if dataset.conflicts > 0 { lines.append("    changed on both sides: \(Format.count(dataset.conflicts))") }
-            lines += dataset.items.map { "    \($0.side): \($0.change) \($0.key.description.debugDescription), \($0.wins) wins: \($0.reason)" }
-            let more = dataset.local.total + dataset.cloud.total + dataset.kept.total - dataset.items.count
-            if more > 0 { lines.append("    and \(Format.count(more)) more (--all)") }
-        }
-        return lines
-    }
-
-    private func words(_ counts: SyncPlan.Counts) -> String {
-        counts.total == 0 ? "nothing" : "\(Format.count(counts.added)) added, \(Format.count(counts.changed)) changed, \(Format.count(counts.removed)) removed"
     }
 }

@@ -45,7 +45,7 @@ struct SyncCommand: AsyncParsableCommand {
         try await printer.run {
             defer { progress?.line.clear() }
             // Who turned sync off knows; cron need not tell him every quarter of an hour.
-            if isQuiet, try await engine.gate.decision().reason?.code == .preferenceOff { return }
+            if isQuiet, let code = try await engine.gate.decision().reason?.code, [.preferenceOff, .preferenceUndecided].contains(code) { return }
             let report = try await engine.sync(allowing: allowed, progress: progress?.handler)
             progress?.line.clear()
             hasSynced = true

@@ -1,5 +1,6 @@
 import CloudStore
 import LocalStore
+import SnapshotModel
 import StrictText
 import Synchronization
 import TestSupport
@@ -28,8 +29,11 @@ struct GateScene {
         try await gate(entitlement: entitlement, preference: preference).decision().reason?.code
     }
 
-    /// What the database says.
-    func isOn() throws -> Bool { try LocalDatabase(path: sync.scratch.path("writer.db")).read { try $0.settings.preference().isOn } }
+    /// What the database says, of three values.
+    func choice() throws -> SyncChoice { try LocalDatabase(path: sync.scratch.path("writer.db")).read { try $0.settings.preference().choice } }
+
+    /// Whether the database says on.
+    func isOn() throws -> Bool { try LocalDatabase(path: sync.scratch.path("writer.db")).read { try $0.settings.preference().choice == .on } }
 }
 
 enum DatasetSchemaSQL {
@@ -83,10 +87,10 @@ final class BoundSettings: PreferenceBinding {
         }
     }
 
-    func store(_ isOn: Bool) throws {
+    func store(_ isOn: Bool?) throws {
         try state.withLock { state in
             if state.breaksBeforeStore { throw Broken() }
-            state.value = BoundPreference(isOn: isOn, changedAt: state.clock?())
+            state.value = isOn.map { BoundPreference(isOn: $0, changedAt: state.clock?()) }
             if state.breaksAfterStore { throw Broken() }
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -32,7 +33,7 @@ import Testing
         let time = scene.sync.clock.now()
         try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write { transaction in
             // The database's word is older than the agreement, unless it differs from it.
-            try transaction.settings.setPreference(SyncPreference(isOn: database, changedAt: time))
+            try transaction.settings.setPreference(SyncPreference(SyncChoice(isOn: database), changedAt: time))
             try transaction.state.setPreferenceAgreement(agreed.map { PreferenceAgreement(isOn: $0, at: scene.sync.clock.now()) })
         }
         scene.settings.set(store)
@@ -50,7 +51,7 @@ import Testing
             // The database was turned on again after an off that never reached the store, and the store was turned off and on, say.
             let early = scene.sync.clock.now(), late = scene.sync.clock.now()
             try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write {
-                try $0.settings.setPreference(SyncPreference(isOn: false, changedAt: isBoundLater ? early : late))
+                try $0.settings.setPreference(SyncPreference(.off, changedAt: isBoundLater ? early : late))
             }
             scene.settings.set(true, at: knowsWhen ? (isBoundLater ? late : early) : nil)
             // Without a time the store has not moved: its value is the agreed one. The database's word counts, which is off.
@@ -116,6 +117,71 @@ import Testing
         #expect(try await scene.closed(preference: true) == nil)
     }
 
+    /// Undecided is no word against the store's, and a choice that is taken back is taken back in both places.
+    @Test(arguments: [true, false])
+    func undecidedTakesTheStoresWordAndCanBeReturnedTo(word: Bool) async throws {
+        let scene = try await GateScene()
+        let closed: GateReason.Code? = word ? nil : .preferenceOff
+        try scene.gate(preference: true).setPreference(.undecided)
+        #expect(try await scene.closed(preference: true) == .preferenceUndecided && scene.settings.isOn == nil)
+        scene.settings.set(word)
+        #expect(try await scene.closed(preference: true) == closed)
+        #expect(try scene.choice() == SyncChoice(isOn: word))
+        try scene.gate(preference: true).setPreference(.undecided)
+        #expect(try scene.choice() == .undecided && scene.settings.isOn == nil)
+        #expect(try await scene.closed(preference: true) == .preferenceUndecided)
+        // The same word as before counts again: what was agreed on before is forgotten.
+        scene.settings.set(word)
+        #expect(try await scene.closed(preference: true) == closed)
+    }
+
+    @Test func choiceTakenBackByARunThatWasKilledIsTakenBackInTheStoreLater() async throws {
+        let scene = try await GateScene()
+        try scene.gate(preference: true).setPreference(true)
+        let time = scene.sync.clock.now()
+        try LocalDatabase(path: scene.sync.scratch.path("writer.db")).write { try $0.settings.setPreference(SyncPreference(.undecided, changedAt: time)) }
+        #expect(try await scene.closed(preference: true) == .preferenceUndecided)
+        #expect(scene.settings.isOn == nil)
+        // A store that cannot be written keeps sync closed all the same.
+        scene.settings.set(true)
+        #expect(try await scene.closed(preference: true) == nil)
+        scene.settings.state.withLock { $0.breaksBeforeStore = true }
+        #expect(try scene.gate(preference: true).setPreference(.undecided)?.contains("next run") == true)
+        #expect(try await scene.closed(preference: true) == .preferenceUndecided)
+        scene.settings.mend()
+        #expect(try await scene.closed(preference: true) == .preferenceUndecided && scene.settings.isOn == nil)
+    }
+
+    @Test func userDefaultsAndDatabaseAgree() async throws {
+        let scene = try await GateScene()
+        let suite = "snapsync-test-\(UUID().uuidString)", defaults = try #require(UserDefaults(suiteName: suite))
+        defer { defaults.removePersistentDomain(forName: suite) }
+        let binding = DefaultsPreference(key: "sync", suiteName: suite)
+        let cloud = scene.sync.cloud
+        let gate = try SyncEngine(database: scene.sync.scratch.path("writer.db"), gate: GateOptions(preference: binding), now: scene.sync.clock.now) { _ in
+            cloud
+        }.gate
+        try gate.setPreference(.undecided)
+        #expect(try await gate.decision().reason?.code == .preferenceUndecided && binding.load() == nil)
+        defaults.set(true, forKey: "sync")
+        #expect(try await gate.decision() == .open)
+        #expect(try scene.choice() == .on)
+        try gate.setPreference(false)
+        #expect(defaults.object(forKey: "sync") as? Bool == false)
+        defaults.set(true, forKey: "sync")
+        #expect(try await gate.decision() == .open)
+        // Defaults that were reset get what the database says.
+        defaults.removeObject(forKey: "sync")
+        #expect(try await gate.decision() == .open)
+        #expect(defaults.object(forKey: "sync") as? Bool == true)
+        try gate.setPreference(.undecided)
+        #expect(defaults.object(forKey: "sync") == nil)
+        defaults.set("perhaps", forKey: "sync")
+        #expect(try await gate.decision().reason?.code == .preferenceUndecided)
+        #expect(throws: SyncError.self) { try gate.setPreference(true) }
+        #expect(try scene.choice() == .undecided)
+    }
+
     /// Random histories of both switches and of crashes between the steps; the seed is printed with a failure.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func historiesWithCrashesEndInAgreement(seed: UInt64) async throws {
@@ -123,29 +189,34 @@ import Testing
         let scene = try await GateScene()
         let path = scene.sync.scratch.path("writer.db")
         if random.next() % 2 == 0 { scene.settings.state.withLock { $0.clock = scene.sync.clock.now } }
-        var agreed = true
+        var agreed: Bool? = true
         for step in 0..<25 {
-            switch random.next() % 6 {
+            switch random.next() % 7 {
             case 0, 1:
                 // The application's switch, and then a look: its word counts.
                 let wish = random.next() % 2 == 0
                 scene.settings.set(wish, at: scene.settings.state.withLock { $0.clock?() })
                 agreed = wish
             case 2, 3:
-                agreed = random.next() % 2 == 0
-                try scene.gate(preference: true).setPreference(agreed)
+                let wish = random.next() % 2 == 0
+                try scene.gate(preference: true).setPreference(wish)
+                agreed = wish
             case 4:
                 // The process ends behind the database's transaction: the store is not written, or written and not noted.
                 let wish = random.next() % 2 == 0
                 let time = scene.sync.clock.now()
-                try LocalDatabase(path: path).write { try $0.settings.setPreference(SyncPreference(isOn: wish, changedAt: time)) }
+                try LocalDatabase(path: path).write { try $0.settings.setPreference(SyncPreference(SyncChoice(isOn: wish), changedAt: time)) }
                 if random.next() % 2 == 0 { try scene.settings.store(wish) }
                 agreed = wish
+            case 5:
+                try scene.gate(preference: true).setPreference(.undecided)
+                agreed = nil
             default:
                 scene.settings.set(nil)
             }
-            #expect(try await scene.closed(preference: true) == (agreed ? nil : .preferenceOff), "seed \(seed), step \(step)")
-            #expect(try scene.isOn() == agreed && scene.settings.isOn == agreed, "seed \(seed), step \(step)")
+            let closed: GateReason.Code? = agreed == nil ? .preferenceUndecided : agreed == true ? nil : .preferenceOff
+            #expect(try await scene.closed(preference: true) == closed, "seed \(seed), step \(step)")
+            #expect(try scene.choice().isOn == agreed && scene.settings.isOn == agreed, "seed \(seed), step \(step)")
         }
     }
 }

@@ -29,7 +29,7 @@ import Testing
             return try SyncEngine(database: scratch.path(name))
         }
         let quiet = try await setUp("quiet.db")
-        #expect(try await quiet.gate.decision().reason?.code == .preferenceOff)
+        #expect(try await quiet.gate.decision().reason?.code == .preferenceUndecided)
         await #expect { try await quiet.sync() } throws: { ($0 as? SyncError)?.code == .refused }
         #expect(try await SnapshotInspector(cloud: scratch.path("cloud")).history().versions.isEmpty)
         let asked = try await setUp("asked.db", enables: true)

@@ -1,0 +1,54 @@
+import Foundation
+import SnapshotVersions
+
+/// A preference in Foundation's `UserDefaults`: the switch of an application's own settings screen.
+///
+///     let gate = GateOptions(preference: DefaultsPreference(key: "sync"))
+///     // In SwiftUI: @AppStorage("sync") var isSyncOn = false
+///
+/// A key without a value is no choice. A value that the application registers with `register(defaults:)` counts as one: register none for
+/// this key. `UserDefaults` does not say when a key was changed, so `changedAt` is nil.
+public struct DefaultsPreference: PreferenceBinding {
+    /// The key that holds true or false.
+    public let key: String
+    /// The suite, as an application group has one; nil for the application's own defaults.
+    public let suiteName: String?
+
+    public init(key: String, suiteName: String? = nil) {
+        self.key = key
+        self.suiteName = suiteName
+    }
+
+    /// What the defaults say; nil if the key has no value.
+    ///
+    /// - Throws: ``SyncError`` if the value is neither true nor false, or the suite cannot be opened.
+    public func load() throws -> BoundPreference? {
+        guard let value = try defaults().object(forKey: key) else { return nil }
+        guard let isOn = value as? Bool else {
+            throw SyncError(.dataRefused, step: .open, at: place, "the value is neither true nor false", hint: "correct it, or bind another key")
+        }
+        return BoundPreference(isOn: isOn)
+    }
+
+    /// Writes the value; nil removes it.
+    ///
+    /// - Throws: ``SyncError`` if the suite cannot be opened or written.
+    public func store(_ isOn: Bool?) throws {
+        let defaults = try defaults()
+        if let isOn { defaults.set(isOn, forKey: key) } else { defaults.removeObject(forKey: key) }
+        guard defaults.synchronize() else {
+            throw SyncError(.inputOutput, step: .store, at: place, "the defaults cannot be written", hint: "check the room and the rights of the home folder")
+        }
+    }
+
+    private func defaults() throws -> UserDefaults {
+        guard let suiteName else { return .standard }
+        guard let defaults = UserDefaults(suiteName: suiteName) else {
+            throw SyncError(
+                .refused, step: .open, at: place, "there can be no suite of this name", hint: "name another suite, or none for the application's own defaults")
+        }
+        return defaults
+    }
+
+    private var place: String { "user defaults\(suiteName.map { " of \($0)" } ?? ""), key \(key)" }
+}
