@@ -65,7 +65,8 @@ public final class SyncWatcher: Sendable {
         self.now = now
     }
 
-    /// A watch that syncs with an application's own engine: its change notices and its connection see what the watch imports.
+    /// A watch that syncs with an application's own engine: its change notices and its connection see what the watch imports, and
+    /// what the engine's gate rests on wakes the watch (``SyncGate/decisions()``).
     ///
     /// - Parameter engine: an engine on a database that was set up. The file must stay in its place.
     public init(engine: SyncEngine, options: WatchOptions = WatchOptions(), clock: any Clock<Duration> = ContinuousClock()) {
@@ -93,6 +94,9 @@ public final class SyncWatcher: Sendable {
         var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, engine: engine, logger: logger, now: now)
         let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
         let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
+        let gateChanges = engine?.gate.changes()
+        let gateEvents = gateChanges.map { changes in Task { for await _ in changes { signal.raise(.gate) } } }
+        defer { gateEvents?.cancel() }
         var told: Set<String> = []
         tell(.started(database: database, poll: options.poll))
 
@@ -128,7 +132,8 @@ public final class SyncWatcher: Sendable {
             case .database: schedule.databaseWritten(at: now)
             case .commit(let number): if number > device.knownVersion { schedule.cloudChanged() }
             case .message(let sender): if device.reads(messagesFrom: sender) { schedule.cloudChanged() }
-            case .directory: schedule.cloudMoved(at: now)
+            // After a sign-in or a purchase nobody waits for the next poll.
+            case .directory, .gate: schedule.cloudMoved(at: now)
             }
         }
     }

@@ -8,6 +8,8 @@ final class WakeSignal: Sendable {
         case commit(Int)
         case message(from: String)
         case directory
+        /// What the gate rests on may be another thing now.
+        case gate
     }
 
     private struct State {

@@ -31,7 +31,7 @@ struct Snapsync: AsyncParsableCommand {
             KeyCommand.self,
             GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
-            EnableCommand.self, DisableCommand.self, OpenCommand.self, MigrateCommand.self,
+            EnableCommand.self, DisableCommand.self, LicenceCommand.self, OpenCommand.self, MigrateCommand.self,
             StatusCommand.self, HistoryCommand.self, CatCommand.self, VerifyCommand.self, RepairCommand.self, DoctorCommand.self, ReportCommand.self,
             ExplainCommand.self,
             MessagesCommand.self,

@@ -162,6 +162,9 @@ import Testing
         check(try sealed.json("key passphrase --remove --db phone.db"), "key passphrase --json")
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")
+        check(try contested.json("licence key vendor.key"), "licence key --json")
+        check(
+            try contested.json("licence sign --key vendor.key --product a --holder b --until 2999-01-01T00:00:00Z --out licence"), "licence --json")
         check(try contested.json("explain 14"), "explain --json")
         check(["conflicts": [try contested.json("conflicts show 1 --db watch.db")], "database": "", "open": 1, "removed": 0], "conflicts --json")
         check(try contested.json("conflicts take 1 --db watch.db"), "conflicts take --json")

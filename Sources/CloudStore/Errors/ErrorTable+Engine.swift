@@ -101,6 +101,10 @@ extension ErrorTable {
             en: ("Description not valid", "The description of what is synced has a mistake.", "Correct the description."),
             it: ("Descrizione non valida", "La descrizione di ciò che si sincronizza contiene un errore.", "Correggi la descrizione.")),
         ErrorEntry(
+            "data.badLicence", "a licence file was altered, is signed with another key, or is for another product", .afterAction,
+            en: ("Licence not valid", "The licence was changed, or is not for this app.", "Get the licence again from whoever issued it."),
+            it: ("Licenza non valida", "La licenza è stata modificata o non è per questa app.", "Richiedi di nuovo la licenza a chi l’ha emessa.")),
+        ErrorEntry(
             "data.badInstant", "a text is not a time", .never,
             en: ("Not a time", "This text is not a date with a time.", "Correct the text."),
             it: ("Ora non valida", "Questo testo non è una data con un’ora.", "Correggi il testo.")),
@@ -146,6 +150,25 @@ extension ErrorTable {
                 "Piano non confermato", "Non è stato possibile confermare che il tuo piano comprenda la sincronizzazione.",
                 "Controlla la rete e la data, poi riprova."
             )),
+        ErrorEntry(
+            "gate.noAccount", "nobody is signed in to the account that the cloud needs", .afterAction,
+            en: ("Not signed in", "Nobody is signed in, so nothing can be synced.", "Sign in. Your changes are kept until then."),
+            it: (
+                "Accesso non effettuato", "Nessuno ha effettuato l’accesso, quindi non è possibile sincronizzare.",
+                "Accedi. Fino ad allora le tue modifiche restano salvate."
+            )),
+        ErrorEntry(
+            "gate.accountRestricted", "the account may not use the cloud", .afterAction,
+            en: ("Account restricted", "This account may not use the shared data.", "Ask whoever manages the account."),
+            it: ("Account limitato", "Questo account non può usare i dati condivisi.", "Chiedi a chi gestisce l’account.")),
+        ErrorEntry(
+            "gate.accountUnavailable", "there is an account, and it cannot be used just now, or nobody can tell", .later,
+            en: ("Account not available", "Your account is not available at the moment.", "Try again later, or sign in again."),
+            it: ("Account non disponibile", "Il tuo account non è disponibile in questo momento.", "Riprova più tardi o accedi di nuovo.")),
+        ErrorEntry(
+            "gate.localOnly", "the application uses the database without a cloud, on purpose", .never,
+            en: ("Not synced", "The data stays on this device.", "Nothing has to be done."),
+            it: ("Senza sincronizzazione", "I dati restano su questo dispositivo.", "Non occorre fare nulla.")),
         ErrorEntry(
             "gate.inMemory", "the database is a stand-in in memory", .afterAction,
             en: ("Nothing is kept", "The app’s database could not be opened. What you do now is kept only until you close the app.", "Repair the database."),

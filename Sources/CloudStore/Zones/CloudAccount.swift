@@ -7,30 +7,22 @@ import Synchronization
 ///     for await status in account.changes { … }
 ///     account.set(.noAccount)        // somebody signed out
 public final class CloudAccount: Sendable {
-    private struct State {
-        var status: AccountStatus
-        var listeners: [Int: AsyncStream<AccountStatus>.Continuation] = [:]
-        var next = 0
-    }
-
-    private let state: Mutex<State>
+    private let state: Mutex<AccountStatus>
+    private let broadcast = Broadcast<AccountStatus>()
 
     /// An account in that state.
-    public init(_ status: AccountStatus = .available) {
-        state = Mutex(State(status: status))
-    }
+    public init(_ status: AccountStatus = .available) { state = Mutex(status) }
 
     /// The state now.
-    public var status: AccountStatus { state.withLock { $0.status } }
+    public var status: AccountStatus { state.withLock { $0 } }
 
     /// Sets the state, and tells the listeners if it is another than before.
     public func set(_ status: AccountStatus) {
-        let listeners: [AsyncStream<AccountStatus>.Continuation] = state.withLock { state in
-            guard state.status != status else { return [] }
-            state.status = status
-            return Array(state.listeners.values)
+        let hasChanged = state.withLock { state in
+            defer { state = status }
+            return state != status
         }
-        for listener in listeners { listener.yield(status) }
+        if hasChanged { broadcast.send(status) }
     }
 
     /// Asks a cloud for the state and sets it.
@@ -42,18 +34,5 @@ public final class CloudAccount: Sendable {
     }
 
     /// Every change from now on, to each listener; only the newest is kept for one that is slow.
-    public var changes: AsyncStream<AccountStatus> {
-        let (stream, continuation) = AsyncStream.makeStream(of: AccountStatus.self, bufferingPolicy: .bufferingNewest(1))
-        let id = state.withLock { state in
-            state.next += 1
-            state.listeners[state.next] = continuation
-            return state.next
-        }
-        continuation.onTermination = { [weak self] _ in self?.forget(id) }
-        return stream
-    }
-
-    private func forget(_ id: Int) {
-        _ = state.withLock { $0.listeners.removeValue(forKey: id) }
-    }
+    public var changes: AsyncStream<AccountStatus> { broadcast.listen() }
 }

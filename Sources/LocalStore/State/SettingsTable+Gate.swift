@@ -33,10 +33,14 @@ extension SettingsTable {
     /// The file that says whether the user may sync; nil if nothing restricts that.
     package func entitlementFile() throws -> String? { try table.text(of: "entitlementFile") }
 
-    /// Names the file that says whether the user may sync, or none. An answer of another file is forgotten.
-    package func setEntitlementFile(_ path: String?) throws {
-        if try path != entitlementFile() { try transaction.state.setEntitlementRecord(nil) }
+    /// The public key that has to have signed that file; nil for a plain one.
+    package func entitlementKey() throws -> String? { try table.text(of: "entitlementKey") }
+
+    /// Names the file that says whether the user may sync, and the key that has to have signed it, or none. An answer of another file is forgotten.
+    package func setEntitlementFile(_ path: String?, key: String?) throws {
+        if try path != entitlementFile() || key != entitlementKey() { try transaction.state.setEntitlementRecord(nil) }
         try table.setText(path, of: "entitlementFile")
+        try table.setText(key, of: "entitlementKey")
     }
 
     /// Whether the database stands in, in memory, for one that could not be opened.

@@ -41,6 +41,22 @@ public struct DefaultsPreference: PreferenceBinding {
         }
     }
 
+    /// Yields whenever this process changes any of its defaults.
+    public var changes: AsyncStream<Void>? {
+        AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+            let observer = Observer(
+                value: NotificationCenter.default.addObserver(forName: UserDefaults.didChangeNotification, object: nil, queue: nil) { _ in
+                    continuation.yield()
+                })
+            continuation.onTermination = { _ in NotificationCenter.default.removeObserver(observer.value) }
+        }
+    }
+
+    // SAFETY (@unchecked Sendable): the token is only handed back to the centre that made it.
+    private struct Observer: @unchecked Sendable {
+        let value: any NSObjectProtocol
+    }
+
     private func defaults() throws -> UserDefaults {
         guard let suiteName else { return .standard }
         guard let defaults = UserDefaults(suiteName: suiteName) else {

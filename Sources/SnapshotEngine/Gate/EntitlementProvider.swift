@@ -16,10 +16,14 @@ public protocol EntitlementProvider: Sendable {
     func entitlement() async throws -> Entitlement
     /// How long an answer is used before it is asked for again. By default each run asks.
     var asksAgainAfter: Duration { get }
+    /// Yields when the answer may have become another one: the gate then asks at once (``SyncGate/decisions()``, a watch). Each call makes a stream
+    /// of its own. Nil, the default, for a provider that cannot tell.
+    var changes: AsyncStream<Void>? { get }
 }
 
 extension EntitlementProvider {
     public var asksAgainAfter: Duration { .zero }
+    public var changes: AsyncStream<Void>? { nil }
 }
 
 /// Whether the user may sync, and until when that is known.
@@ -27,9 +31,12 @@ public struct Entitlement: Hashable, Sendable {
     public let isEntitled: Bool
     /// When the answer ends: what was bought ends then, and a kept answer is of no use any more. Nil: it does not end.
     public let validUntil: Instant?
+    /// Why not, in words, for those who ask; nil where "no" says all.
+    public let reason: String?
 
-    public init(isEntitled: Bool, validUntil: Instant? = nil) {
+    public init(isEntitled: Bool, validUntil: Instant? = nil, reason: String? = nil) {
         self.isEntitled = isEntitled
         self.validUntil = validUntil
+        self.reason = reason
     }
 }

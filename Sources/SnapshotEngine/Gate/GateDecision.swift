@@ -33,6 +33,14 @@ public struct GateReason: Hashable, Sendable, CustomStringConvertible {
         public static let entitlementExpired = Code(name: "entitlementExpired")
         /// Nobody can say whether the user may, and no earlier answer holds any longer.
         public static let entitlementUnknown = Code(name: "entitlementUnknown")
+        /// Nobody is signed in to the account that the cloud needs.
+        public static let noAccount = Code(name: "noAccount")
+        /// The account may not use the cloud.
+        public static let accountRestricted = Code(name: "accountRestricted")
+        /// There is an account, and it cannot be used just now, or nobody can tell.
+        public static let accountUnavailable = Code(name: "accountUnavailable")
+        /// The application uses the database without a cloud, on purpose.
+        public static let localOnly = Code(name: "localOnly")
         /// The database is a stand-in in memory.
         public static let inMemory = Code(name: "inMemory")
 

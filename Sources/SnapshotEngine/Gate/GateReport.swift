@@ -28,12 +28,23 @@ public struct GateReport: Sendable, Encodable {
     public let entitlementProblem: String?
 }
 
+extension GateReport {
+    /// Of a database that was not set up.
+    init(unset decision: GateDecision) {
+        self.init(
+            isOpen: decision == .open, code: decision.reason?.code.name, reason: decision.reason?.reason, hint: decision.reason?.hint, isEnabled: false,
+            preference: SyncChoice.undecided.rawValue, preferenceFile: nil, preferenceKey: nil, entitlementFile: nil, isEntitled: nil, entitledUntil: nil,
+            entitlementProblem: nil)
+    }
+}
+
 extension SyncGate {
     /// What the decision rests on, for people to look at.
     public func report() async throws -> GateReport {
         try await WorkerThreads.host {
             let decision = try await decision()
             return try database.read(at: .read) { transaction in
+                guard try transaction.settings.exists() else { return GateReport(unset: decision) }
                 let file = try transaction.settings.preferenceFile(), choice = try transaction.settings.preference().choice
                 let record = try provider(in: transaction) == nil ? nil : transaction.state.entitlementRecord()
                 return GateReport(

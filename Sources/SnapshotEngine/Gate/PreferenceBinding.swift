@@ -10,6 +10,13 @@ public protocol PreferenceBinding: Sendable {
     func load() throws -> BoundPreference?
     /// Writes, so that it lasts; nil takes the value away, for a choice that was taken back.
     func store(_ isOn: Bool?) throws
+    /// Yields when the value may have become another one: the gate then looks at once (``SyncGate/decisions()``, a watch). Each call makes a
+    /// stream of its own. Nil, the default, for a store that cannot tell.
+    var changes: AsyncStream<Void>? { get }
+}
+
+extension PreferenceBinding {
+    public var changes: AsyncStream<Void>? { nil }
 }
 
 /// What a bound store says.

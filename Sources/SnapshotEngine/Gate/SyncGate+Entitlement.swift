@@ -30,7 +30,8 @@ extension SyncGate {
         }
         guard answer.isEntitled else {
             return .closed(
-                GateReason(.notEntitled, "this user is not entitled to sync", hint: "get the entitlement; what was changed here is kept and syncs then"))
+                GateReason(
+                    .notEntitled, "this user is not entitled to sync\(failure)", hint: "get the entitlement; what was changed here is kept and syncs then"))
         }
         return .open
     }
@@ -38,13 +39,15 @@ extension SyncGate {
     /// Who is asked for the entitlement; nil if nothing restricts it.
     func provider(in transaction: LocalTransaction) throws -> (any EntitlementProvider)? {
         if let provider = options.entitlement { return provider }
-        return try transaction.settings.exists() ? transaction.settings.entitlementFile().map { FileEntitlement(path: $0) } : nil
+        guard try transaction.settings.exists(), let path = try transaction.settings.entitlementFile() else { return nil }
+        return try transaction.settings.entitlementKey().map { LicenceFile(path: path, publicKey: $0) } ?? FileEntitlement(path: path)
     }
 
     /// Asks, where that is due, and keeps the answer. What goes wrong is kept, too: it is the decision's to weigh.
     ///
     /// - Parameter asIfWanted: ask although sync is turned off, where nobody is asked otherwise.
     package func askForEntitlement(asIfWanted: Bool = false) async {
+        guard !options.isLocalOnly else { return }
         do {
             guard var facts = try database.read({ try $0.settings.exists() ? lookUp($0) : nil }), facts.provider != nil else { return }
             if facts.isBound {
@@ -58,7 +61,8 @@ extension SyncGate {
             do {
                 let answer = try await asked.entitlement()
                 next = EntitlementRecord(
-                    answer: .init(isEntitled: answer.isEntitled, validUntil: answer.validUntil?.microseconds, givenAt: now().microseconds), failure: nil)
+                    answer: .init(isEntitled: answer.isEntitled, validUntil: answer.validUntil?.microseconds, givenAt: now().microseconds),
+                    failure: answer.reason)
             } catch {
                 next = EntitlementRecord(answer: record?.answer, failure: (error as? SyncError).map { "\($0.place): \($0.reason)" } ?? "\(error)")
             }

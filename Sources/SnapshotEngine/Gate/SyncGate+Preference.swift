@@ -1,3 +1,4 @@
+import CloudStore
 import Foundation
 import LocalStore
 import Logging
@@ -20,7 +21,8 @@ extension SyncGate {
     /// - Throws: ``SyncError``.
     @discardableResult
     public func setPreference(_ choice: SyncChoice) throws -> String? {
-        try SyncError.at(.apply) {
+        defer { signal.send(()) }
+        return try SyncError.at(.apply) {
             // What the user said elsewhere before now comes first, so that this is the last word.
             do {
                 try reconcile()
@@ -47,6 +49,7 @@ extension SyncGate {
 
     /// Binds the preference to a key of a JSON file, or to none.
     public func bind(to file: FilePreference?) throws {
+        defer { signal.send(()) }
         try database.write(at: .apply) { transaction in
             try checkIsSetUp(transaction)
             try transaction.settings.setPreferenceFile(file.map { PreferenceFileSetting(path: absolutePath($0.path), key: $0.key) })
@@ -54,10 +57,20 @@ extension SyncGate {
     }
 
     /// Names the file that states the entitlement, or none.
-    public func setEntitlementFile(_ path: String?) throws {
+    ///
+    /// - Parameter publicKey: the key that has to have signed it (``LicenceKey/publicKey``); nil for a plain file. Whoever can change the database can
+    ///   change this key, too: an application that has to rely on it passes a ``LicenceFile`` to its engine.
+    /// - Throws: ``SyncError``; with `.refused` for a text that is no public key.
+    public func setEntitlementFile(_ path: String?, publicKey: String? = nil) throws {
+        guard publicKey.map(LicenceKey.isPublicKey) ?? true else {
+            throw SyncError(
+                .refused, step: .open, at: database.path, "the public key of licences is not 64 lower-case hexadecimal digits",
+                hint: "take it from: snapsync licence key FILE")
+        }
+        defer { signal.send(()) }
         try database.write(at: .apply) { transaction in
             try checkIsSetUp(transaction)
-            try transaction.settings.setEntitlementFile(path.map(absolutePath))
+            try transaction.settings.setEntitlementFile(path.map(absolutePath), key: publicKey)
         }
     }
 

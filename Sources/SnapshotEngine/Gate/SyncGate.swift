@@ -1,3 +1,4 @@
+import CloudStore
 import LocalStore
 import Logging
 import SnapshotModel
@@ -19,6 +20,8 @@ public struct SyncGate: Sendable {
     let options: GateOptions
     let now: @Sendable () -> Instant
     let logger: Logger
+    /// Tells ``decisions()`` of what is changed through this gate.
+    let signal = Broadcast<Void>()
 
     /// The decision for now. Looks at the bound store, and asks for the entitlement where that is due.
     public func decision() async throws -> GateDecision {
@@ -32,6 +35,10 @@ public struct SyncGate: Sendable {
     ///
     /// - Parameter asIfWanted: what it would be if the user turned sync on.
     package func standing(asIfWanted: Bool = false) throws -> GateDecision {
+        if options.isLocalOnly {
+            return .closed(
+                GateReason(.localOnly, "the application uses this database without a cloud", hint: "open it with a cloud if it is to be synced"))
+        }
         var facts = try database.read(at: .open) { try lookUp($0) }
         if facts.isInMemory {
             return .closed(
@@ -45,7 +52,7 @@ public struct SyncGate: Sendable {
             facts = try database.read(at: .open) { try lookUp($0) }
         }
         if !asIfWanted, let reason = choiceReason(facts.choice) { return .closed(reason) }
-        if let fault { return .closed(fault) }
+        if let reason = fault ?? accountReason { return .closed(reason) }
         return facts.provider == nil ? .open : decision(facts.entitlement, at: now())
     }
 
@@ -80,6 +87,17 @@ public struct SyncGate: Sendable {
             GateReason(
                 .preferenceUndecided, "nobody has decided yet whether to sync",
                 hint: "decide with: snapsync enable --db \(database.path), or: snapsync disable --db \(database.path)")
+        }
+    }
+
+    /// Why the account keeps the gate closed; nil if it does not.
+    private var accountReason: GateReason? {
+        switch options.account?.status {
+        case nil, .available: nil
+        case .noAccount: GateReason(.noAccount, "nobody is signed in", hint: "sign in; what was changed here is kept and syncs then")
+        case .restricted: GateReason(.accountRestricted, "the account may not use the cloud", hint: "ask whoever manages the account")
+        case .temporarilyUnavailable: GateReason(.accountUnavailable, "the account cannot be used just now", hint: "try again later, or sign in again")
+        case .couldNotDetermine: GateReason(.accountUnavailable, "the account's state is not known", hint: "try again later")
         }
     }
 

@@ -65,6 +65,8 @@ public struct SetupRequest: Sendable {
     public var preference: FilePreference?
     /// The path of a file that states the entitlement (``FileEntitlement``); nil if nothing restricts who may sync.
     public var entitlementFile: String?
+    /// The public key that has to have signed that file (``LicenceKey/publicKey``); nil for a plain one.
+    public var entitlementKey: String?
 
     /// The container identifier of a cloud that is made where none was asked for.
     public static let standardContainer = "iCloud.org.snapsync"

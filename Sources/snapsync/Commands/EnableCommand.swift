@@ -36,7 +36,7 @@ struct EnableCommand: AsyncParsableCommand {
         try await output.printer.run {
             let engine = try SyncEngine.ofCommand(database: path), gate = engine.gate
             if !yes { guard try await isConfirmed(engine) else { return } }
-            if let file = entitlement.entitlement { try gate.setEntitlementFile(file) }
+            if let file = entitlement.entitlement { try gate.setEntitlementFile(file, publicKey: entitlement.entitlementKey) }
             if let file = try binding.file() { try gate.bind(to: file) } else if unbind { try gate.bind(to: nil) }
             let report = try await gate.turn(on: true)
             try output.printer.print(report, report.lines(of: path))

@@ -204,6 +204,7 @@ struct InitCommand: AsyncParsableCommand {
             datasets: datasets, createsTables: create, replacesOwnRows: replace, assetLimit: assetLimit.value,
             preference: try binding.file(), entitlementFile: entitlement.entitlement, adoptsOwnRows: adopt, takesOver: takeOver)
         request.choice = undecided ? .undecided : disabled ? .off : .on
+        request.entitlementKey = entitlement.entitlementKey
         if tables.isGiven { request.tables = tables.choice() }
         request.assumesBuiltIn = false
         request.sharing = share.flatMap { CloudSharing(rawValue: $0.rawValue) }

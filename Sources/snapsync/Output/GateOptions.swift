@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudStore
 import SnapshotSync
 
 /// The settings file of an application that the choice is bound to.
@@ -30,6 +31,18 @@ struct EntitlementOptions: ParsableArguments {
             "A JSON file that says whether this user may sync, and until when: {\"validUntil\":\"2027-01-01T00:00:00Z\"}. Each run looks.", valueName: "file"),
         completion: .file())
     var entitlement: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "With --entitlement: the file is a licence, and this public key has to have signed it (snapsync licence).", valueName: "digits"))
+    var entitlementKey: String?
+
+    func validate() throws {
+        guard entitlementKey == nil || entitlement != nil else { throw ValidationError("--entitlement-key belongs to --entitlement.") }
+        guard entitlementKey.map(LicenceKey.isPublicKey) ?? true else {
+            throw ValidationError("--entitlement-key takes 64 lower-case hexadecimal digits, as snapsync licence key prints them.")
+        }
+    }
 }
 
 extension GateReport {

@@ -1,0 +1,73 @@
+public import CloudStore
+public import Foundation
+import SnapshotVersions
+import StrictText
+
+/// The bytes of a licence file: a licence and its signature.
+///
+///     let bytes = try SignedLicence.sign(Licence(product: "org.example.board", holder: "Ann"), with: key)
+///     let licence = try SignedLicence.open(bytes, publicKey: pinned, product: "org.example.board")
+///
+/// Source: docs/embedding.md, "Signed licences".
+public enum SignedLicence {
+    /// The longest file that is read.
+    static let byteLimit = 16_384
+    private static let version = 1
+
+    private struct Document: Codable {
+        let formatVersion: Int
+        /// The licence's JSON, in base64: the very bytes that are signed.
+        let licence: String
+        /// 128 lower-case hexadecimal digits.
+        let signature: String
+    }
+
+    /// The bytes of a licence file.
+    public static func sign(_ licence: Licence, with key: LicenceKey) throws -> Data {
+        try SyncError.at(.encode) {
+            let payload = try StrictJSON.encode(licence)
+            let document = Document(
+                formatVersion: version, licence: payload.base64EncodedString(), signature: ContentHash.hex(try key.signature(of: signed(payload))))
+            return try StrictJSON.encode(document) + Data("\n".utf8)
+        }
+    }
+
+    /// The licence in a file's bytes, once its signature is found to be by that key. Whether it has ended is not looked at.
+    ///
+    /// - Parameters:
+    ///   - publicKey: 64 hexadecimal digits, as ``LicenceKey/publicKey`` has them.
+    ///   - product: what the licence has to be for; nil takes any.
+    ///   - place: what the bytes are, for errors.
+    /// - Throws: ``SyncError`` with `.dataRefused` for bytes that are no licence, were altered, or were signed with another key; with `.refused` for a
+    ///   licence of another product or a later format, and for a text that is no public key.
+    public static func open(_ bytes: Data, publicKey: String, product: String? = nil, at place: String = "licence") throws -> Licence {
+        func fault(_ code: SyncError.Code, _ reason: String, _ hint: String) -> SyncError {
+            var error = SyncError(code, step: .verify, at: place, reason, hint: hint)
+            error.identifier = "data.badLicence"
+            return error
+        }
+        let anew = "get the licence again from whoever issued it"
+        guard LicenceKey.isPublicKey(publicKey) else {
+            throw fault(.refused, "the public key to check it with is not 64 lower-case hexadecimal digits", "take it from: snapsync licence key")
+        }
+        guard bytes.count <= byteLimit, let document = try? StrictJSON.decode(Document.self, from: bytes) else {
+            throw fault(.dataRefused, "it is not a licence file", anew)
+        }
+        guard document.formatVersion == version else {
+            throw fault(.refused, "it has the format \(document.formatVersion), and this program knows \(version)", "update this program")
+        }
+        guard let payload = Data(base64Encoded: document.licence), let signature = DevicePublicKeys.hexBytes(document.signature.utf8),
+            DevicePublicKeys.isValid(signature, of: signed(payload), by: publicKey)
+        else { throw fault(.dataRefused, "it was altered, or was not signed with the key \(publicKey)", anew) }
+        guard let licence = try? StrictJSON.decode(Licence.self, from: payload) else {
+            throw fault(.dataRefused, "it is signed, and its content is not understood", "update this program, or \(anew)")
+        }
+        guard product == nil || licence.product == product else {
+            throw fault(.refused, "it is for \(licence.product), not for \(product ?? "")", "get a licence for \(product ?? "")")
+        }
+        return licence
+    }
+
+    /// What is signed: the bytes, and what they are, so that nothing else that was signed with the key can pass for a licence.
+    private static func signed(_ payload: Data) -> [UInt8] { Array("snapsync-licence \(version)\n".utf8) + Array(payload) }
+}
