@@ -8,6 +8,8 @@ public struct OpeningReport: Sendable, Encodable {
         case cloud
         /// The database alone; it syncs as soon as what was in the way is gone.
         case local
+        /// The database alone, because the application wants no cloud (``SnapshotStore/localOnly(database:createsDatabase:createsTables:logger:now:)``).
+        case localOnly
         /// A stand-in in memory, which goes with the program and is never published.
         case inMemory
     }

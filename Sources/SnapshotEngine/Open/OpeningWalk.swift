@@ -2,6 +2,7 @@ import CloudStore
 import DirectoryCloud
 import Foundation
 import LocalStore
+import Logging
 import SnapshotVersions
 
 /// Cloud and database, else the database, else a stand-in: tries each, and keeps the reason of each that it gives up.
@@ -15,6 +16,9 @@ struct OpeningWalk: Sendable {
     let createsTables: Bool
     /// The caller's backend; nil for a cloud directory.
     let backend: (any CloudDatabase)?
+    /// Whether no cloud is wanted.
+    var isLocalOnly = false
+    let logger: Logger
     /// Opens an engine on a file.
     let engine: @Sendable (String) throws -> SyncEngine
 
@@ -23,14 +27,15 @@ struct OpeningWalk: Sendable {
         let isReadOnly: Bool
         do {
             local = try openDatabase()
+            log("opened the database")
             isReadOnly = try prepare(local.database)
         } catch {
-            let step = Step(level: .local, kind: Self.kind(ofLocal: error), error: SyncError(error, step: .open))
-            return try standIn(after: [step])
+            return try standIn(after: [givenUp(.local, Self.kind(ofLocal: error), error)])
         }
-        let problem = await cloudProblem(local)
-        let report = OpeningReport(
-            database: database, level: problem == nil ? .cloud : .local, path: database, isReadOnly: isReadOnly, givenUp: problem.map { [$0] } ?? [])
+        let problem = isLocalOnly ? nil : await cloudProblem(local)
+        let level: OpeningReport.Level = isLocalOnly ? .localOnly : problem == nil ? .cloud : .local
+        log("the store is open", ["level": "\(level.rawValue)"])
+        let report = OpeningReport(database: database, level: level, path: database, isReadOnly: isReadOnly, givenUp: problem.map { [$0] } ?? [])
         return SnapshotStore(report: report, engine: local, folder: nil)
     }
 
@@ -38,6 +43,7 @@ struct OpeningWalk: Sendable {
         if createsDatabase, !FileManager.default.fileExists(atPath: database) {
             let made = try LocalDatabase(path: database, creating: true)
             try made.useWAL()
+            log("made the database")
         }
         return try engine(database)
     }
@@ -49,12 +55,15 @@ struct OpeningWalk: Sendable {
                 try local.holdingWriteLock { _ in }
                 return false
             }
-            _ = try local.write { try $0.tables.createBuiltIn() }
+            let made = try local.write { try $0.tables.createBuiltIn() }
+            log(made.isEmpty ? "the built-in tables are there" : "made the tables \(made.joined(separator: ", "))")
             return false
         } catch let error as LocalStoreError where error.code == .permissionDenied {
             // What can be read is better than nothing.
+            log("the database can only be read")
             return true
         } catch let error as LocalStoreError where error.code == .busy {
+            log("another program holds the database's lock; went on without it")
             return false
         }
     }
@@ -72,18 +81,22 @@ struct OpeningWalk: Sendable {
                     setup.container = setup.container ?? container
                 }
                 _ = try await SyncSetup.run(setup, in: backend)
+                log("set the database up for syncing")
             }
             let settings = try local.database.read { try $0.settings.read() }
             await local.gate.askForEntitlement()
             if let reason = try local.gate.standing().reason {
-                return Step(level: .cloud, kind: .gateClosed, error: SyncError(reason, at: database))
+                return givenUp(.cloud, .gateClosed, SyncError(reason, at: database))
             }
+            log("the gate is open")
             let cloud = try local.openCloud(settings)
+            log("opened the cloud", ["cloud": "\(settings.cloud)"])
             if let problem = await containerProblem(cloud) { return problem }
             _ = try await cloud.zone(ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private))
+            log("found the zone", ["zone": "\(settings.zone)"])
             return nil
         } catch {
-            return Step(level: .cloud, kind: Self.kind(ofCloud: error), error: SyncError(error, step: .open))
+            return givenUp(.cloud, Self.kind(ofCloud: error), error)
         }
     }
 
@@ -91,14 +104,28 @@ struct OpeningWalk: Sendable {
         guard let container else { return nil }
         do {
             try ContainerIdentifier.verify(container, isThatOf: try await cloud.identity())
+            log("the cloud is that of \(container)")
             return nil
         } catch {
             let isOther = (error as? CloudError)?.code == .badContainer
-            return Step(level: .cloud, kind: isOther ? .otherContainer : Self.kind(ofCloud: error), error: SyncError(error, step: .open))
+            return givenUp(.cloud, isOther ? .otherContainer : Self.kind(ofCloud: error), error)
         }
     }
 
-    private func standIn(after steps: [Step]) throws -> SnapshotStore {
+    /// One step that was taken.
+    private func log(_ message: String, _ facts: Logger.Metadata = [:]) {
+        logger.info("\(message)", metadata: facts.merging(["database": "\(database)"]) { fact, _ in fact })
+    }
+
+    /// One level that cannot be had.
+    private func givenUp(_ level: OpeningReport.Level, _ kind: Step.Kind, _ error: any Error) -> Step {
+        let error = SyncError(error, step: .open)
+        log("gave up the level \(level.rawValue)", ["kind": "\(kind)", "error": "\(error)"])
+        return Step(level: level, kind: kind, error: error)
+    }
+
+    /// Makes a database in memory.
+    func standIn(after steps: [Step]) throws -> SnapshotStore {
         try SyncError.at(.open) {
             let folder = try MemoryFolder()
             let path = "\(folder.path)/store.db"
@@ -108,6 +135,7 @@ struct OpeningWalk: Sendable {
                 if createsTables { _ = try transaction.tables.createBuiltIn() }
                 try transaction.settings.markInMemory()
             }
+            log("made a database in memory", ["path": "\(path)"])
             let report = OpeningReport(database: self.database, level: .inMemory, path: path, isReadOnly: false, givenUp: steps)
             return SnapshotStore(report: report, engine: try engine(path), folder: folder)
         }

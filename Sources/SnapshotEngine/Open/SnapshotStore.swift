@@ -13,7 +13,7 @@ public import StrictText
 ///
 /// The application reads and writes its tables in the file at ``path``, at every level, and starts by making those that are missing, for
 /// a stand-in has none but the built-in ones that were asked for. A stand-in is flagged (``isInMemory``), its engine refuses to sync, and
-/// it goes with the last reference to the store: tell the user that nothing is kept. At level `local` nothing need be opened again: each
+/// it goes with the last reference to the store: tell the user that nothing is kept. Each step of opening is logged, as information. At level `local` nothing need be opened again: each
 /// sync looks for the cloud anew.
 public final class SnapshotStore: Sendable {
     /// Which level was reached, and why no higher one.
@@ -49,7 +49,8 @@ public final class SnapshotStore: Sendable {
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) async throws -> SnapshotStore {
         let walk = OpeningWalk(
-            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil
+            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil,
+            logger: logger
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
         return try await WorkerThreads.host { try await walk.run() }
     }
@@ -69,8 +70,40 @@ public final class SnapshotStore: Sendable {
         now: @escaping @Sendable () -> Instant = { Instant.now }
     ) async throws -> SnapshotStore {
         let walk = OpeningWalk(
-            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud
+            database: database, container: container, setup: setup, createsDatabase: createsDatabase, createsTables: createsTables, backend: cloud,
+            logger: logger
         ) { try SyncEngine(database: $0, cloud: cloud, gate: gate, logger: logger, now: now) }
         return try await WorkerThreads.host { try await walk.run() }
+    }
+
+    /// Opens a store for an application that wants no cloud: no error, and nothing is set up, read or sent.
+    ///
+    /// The level is `localOnly`, the gate is closed with `.localOnly`, and `engine.sync()` is refused with that reason.
+    ///
+    /// - Parameters:
+    ///   - database: the SQLite file; it is made if it is missing, unless `createsDatabase` is false.
+    ///   - createsTables: whether to make the built-in tables where they are missing.
+    /// - Throws: ``SyncError`` only where not even a stand-in can be made.
+    public static func localOnly(
+        database: String, createsDatabase: Bool = true, createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"),
+        now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) async throws -> SnapshotStore {
+        let walk = OpeningWalk(
+            database: database, container: nil, setup: nil, createsDatabase: createsDatabase, createsTables: createsTables, backend: nil, isLocalOnly: true,
+            logger: logger
+        ) { try SyncEngine(database: $0, gate: GateOptions(isLocalOnly: true), logger: logger, now: now) }
+        return try await WorkerThreads.host { try await walk.run() }
+    }
+
+    /// Makes a store in memory, for previews and tests: it is never published, and goes with the last reference to it.
+    ///
+    /// - Parameter createsTables: whether to make the built-in tables.
+    /// - Throws: ``SyncError`` if the system has no place for it.
+    public static func inMemory(
+        createsTables: Bool = false, logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
+    ) throws -> SnapshotStore {
+        try OpeningWalk(
+            database: ":memory:", container: nil, setup: nil, createsDatabase: true, createsTables: createsTables, backend: nil, logger: logger
+        ) { try SyncEngine(database: $0, logger: logger, now: now) }.standIn(after: [])
     }
 }

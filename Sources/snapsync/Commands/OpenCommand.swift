@@ -1,4 +1,5 @@
 import ArgumentParser
+import Logging
 import SnapshotSync
 
 /// `snapsync open`: how far an application that opens this database would get.
@@ -22,8 +23,12 @@ struct OpenCommand: AsyncParsableCommand {
     func run() async throws {
         let path = try database.file.path()
         try await output.printer.run {
+            // The report says all of it.
+            var logger = output.printer.logger
+            logger.logLevel = .error
             let store = try await SnapshotStore.open(
-                database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), container: container, createsDatabase: false)
+                database: path, cloud: database.cloud ?? DatabaseOptions.environment("SNAPSYNC_CLOUD"), container: container, createsDatabase: false,
+                logger: logger)
             let report = store.report
             try output.printer.print(report, lines(report))
             guard let step = report.givenUp.last, step.kind != .gateClosed else { return }
@@ -35,7 +40,7 @@ struct OpenCommand: AsyncParsableCommand {
         let level =
             switch report.level {
             case .cloud: "database and cloud"
-            case .local: "the database alone"
+            case .local, .localOnly: "the database alone"
             case .inMemory: "a stand-in in memory, which is never published"
             }
         return ["\(report.database): \(level)\(report.isReadOnly ? ", to read only" : "")"]

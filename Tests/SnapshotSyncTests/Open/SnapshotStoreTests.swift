@@ -137,4 +137,60 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: foreign))
         #expect(throws: LocalStoreError.self) { try MemoryFolder(roots: [scratch.path("none")]) }
     }
+
+    @Test func applicationThatWantsNoCloudGetsNoError() async throws {
+        let scratch = try ScratchDirectory()
+        let log = CollectedLog()
+        let store = try await SnapshotStore.localOnly(database: scratch.path("app.db"), createsTables: true, logger: log.logger)
+        #expect(store.report.level == .localOnly && store.report.givenUp.isEmpty && !store.isInMemory && store.path == scratch.path("app.db"))
+        try use(store)
+        #expect(try await store.engine.gate.decision().reason?.code == .localOnly)
+        let report = try await store.engine.gate.report()
+        #expect(!report.isOpen && report.code == "localOnly" && report.reason == "the application uses this database without a cloud")
+        for act in [{ _ = try await $0.sync() }, { _ = try await $0.importNewest() }] as [@Sendable (SyncEngine) async throws -> Void] {
+            await #expect { try await act(store.engine) } throws: { ($0 as? SyncError)?.identifier == "gate.localOnly" }
+        }
+        // Nothing of sync is in the database.
+        #expect(try SQLiteShell(store.path, in: "/").run("SELECT count(*) FROM sqlite_schema WHERE name LIKE 'snapsync%'") == "0\n")
+        #expect(log.messages == ["made the database", "opened the database", "made the tables buckets, notifications", "the store is open"])
+        // One that was set up before stays as it is, and is not synced either.
+        let synced = try await world()
+        let local = try await SnapshotStore.localOnly(database: synced.path("app.db"))
+        #expect(try await local.engine.status().gate.code == "localOnly")
+        await #expect { try await local.engine.sync() } throws: { ($0 as? SyncError)?.identifier == "gate.localOnly" }
+        #expect(try await open(synced).engine.sync().exported?.version == 1)
+    }
+
+    @Test func storeInMemoryIsMadeOnPurpose() async throws {
+        let store = try SnapshotStore.inMemory(createsTables: true), path = store.path
+        #expect(store.isInMemory && store.report.givenUp.isEmpty && store.report.database == ":memory:")
+        try use(store)
+        #expect(try await store.engine.gate.decision().reason?.code == .inMemory)
+        let other = try SnapshotStore.inMemory(createsTables: true)
+        #expect(other.path != path)
+        #expect(try SQLiteShell(other.path, in: "/").run("SELECT count(*) FROM buckets") == "0\n")
+        withExtendedLifetime(store) {}
+    }
+
+    @Test func eachStepOfOpeningIsLogged() async throws {
+        let scratch = try await world()
+        func steps(_ name: String, container: String? = nil) async throws -> CollectedLog {
+            let log = CollectedLog()
+            _ = try await SnapshotStore.open(database: scratch.path(name), container: container, createsTables: true, logger: log.logger)
+            return log
+        }
+        #expect(
+            try await steps("app.db", container: "iCloud.org.example.board").messages == [
+                "opened the database", "the built-in tables are there", "the gate is open", "opened the cloud", "the cloud is that of iCloud.org.example.board",
+                "found the zone", "the store is open",
+            ])
+        try await open(scratch).engine.gate.setPreference(false)
+        let off = try await steps("app.db")
+        #expect(off.messages == ["opened the database", "the built-in tables are there", "gave up the level cloud", "the store is open"])
+        #expect(off.lines.contains { $0.contains("kind=gateClosed") && $0.contains("sync is turned off") })
+        try scratch.write("This is a text file, long enough to have a header of SQLite's length, and it is not a database at all.", to: "text.db")
+        let text = try await steps("text.db")
+        #expect(text.messages.suffix(2) == ["gave up the level local", "made a database in memory"])
+        #expect(text.lines.contains { $0.contains("kind=databaseDamaged") })
+    }
 }
