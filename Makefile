@@ -69,9 +69,9 @@ torture: setup ## thousands of random histories, eight processes that are killed
 	SNAPSYNC_TORTURE=$(SIMULATIONS) $(SWIFT) test --skip-build $(TORTURE) --filter "SnapshotSyncTests.SimulationTests|ChangedCloudTests"
 	SNAPSYNC_TORTURE=1 $(SWIFT) test --skip-build $(TORTURE) --filter "PowerCutTests|RepairCutTests|EveryDamageTests|snapsyncTests.FaultTests"
 
-man: ## write docs/man from what the built command says of itself; a test compares
+man: ## write docs/man and docs/cli.md from what the built command says of itself; a test compares
 	$(SWIFT) build --product snapsync
-	@Scripts/manual.py "$$($(SWIFT) build --show-bin-path)/snapsync" docs/man
+	@Scripts/manual.py "$$($(SWIFT) build --show-bin-path)/snapsync" docs/man docs/cli.md
 
 oracle: build ## random histories against a model written from the documents (HISTORIES=2000 of each KIND=peers|writer|all, SEED=, JOBS=2); prints and shrinks failures
 	@python3 Tests/Oracle/oracle.py --command "$$($(SWIFT) build -c release --show-bin-path)/snapsync" --kind $(KIND) --histories $(HISTORIES) --jobs $(JOBS) \

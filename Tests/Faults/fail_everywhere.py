@@ -8,7 +8,7 @@ such a call can give, once and from then on; `--each N` tries so many calls of a
 call with one of them. Besides, writes fall short, and what gives or takes a name is done and reported as failed, as NFS may. After each run:
 
   silent         exit 0, and the work is not done; or an end by a signal, or no word on standard error
-  wrong code     an exit code that is not that of the cause (docs/cli.md)
+  wrong code     an exit code that is not that of the cause (docs/running.md)
   lost, half     as kill_everywhere.py says: the old versions are whole for every other reader, and no import is half
   synced again   after a failed fsync, another one on the same file of the cloud
   not converged  the same command again, without faults, fails or comes to something else; and orphans, as kill_everywhere.py says

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The command takes and prints what `docs/cli.md` says, no more and no less.
+/// The command takes and prints what the documents say, no more and no less.
 @Suite struct ContractTests {
     /// What the built command says of its own arguments.
     private struct Help: Decodable {
@@ -73,8 +73,10 @@ import Testing
     @Test func manualPagesSayWhatTheCommandSays() throws {
         let scratch = try ScratchDirectory()
         let script = CommandPage.root.appendingPathComponent("Scripts/manual.py").path
-        let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man"], in: scratch.path)
+        let run = try ProgramRun("python3", [script, BuiltCommand.path(), "man", "cli.md"], in: scratch.path)
         try #require(run.status == 0, "\(run.errorText)")
+        let page = try String(contentsOf: CommandPage.root.appendingPathComponent("docs/cli.md"), encoding: .utf8)
+        #expect(String(decoding: try scratch.read("cli.md"), as: UTF8.self) == page, "make man writes docs/cli.md again")
         let checkedIn = CommandPage.root.appendingPathComponent("docs/man")
         let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path("man")).sorted()
         #expect(try FileManager.default.contentsOfDirectory(atPath: checkedIn.path).sorted() == names)

@@ -7,8 +7,8 @@ struct ApplyCommand: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Does the sync that a plan describes, unless either side has moved since.",
         discussion: """
-            If this database was changed, or another version was published, since the plan was made, nothing is done and the command
-            ends with 78.
+            Call it as snapsync apply FILE. If this database was changed, or another version was published, since the plan was made, it
+            does nothing and ends with 78.
 
             EXAMPLE
               snapsync apply tonight.plan --db phone.db

@@ -8,7 +8,7 @@ struct DemoCommand: AsyncParsableCommand {
         commandName: "demo",
         abstract: "Shows the main job: a writer and a reader in a temporary directory, step by step.",
         discussion: """
-            Every step is a command that you can type; what it prints is what it printed.
+            For each step it prints the command and the command's output.
 
             EXAMPLES
               snapsync demo

@@ -8,12 +8,13 @@ struct DescribeCommand: AsyncParsableCommand {
         commandName: "describe",
         abstract: "Prints a dataset file for the tables of a database.",
         discussion: """
-            It is what init --tables uses; save it to edit it, and pass it to init --datasets. The description goes to standard output; what
-            cannot travel, what is left out and the timestamp columns that were chosen go to standard error. Nothing is changed.
+            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads each table once and
+            changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp
+            columns that were chosen. Save the file to edit it, and pass it to init --datasets.
 
-            With --update, it takes the present tables of a database that is set up over: columns that were added, renamed or dropped, a
-            table that was renamed, and what other devices changed in the zone's description. Rows stay as they are; the next sync publishes or
-            imports what follows.
+            With --update, the command takes the tables of a database that is set up over as they are now: columns that were added,
+            renamed or dropped, a table that was renamed, and what other devices changed in the zone's description. It changes no row and
+            publishes nothing; the next sync does what follows. docs/datasets.md says when it is needed.
 
             EXAMPLES
               snapsync describe --db app.db
@@ -31,7 +32,7 @@ struct DescribeCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --update: take a dataset out of the zone, at a reader out of this database; its rows stay. May be repeated.", valueName: "name"))
+            "With --update: take a dataset out of the zone, at a reader out of this database; its rows stay; may be given several times.", valueName: "name"))
     var remove: [String] = []
     @Flag(help: "With --update: make the columns and tables that the zone has and this database lacks.")
     var create = false

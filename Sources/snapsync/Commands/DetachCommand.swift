@@ -7,9 +7,23 @@ struct DetachCommand: AsyncParsableCommand {
         commandName: "detach",
         abstract: "Takes everything of snapsync out of a database.",
         discussion: """
-            Drops the tables named snapsync_…; your tables and the cloud stay as they are. Edits that no version has yet wait in the
-            table snapsync_detached for the next init of this database with the same zone. The device's name waits in the file
-            FILE.snapsync-device beside the database, for the next init of the same file.
+            Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as
+            they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init
+            of this database with the same zone tracks them again; the first import then merges them by last write wins, and they are
+            published. init --replace drops them. detach writes rows that were set aside and open entries of the conflict journal to
+            FILE.snapsync-kept/.
+
+            detach writes the device's name to the file FILE.snapsync-device beside the database. The next init reads the file and removes
+            it. In the same zone the database is the same device again, without --device and --take-over; in another zone it takes the
+            name if no device there has it. init says so, or warns that the database gets another name. It gets another name if
+
+            - the database file is a copy of the detached one, on this machine or another one. The note holds the number of the file (its
+            inode), which stays when the file is moved within its file system and which a copy does not have;
+
+            - another database has synced under the name since. If two copies have the same file number, the first that syncs keeps the
+            name. The second one notices it at init or at its next sync, takes another name, and says so (docs/guards.md).
+
+            To keep the name all the same: init --device NAME --take-over.
 
             EXAMPLE
               snapsync detach --db phone.db

@@ -7,7 +7,8 @@ struct DiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Says which entities differ between two versions, or between one and this database.",
         discussion: """
-            Blocks that both versions have are skipped unread. Values are printed only with --values.
+            Call it as snapsync diff A B; each side is a version's number, or local for this database's rows. It skips blocks that both
+            sides have without reading them. Memory does not grow with the dataset.
 
             EXAMPLES
               snapsync diff 11 12 --db phone.db
@@ -19,9 +20,9 @@ struct DiffCommand: AsyncParsableCommand {
     var first: Side
     @Argument(help: "The second side.", completion: Completions.versions)
     var second: Side
-    @Option(name: .long, help: ArgumentHelp("Only that dataset.", valueName: "name"), completion: Completions.datasets)
+    @Option(name: .long, help: ArgumentHelp("Only that dataset. Default: all.", valueName: "name"), completion: Completions.datasets)
     var dataset: String?
-    @Flag(name: .long, help: "Print the values that differ, too.")
+    @Flag(name: .long, help: "Also print the values that differ.")
     var values = false
     @OptionGroup var look: LookOptions
     @OptionGroup var output: OutputOptions

@@ -7,7 +7,8 @@ struct DisableCommand: AsyncParsableCommand {
         commandName: "disable",
         abstract: "Turns sync off for this database, from the next step of any run on.",
         discussion: """
-            The database stays as it is, changes go on being noted, and nothing is read from or sent to the cloud until snapsync enable.
+            Turns sync off at once: a run under way publishes nothing more. If a settings file cannot be written now, the next check
+            writes it.
 
             EXAMPLE
               snapsync disable --db phone.db

@@ -7,9 +7,17 @@ struct DoctorCommand: AsyncParsableCommand {
         commandName: "doctor",
         abstract: "Says what is wrong with a database, its cloud and its zone, what that means, and what mends it.",
         discussion: """
-            Looks and changes nothing. On a device that publishes it tries out what the cloud's file system can do, in a folder
-            beneath the zone that it removes again. One line a finding; it ends with the code of the one that matters most, and
-            with 0 if there are notices at most.
+            Each finding has its meaning and the command that corrects it. doctor changes nothing. On a device that publishes it tries
+            what the cloud's file system can do, in a folder beneath the zone that it removes again. Where sync is off, it does not touch
+            the cloud. With --cloud and no database it checks directory, zone and devices.
+
+            Each finding is one line with its severity and the name of what was checked: ok; notice: there is nothing to do, or it passes
+            without you; warning: something waits or cannot go on like this; error: syncing fails or would lose something.
+
+            The exit code is that of the most important warning or error, 0 if there is none. From the most to the least important: 65
+            (damaged, rolled back, an unhealed fork), 69 (the directory is not there), 66 (no such cloud or zone), 77 (no right to write),
+            74 (the file system fails, or is full), 78 (sync is off, another cloud, a table or a clock that does not fit), 75 (files that
+            have not arrived, a device that is silent, an overdue schedule, triggers that the next sync creates again, rows that wait).
 
             EXAMPLES
               snapsync doctor --db phone.db
@@ -18,7 +26,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Also list what is as it should be.")
+    @Flag(name: .long, help: "Also list what is in order. Default: only what is not.")
     var all = false
     @OptionGroup var output: OutputOptions
 

@@ -8,8 +8,10 @@ struct EnableCommand: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Turns sync on for this database; nothing that was changed while it was off is lost.",
         discussion: """
-            Where sync is off, it says what the next sync would merge and remove, as plan does, and asks, on a terminal; elsewhere it needs --yes.
-            The choice is kept in the database and counts from the next run of any program on.
+            Turns sync on, for every program that opens the database. If sync is not on yet, it first prints on standard error what the
+            next sync would add, change and remove on each side, as plan does, and asks; any answer but yes changes nothing (exit code 0).
+            If the cloud cannot be reached, it says so and asks all the same. Without a terminal it ends with 64; scripts add --yes. It
+            overrides what the settings file said before. If the file cannot be written, sync stays off.
 
             EXAMPLES
               snapsync enable --db phone.db

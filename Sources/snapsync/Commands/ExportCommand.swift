@@ -7,7 +7,8 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Publishes a version of the database, if anything is new.",
         discussion: """
-            All datasets are read on one state and announced by one commit. With nothing new, no file and no version is written.
+            It reads all datasets from one state of the database and publishes them with one commit. With nothing new, it writes no
+            version and no byte. For writers and peers. A peer that is behind publishes nothing and ends with 75: sync imports first.
 
             EXAMPLES
               snapsync export --db phone.db
@@ -18,9 +19,9 @@ struct ExportCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest) to 9 (smallest).", valueName: "1-9"))
+    @Option(name: .long, help: ArgumentHelp("The level of compression, 1 (fastest: by ISA-L, if it is installed) to 9 (smallest: by zlib).", valueName: "1-9"))
     var level = 1
-    @Flag(name: .long, help: "Write every dataset whole and anew, changed or not: where an asset in the cloud is damaged or gone.")
+    @Flag(name: .long, help: "Write every dataset whole, from its rows, changed or not: for when an asset in the cloud is damaged or missing.")
     var full = false
     @Option(name: .long, help: ArgumentHelp("How large an asset may be, from now on, instead of what init said.", valueName: "size"))
     var assetLimit: ByteCount?

@@ -7,9 +7,8 @@ struct GenerateCommand: AsyncParsableCommand {
         commandName: "generate",
         abstract: "Adds realistic sample notifications and buckets to a database.",
         discussion: """
-            The same for the same numbers and seed, on every machine. Makes the database and the tables where they are missing.
-
-            With --mark-read, notifications that are there are marked as read instead: a change to sync.
+            Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables
+            where they are missing. With --mark-read it marks some of the existing notifications as read instead.
 
             EXAMPLES
               snapsync generate --db phone.db --notifications 150 --buckets 8 --seed 1

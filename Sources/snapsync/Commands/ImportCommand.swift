@@ -7,9 +7,17 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Imports the newest version, an old one, or a container file.",
         discussion: """
-            Delete-then-insert in one transaction: other programs see the old data until the commit, and never a mixture.
-            A version that is here already changes nothing. An old version (--version) or a file (--file) is a view at a
-            reader: sync leaves it, and a plain import ends it.
+            Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the
+            commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a
+            view: status shows it, sync does not end it, a plain import does. At a writer or peer --version is refused, and a file becomes
+            the next version. At a peer an import merges (last write wins for each entity) and publishes nothing.
+
+            If the zone ends before the version of this database, or has another commit in that version's place, it is refused (65):
+            somebody put an older copy of the directory back, or mounted another one. If that was meant, as after a restore from a backup,
+            run import --accept-rollback N on each device. N must be the zone's newest version, and the zone must really have been put
+            back, or the command ends with 78 and has changed nothing. The data become version N. Changes that are in no version yet stay
+            tracked, and last write wins decides as always. The command keeps the earlier data as a copy beside the database, and undo
+            brings it back. Messages that only the lost versions had answered are applied again if they are still in the mailbox.
 
             EXAMPLES
               snapsync import --db watch.db
@@ -23,10 +31,19 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(name: .long, help: ArgumentHelp("Show that version instead of the newest.", valueName: "n"), completion: Completions.versions)
     var version: Int?
     @Option(
-        name: .long, help: ArgumentHelp("Import a container from a file, gzip or plain JSON, ours or another program's, without any cloud.", valueName: "file"),
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Import a container from a file, gzip or plain JSON, made by snapsync or another program, without any cloud and without init.
+            """, valueName: "file"),
         completion: .file())
     var file: String?
-    @Option(name: .long, help: ArgumentHelp("With --file, for a database that init has not set up: its dataset file.", valueName: "file"), completion: .file())
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            With --file, for a database that init has not set up: its dataset file. Default: the built-in datasets.
+            """, valueName: "file"), completion: .file())
     var datasets: String?
     @Flag(name: .long, help: "With --file: take it although its syncTimestamp is older than that of the data here.")
     var acceptOlder = false

@@ -9,9 +9,14 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Sets a database up for syncing.",
         discussion: """
-            Writes the settings into tables named snapsync_… in the same SQLite file; later commands need --db alone.
-            A writer makes the cloud and the zone where they are missing; a reader finds them. In a zone that a peer makes every
-            peer publishes; all of them must mount one file system.
+            Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are
+            missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with.
+            Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools
+            is refused (78). See docs/sync.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes
+            their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows
+            already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it
+            is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone
+            it was making, so it finds that zone.
 
             EXAMPLES
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all
@@ -46,7 +51,7 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "This device's name, the only one of that name in the zone. Default: the name that it had before detach, else the machine's name and a random part.",
+            "This device's name, the only one of that name in the zone: 1 to 64 of A-Z a-z 0-9 _ - ., no dot at the beginning. Default: the name that it had before detach, else the machine's name and eight random digits.",
             valueName: "name"))
     var device: String?
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
@@ -62,26 +67,54 @@ struct InitCommand: AsyncParsableCommand {
         help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"), completion: .file())
     var datasets: String?
     @OptionGroup var tables: TableOptions
-    @Flag(name: .long, help: "Make the database, and the tables that are missing: those that the zone describes, or the built-in buckets and notifications.")
+    @Flag(
+        name: .long,
+        help: """
+            Make the database, and the tables that are missing: those that the zone describes, for the first publisher the built-in ones; not \
+            with --tables or --datasets.
+            """)
     var create = false
     @Flag(name: .long, help: "Let the first import replace rows that are in the tables already.")
     var replace = false
-    @Flag(name: .long, help: "Let rows that are in the tables already, and that the cloud lacks, stay at the first import.")
+    @Flag(name: .long, help: "Let the first import keep rows that are in the tables already and that the cloud lacks; a writer's always stay.")
     var adopt = false
-    @Flag(name: .long, help: "Take over a device's name: after a lost or copied database. In a database that is set up, nothing else is changed.")
+    @Flag(
+        name: .long,
+        help: """
+            Take over a name under which another database has synced: after a lost, copied or restored database. In a database that is set up, \
+            without --role: nothing else is changed but, with --cloud, the stored path of the cloud directory.
+            """)
     var takeOver = false
-    @Option(name: .long, help: ArgumentHelp("How large an asset may be: beyond that nothing is published; from 80 % on there is a warning.", valueName: "size"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            How large an asset may be: from 80 % on an export warns, beyond the limit nothing is published (78).
+            """, valueName: "size"))
     var assetLimit: ByteCount = ByteCount(250_000_000)
     @Option(
         name: .customLong("keep"),
         help: ArgumentHelp(
-            "Keep versions so long, and remove older ones after a publish, at most once a day, as prune --keep-within does: 12h, 30d, 8w.", valueName: "age"))
+            """
+            Keep versions for this time; after a publish, at most once a day, remove older ones as prune --keep-within does: 12h, 30d, \
+            8w; with writer and peer. prune --automatic and --manual change it later. Default: every version.
+            """, valueName: "age"))
     var keepWithin: TimeSpan?
-    @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data, and remove older ones, as with --keep.", valueName: "n"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Keep this many last states of the data and remove older ones, as with --keep; with both, a version stays if either keeps it. \
+            Default: every version.
+            """, valueName: "n"))
     var keepLast: Int?
     @Option(
         name: .customLong("on-zone-deletion"),
-        help: ArgumentHelp("What happens to the data here if the zone is deleted one day: keep, or erase what came from it.", valueName: "mode"))
+        help: ArgumentHelp(
+            """
+            What happens to this database's rows if the zone is deleted one day: keep, or erase rows that came from it and were not changed \
+            here.
+            """, valueName: "mode"))
     var onZoneDeletion = OnZoneDeletion.keep
     @Option(
         name: .long,
@@ -92,12 +125,16 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(
         name: .long,
         help:
-            "A tool gives each device a copy of this directory, although nothing in it shows that (a bind mount): one device publishes, and --role peer is refused."
+            "A tool such as Syncthing gives each device a copy of the directory, although no marker file in or above it shows that, as behind a bind mount: one device publishes, and --role peer is refused (78). From then on doctor reports it. Default: detected by the tools' own marker files."
     )
     var replicated = false
     @Flag(
         name: .long,
-        help: "Give new rows of tables with AUTOINCREMENT keys of a range that this device alone has, so that two peers never give one key to two rows.")
+        help: """
+            New rows of tables with AUTOINCREMENT get keys of a range that this device alone has, so that two peers never give one key to \
+            two rows; needs the zone's first version (66) at every device but the one that makes the zone (docs/sync.md). Default: a table \
+            in which SQLite makes the keys is refused at a peer (78).
+            """)
     var keyRange = false
     @Flag(
         name: .long,
@@ -106,13 +143,13 @@ struct InitCommand: AsyncParsableCommand {
     @Flag(
         name: .long,
         help:
-            "Make a signed zone: the keys of its members say who may publish and send messages, not the rights on the directory. Without it, a zone that is there says itself what it is."
+            "Make a signed zone: the keys of its members say who may publish and send messages; with writer and peer. A zone that is there and is not signed is refused (78). Default: a zone that is there says itself what it is."
     )
     var signed = false
     @Flag(
         name: .long,
         help:
-            "Make a sealed zone: a signed one whose contents are encrypted for its members, so that nobody else who can read the cloud can read them. Prints a recovery code once."
+            "Make a sealed zone: a signed one that nobody but its members can read; with writer and peer. Prints a recovery code once. A zone that is there and is not sealed is refused (78). Default: a zone that is there says itself what it is."
     )
     var sealed = false
     @Flag(
@@ -128,7 +165,7 @@ struct InitCommand: AsyncParsableCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Trust the signed zone of this creator alone: the eight words that init printed there. Default: whoever made the zone that is found.",
+            "The eight words of the creator of a signed zone: a zone that another one made is refused (65), and one that is not signed (78). Default: the creator that is met first; init says so and prints the words.",
             valueName: "words"))
     var trust: String?
     @Flag(name: .long, help: "Turn sync off until snapsync enable.")

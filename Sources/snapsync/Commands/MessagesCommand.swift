@@ -7,7 +7,8 @@ struct MessagesCommand: AsyncParsableCommand {
         commandName: "messages",
         abstract: "Lists the messages that wait in the zone's mailbox, and what this device told of its own changes.",
         discussion: """
-            A reader tells the publisher what was read or deleted there at each sync; the publisher's next version answers.
+            Lists the messages that wait in the zone's mailbox, the files that were set aside there and why, and the outcome of each
+            change that was made here. How changes travel from a reader to the publisher: docs/messages.md.
 
             EXAMPLES
               snapsync messages --db watch.db
@@ -16,9 +17,15 @@ struct MessagesCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "At a reader: ask the publisher to write every dataset whole and anew at its next sync.")
+    @Flag(name: .long, help: "At a reader: ask the publisher to write every dataset whole at its next sync, as export --full does.")
     var requestFull = false
-    @Option(name: .long, help: ArgumentHelp("At a reader: from now on, let at most so many of its messages wait in the mailbox.", valueName: "n"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            At a reader: from now on, let at most this many of its messages wait in the mailbox; the database keeps the others until there is \
+            room. Default: 1000.
+            """, valueName: "n"))
     var limit: Int?
     @OptionGroup var output: OutputOptions
 

@@ -7,9 +7,7 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Brings records of the old layout, one JSON file each, into a writer's tables.",
         discussion: """
-            DIR/Bucket/ID.json and DIR/Notification/ID.json, or DIR/ANY.json with a "recordType" in each. One transaction; for each key
-            the later updatedAt wins. The next sync publishes what was brought over. A file that cannot be read as an entity stops
-            all, unless --skip-bad. docs/migrate.md has the rules.
+            The next sync publishes them. docs/migrate.md has the layout and the rules.
 
             EXAMPLES
               snapsync migrate --db phone.db --from old/ --dry-run
@@ -19,7 +17,7 @@ struct MigrateCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseFile
     @Option(name: .long, help: ArgumentHelp("The directory with the old records.", valueName: "dir"), completion: .directory)
     var from: String
-    @Flag(name: .long, help: "Leave out files that cannot be brought over.")
+    @Flag(name: .long, help: "Leave out files that cannot be imported; else one such file ends the command with 65.")
     var skipBad = false
     @Flag(name: .long, help: "Say what would be done, name every bad file, and change nothing.")
     var dryRun = false

@@ -7,9 +7,17 @@ struct MirrorCommand: AsyncParsableCommand {
         commandName: "mirror",
         abstract: "Copies a cloud to another directory or bucket, or what the copy there lacks.",
         discussion: """
-            The copy has the same files, names and bytes. Commits come last, so an interrupted copy ends at an earlier version, and the
-            same command goes on. To move a cloud: stop the devices' syncs, mirror it, run relocate on every device. As a second copy:
-            run it from cron. Devices must publish in one place only; a copy in which one has published is refused (78).
+            Copies a cloud to another place, or what an earlier copy there lacks: snapsync mirror FROM TO. Each is a directory, or a
+            bucket as s3://BUCKET/PREFIX with its options (docs/object-store.md). The copy has the UUID, the files, the names and the
+            bytes of the cloud. Each asset's hash is checked before it gets its name (65). Assets come first and commits last, in their
+            order, so that an interrupted copy is a cloud that ends at an earlier version; the same command goes on. Nothing is removed or
+            replaced at either place. Reports, messages and the queue of publishers are not copied: the devices write them again.
+
+            - To move a cloud, stop the syncs, copy it, and run relocate on every device.
+
+            - For a second copy, run it from cron. Readers may read there. Devices must publish in one place only: where a device has
+            published in the copy, it is refused (78). So is a copy that ends before the oldest version that prune has left (78): copy
+            more often, or into an empty place.
 
             EXAMPLES
               snapsync mirror /mnt/share/cloud /mnt/backup/cloud

@@ -7,7 +7,7 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Keeps a version, whatever is pruned.",
         discussion: """
-            The pin is a record of the zone: every device sees it, and whoever prunes keeps the version. Publishers only.
+            Pins a version, so that prune never removes it. Call it as snapsync pin VERSION. Every device sees the pin. Publishers only.
 
             EXAMPLES
               snapsync pin 12 --db phone.db

@@ -7,9 +7,8 @@ struct PlanCommand: AsyncParsableCommand {
         commandName: "plan",
         abstract: "Says what a sync would add, change and remove on each side, and who wins and why; changes nothing.",
         discussion: """
-            Decided by the import's own rules, in a transaction that is rolled back. With --out the plan is written to a file, which
-            apply takes as long as neither side has moved. Where you keep sync off, it says what a sync would do once that is on: a look
-            before enable.
+            It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync
+            off, it says what a sync after enable would do. docs/versions.md has examples.
 
             EXAMPLES
               snapsync plan --db phone.db

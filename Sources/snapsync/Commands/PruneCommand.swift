@@ -7,9 +7,17 @@ struct PruneCommand: AsyncParsableCommand {
         commandName: "prune",
         abstract: "Removes old versions, and what killed runs left in the cloud.",
         discussion: """
-            The newest version and the pinned ones stay, and what --keep-last or --keep-within asks for. No commit younger than a
-            day goes, by the directory's clock and by this device's; an asset goes a day after nothing needs it any longer.
-            A run that is killed is ended by the next one. Publishers only.
+            The newest version and the pinned ones always stay. It removes no commit younger than a day, by the directory's clock and by
+            this device's. It removes an asset a day after nothing needs it any longer, and an answered message a day after this device
+            recorded it. Publishers only. If no version can be removed, it says why.
+
+            With init --keep, init --keep-last or prune --automatic a publisher prunes by itself: after it has published a version, if a
+            day has passed since the last time. A run with nothing to publish does not prune. If pruning fails, the version stays
+            published, and a warning says why.
+
+            If a pinned version's checkpoint is missing, prune writes it again before it removes the version's commit. If a pinned version
+            cannot be read at all, prune warns and prunes the rest; files that such a version may need stay until it is unpinned
+            (docs/versions.md).
 
             EXAMPLES
               snapsync prune --keep-last 10 --keep-within 7d --dry-run --db phone.db
@@ -20,15 +28,20 @@ struct PruneCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("Keep the last so many states of the data; with --local 0 removes all copies.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Keep this many last states of the data; with --local 0 removes all copies.", valueName: "n"))
     var keepLast: Int?
-    @Option(name: .long, help: ArgumentHelp("Keep versions that are not older: 12h, 7d, 4w.", valueName: "age"))
+    @Option(name: .long, help: ArgumentHelp("Keep versions that are not older than this: 12h, 7d, 4w.", valueName: "age"))
     var keepWithin: TimeSpan?
-    @Flag(name: .long, help: "Only say what would go.")
+    @Flag(name: .long, help: "Only say what would be removed.")
     var dryRun = false
-    @Flag(name: .long, help: "Name every file that would go; else how many there are in each folder.")
+    @Flag(name: .long, help: "With --dry-run: name every file. Default: the number of files in each folder; --json always names every file.")
     var all = false
-    @Flag(name: .long, help: "Do the same from now on after a publish, at most once a day, as init --keep does.")
+    @Flag(
+        name: .long,
+        help: """
+            Do the same from now on after a publish, at most once a day; stored in the settings, shown by status. Default: as init --keep set \
+            it.
+            """)
     var automatic = false
     @Flag(name: .long, help: "From now on remove nothing unasked; now, too, nothing is removed unless --keep-last or --keep-within is given.")
     var manual = false

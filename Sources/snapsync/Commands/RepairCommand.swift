@@ -7,10 +7,26 @@ struct RepairCommand: AsyncParsableCommand {
         commandName: "repair",
         abstract: "Brings back what is damaged or missing in the cloud, where its bytes are anywhere else.",
         discussion: """
-            Blocks come from other assets, from the database's rows, or from the version before; block indexes from their assets;
-            checkpoints from the commits; commits from copies. Where two devices' commits stand mixed under the plain names, those that
-            the newest one follows get the names. Hashes decide, nothing is guessed. A damaged file is not removed:
-            it gets a name that readers ignore, and the whole one takes its place. Any device that may write may run this.
+            Restores what is damaged or missing in the cloud, if the same bytes can be had from somewhere else. Hashes decide; nothing is
+            guessed. The next commit has a commit's hash, a commit has the hashes of checkpoints and assets, and the index has a block's
+            hash. Any device that may write in the directory may run repair, also several at once. With --db the database's rows are a
+            source; nothing in the database is changed.
+
+            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries every
+            library that the system has: if the file was made with ISA-L, install it (libisal2).
+
+            In a sealed zone (docs/sealed.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair
+            --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one
+            bit was flipped; a warning says that nothing was opened.
+
+            repair never removes or overwrites a damaged file. It first makes the whole file, reads it back and compares it. Then it
+            renames the damaged file: it appends .damaged- and 8 digits to its name, which readers ignore and doctor reports. Then it
+            gives the whole file the name. If repair is killed in between, the file is missing at worst, and the next repair continues.
+
+            It ends with 0 if everything is repaired or nothing had to be, and with 65 if something is lost. For each lost file it names
+            the versions that need it and says what to do. If the newest version needs it, snapsync export --full on the writer publishes
+            a whole new one. A lost commit ends the history that can be read: restore the file from a copy of the directory. repair does
+            not restore cloud.json, zone.json, messages and devices' reports.
 
             EXAMPLES
               snapsync repair --dry-run --db phone.db
@@ -19,7 +35,7 @@ struct RepairCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "Only say what would be done.")
+    @Flag(name: .long, help: "Only say what would be done; what can be repaired only after something else counts as lost.")
     var dryRun = false
     @OptionGroup var output: OutputOptions
 

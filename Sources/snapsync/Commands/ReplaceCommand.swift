@@ -8,8 +8,10 @@ struct ReplaceCommand: AsyncParsableCommand {
         commandName: "replace",
         abstract: "Makes this device's data win over the cloud's (cloud), or the cloud's over this device's (local).",
         discussion: """
-            replace cloud publishes this device's data as the newest version; the version that loses is pinned. replace local imports
-            the newest version and drops what was changed here; what was here is kept beside the database. undo brings the loser back.
+            snapsync replace cloud publishes this device's data as the newest version, whatever the cloud has and however much more. The
+            same commit pins the version that loses. snapsync replace local imports the newest version and drops what was changed here. It
+            keeps the dropped data beside the database and takes messages about them that wait in the mailbox back. The command asks on a
+            terminal; elsewhere it needs --yes.
 
             EXAMPLES
               snapsync replace cloud --db phone.db

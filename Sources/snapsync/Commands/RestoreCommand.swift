@@ -8,8 +8,8 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Makes the data those of an earlier version; the next sync publishes them.",
         discussion: """
-            What is new in the zone is imported first. Only rows that differ are touched, in one transaction. What was here is kept:
-            undo brings it back. Publishers only; a reader looks at an old version with import --version.
+            It imports what is new in the zone first. Then it changes the rows that differ in one transaction, as any program could, and
+            the next sync publishes them as a new version. Publishers only. The earlier data are kept: undo brings them back.
 
             EXAMPLES
               snapsync restore --version 12 --db phone.db
@@ -17,9 +17,9 @@ struct RestoreCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("The version, kept or pinned.", valueName: "n"), completion: Completions.versions)
+    @Option(name: .long, help: ArgumentHelp("The version; it must be kept or pinned.", valueName: "n"), completion: Completions.versions)
     var version: Int?
-    @Option(name: .long, help: ArgumentHelp("The newest version from before that time (RFC 3339).", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("The newest version before that time (RFC 3339).", valueName: "time"))
     var before: Time?
     @OptionGroup var output: OutputOptions
 

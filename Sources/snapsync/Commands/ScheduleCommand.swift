@@ -8,14 +8,12 @@ struct ScheduleCommand: AsyncParsableCommand {
         commandName: "schedule",
         abstract: "Prints a crontab line, or systemd units, that sync the database every so often or watch it.",
         discussion: """
-            Nothing is installed: the line goes into crontab -e, the units into the files that their first lines name. Each database
-            has its own moment within the interval, so that devices do not all come at once. The interval is kept in the database,
-            so that status --strict knows that three of them are too long without a success.
-
-            With --watch it prints a service that runs snapsync watch all the time, for the system or for one user. With --verify-restore
-            a check runs beside it once a week: the newest version is restored into a temporary database and compared.
-
-            Cron can keep 1 to 30 minutes that divide an hour, and hours that divide a day; systemd any interval.
+            Prints what to install so that a sync runs at regular intervals: a line for crontab -e, or a service and a timer for systemd.
+            With --watch it prints a service that watches. With --verify-restore it adds a weekly verify --restore --quiet. It installs
+            nothing. Paths are absolute and quoted. Each database has its own moment within the interval, always the same, so that devices
+            do not all sync at once; systemd adds a random delay. The database stores the interval: for status --strict a success is too
+            old after three intervals. Cron counts minutes within the hour and hours within the day, so an interval that does not divide
+            them evenly is refused (78); the error names the nearest intervals that do.
 
             EXAMPLES
               snapsync schedule --db phone.db --every 15m --cron
@@ -25,15 +23,15 @@ struct ScheduleCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseFile
-    @Option(name: .long, help: ArgumentHelp("How often: 90s, 15m, 2h, 1d.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("How often, in whole seconds: 90s, 15m, 2h, 1d.", valueName: "time"))
     var every: TimeSpan?
-    @Flag(name: .long, help: "With --systemd: print a service that watches, instead of --every.")
+    @Flag(name: .long, help: "With --systemd: print a service that runs watch all the time, for the system or for one user, instead of --every.")
     var watch = false
     @Flag(name: .long, help: "Print a line for a crontab.")
     var cron = false
-    @Flag(name: .long, help: "Print a service and a timer for systemd.")
+    @Flag(name: .long, help: "Print a service (Type=oneshot, 75 counts as success) and a timer.")
     var systemd = false
-    @Flag(name: .long, help: "Add a weekly check that the newest version can be restored.")
+    @Flag(name: .long, help: "Add a line, or a service and a timer, that restore the newest version on trial once a week, as verify --restore does.")
     var verifyRestore = false
     @Option(name: .long, help: ArgumentHelp("With --watch: the page that the watch writes after each sync.", valueName: "file"), completion: .file())
     var page: String?

@@ -7,8 +7,11 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Says what this database has, what the zone has, and how far they are apart.",
         discussion: """
-            With --strict it ends with 75 if the last success is too old: for a monitor. With --prometheus it writes the same facts
-            for node_exporter's textfile collector, and prints nothing; the file is written even if the cloud is away.
+            With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on
+            standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75
+            if the last success is too old, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector
+            instead of printing them. A new file replaces the old one, so a reader never sees half a file. The file is written even if the
+            cloud cannot be read; then the exit code says why.
 
             EXAMPLES
               snapsync status --db phone.db
@@ -18,11 +21,16 @@ struct StatusCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var look: LookOptions
-    @Flag(name: .long, help: "List every device; else, of more than 10, those that are behind, and how many are not.")
+    @Flag(name: .long, help: "List every device. Default: of more than 10 devices those that are behind (the 10 furthest), and the number of the others.")
     var all = false
-    @Flag(name: .long, help: "End with 75 if the last success is older than three intervals of schedule, or than --max-age.")
+    @Flag(name: .long, help: "End with 75 if the last success is too old, or there was none; 78 if neither --max-age nor schedule has set what is too old.")
     var strict = false
-    @Option(name: .long, help: ArgumentHelp("With --strict: how old the last success may be: 90s, 45m, 2h, 1d.", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            With --strict: how old the last success may be: 90s, 45m, 2h, 1d. Default: three intervals of schedule.
+            """, valueName: "time"))
     var maxAge: TimeSpan?
     @Option(
         name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"), completion: .file()

@@ -7,12 +7,10 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Does what the role does: a writer publishes, a reader imports and tells what it changed, a peer imports, merges and publishes.",
         discussion: """
-            Made for cron: with --quiet, a run that went well prints nothing. A run that finds another one at work on the same
-            database ends with 75 and does no harm. Where sync is turned off (snapsync disable), the command ends with 78 and
-            says so; with --quiet it ends with 0 and says nothing.
-
-            --heartbeat tells a monitor that a sync ended well; a monitor that hears nothing raises the alarm, also where no sync runs any more.
-            --on-failure runs a command for every exit code but 0; 75 passes by itself, as when two runs meet.
+            A writer applies the messages of readers and exports. A reader imports, then sends the publisher what was changed at the
+            reader (docs/messages.md). A peer imports, merges, applies the messages and exports. A peer that loses a race does all of it
+            again after a short wait. The other peers let a peer publish that has lost two races (docs/cloud-directory.md). After 12 lost
+            races it ends with 75. sync is made for cron and systemd; schedule prints what to install.
 
             EXAMPLES
               snapsync sync --db phone.db
@@ -22,7 +20,7 @@ struct SyncCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Flag(name: .long, help: "Print nothing when all is well.")
+    @Flag(name: .long, help: "Print nothing when all is well; warnings, and how many edits lost to others, go to standard error, so that cron reports them.")
     var quiet = false
     @OptionGroup var shrinking: ShrinkOptions
     @OptionGroup var outcome: OutcomeOptions

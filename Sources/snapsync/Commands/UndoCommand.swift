@@ -7,7 +7,7 @@ struct UndoCommand: AsyncParsableCommand {
         commandName: "undo",
         abstract: "Brings back the data that the last restore, replace or undo has replaced.",
         discussion: """
-            By changes like any program's, which the next sync sends on. status says what would be brought back.
+            The next sync publishes these changes. status says what undo would bring back.
 
             EXAMPLE
               snapsync undo --db phone.db

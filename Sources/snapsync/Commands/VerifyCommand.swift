@@ -8,12 +8,24 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Checks the newest version, or all, from the commit to the last byte.",
         discussion: """
-            Chain of commits, sizes, hashes, JSON, order and counts. Ends with 65 if anything is wrong, after naming all of it,
-            and with 75 if a file is still arriving.
-            With --restore a version is written into a temporary database, checked there by SQLite, compared with the version row by row, and
-            removed again: what a restore would give. It needs room for the version in TMPDIR. The database notes when that was last done.
-            snapsync schedule --verify-restore runs it every week.
-            With --local, rows that refer to rows that are not there are named, too: as a warning where an application left them so.
+            Reads versions from the commit to the last byte and checks the chain of commits, sizes, hashes, JSON, order and counts. It
+            names every damaged or missing file, all damaged blocks of a snapshot asset, and what to do (repair), then ends with 65. A
+            file that is incomplete and was written in the last 10 minutes is still arriving (docs/cloud-directory.md): verify names it
+            and does not count it as a problem. With no other problem verify ends with 75.
+
+            With --local it also checks the synced tables for rows that refer to rows that are not there, and names table, key and parent.
+            If this device keeps the missing parent in snapsync_set_aside, an import has left the row, which it must not do: that is
+            damage (65). An application left any other such row, on this device or another one: the version itself has it, or will have
+            it. That is a warning and changes no exit code. doctor finds the same rows (foreignKeys). If another device has pruned the
+            version that was applied here, there is nothing to compare with: verify --local ends with 66 until the next sync.
+
+            With --restore it writes the newest version, or --version, into a temporary database instead, whose tables it makes as the
+            version describes them. There it runs SQLite's integrity_check and looks for foreign keys that dangle, compares row counts and
+            the hashes of all blocks with the version, and removes the database. It writes nothing into the cloud. It needs room for the
+            version's rows in TMPDIR, where they lie for that time in a folder that only this user can read; those of a sealed zone in the
+            clear. If anything differs, it ends with 65 and says what. Rows that refer to missing rows were published so, and are a
+            warning. With --db the database records when that was last done, and status shows it. snapsync schedule --verify-restore runs
+            that every week.
 
             EXAMPLES
               snapsync verify --db phone.db --local
@@ -24,11 +36,16 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var look: LookOptions
     @Flag(name: .long, help: "Check every kept version, not only the newest.")
     var all = false
-    @Flag(name: .long, help: "Also compare this database's tables, row by row, with the version that was applied.")
+    @Flag(name: .long, help: "Also compare the database's tables, row by row, with the version that was applied, and check their foreign keys.")
     var local = false
     @Flag(name: .long, help: "Restore the newest version, or --version, into a temporary database, and compare.")
     var restore = false
-    @Option(name: .long, help: ArgumentHelp("With --restore: the version, kept or pinned.", valueName: "n"), completion: Completions.versions)
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            With --restore: the version, kept or pinned. Default: the newest.
+            """, valueName: "n"), completion: Completions.versions)
     var version: Int?
     @Flag(name: .long, help: "Print nothing when all is well; what is wrong, and warnings, go to standard error.")
     var quiet = false

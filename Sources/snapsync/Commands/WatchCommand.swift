@@ -9,11 +9,18 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Syncs whenever the database or the cloud changes, until SIGTERM or SIGINT.",
         discussion: """
-            Changes wake it through the file system's events, and a poll stands behind them for what they do not tell (NFS, other
-            machines). Each run is one snapsync sync: cron runs beside it are fine. Errors do not end it: each is told once, and
-            tried again. At the end a run under way is finished, and the exit code is 0.
-            With --page the page of snapsync report is written anew after each sync, with pauses of nine times as long as that takes, and of a minute at most.
-            A heartbeat goes out once a minute at most; the command for failures runs for each error that is told.
+            Syncs whenever there is something to sync, until SIGTERM or SIGINT. Then it finishes the run under way, and the exit code is
+            0. The file system's events (inotify) wake it when any program changes the database or the cloud; each run finds out again
+            what there is to do. A poll backs the events up. Where the file system does not report what other machines change (NFS, CIFS,
+            FUSE), or the system's limit of watches is reached, watch only polls, and says so once. Nothing is locked between runs, so
+            runs of cron may go on beside it.
+
+            A burst of changes is one run (--debounce); during a steady stream of changes a run starts every second at the latest. Errors
+            do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It retries
+            errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. It
+            retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file
+            that is arriving only if that lasts ten seconds. If a cloud directory vanishes and comes back, or another file takes the place
+            of the database, watch continues with it. Only at its start does a database that is missing or not set up end it.
 
             EXAMPLES
               snapsync watch --db phone.db
@@ -22,14 +29,20 @@ struct WatchCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var database: DatabaseOptions
-    @Option(name: .long, help: ArgumentHelp("How often to look although no event came.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("How often to check although no event came, from 100ms; a tenth more or less by chance.", valueName: "time"))
     var poll = TimeSpan(.seconds(30), "30s")
     @Option(
         name: .long,
         help: ArgumentHelp(
             "How long the database must be left alone before a change is taken up; at most a second, or this if it is longer.", valueName: "time"))
     var debounce = TimeSpan(.milliseconds(20), "20ms")
-    @Option(name: .long, help: ArgumentHelp("Write the page of snapsync report there, after each sync.", valueName: "file"), completion: .file())
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            Write the page of report there after each sync and each error that it prints; with pauses of nine times as long as it takes, and of \
+            a minute at most.
+            """, valueName: "file"), completion: .file())
     var page: String?
     @OptionGroup var outcome: OutcomeOptions
     @OptionGroup var output: OutputOptions

@@ -5,7 +5,11 @@ import SnapshotSync
 struct ShrinkOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Let this dataset lose more than half of its entities; all stands for every one. May be given several times.", valueName: "dataset"),
+        help: ArgumentHelp(
+            """
+            Let this dataset lose more than half of its entities, and record the approval in the commit; all means every dataset; may be \
+            given several times.
+            """, valueName: "dataset"),
         completion: Completions.datasets)
     var allowShrink: [String] = []
 

@@ -5,14 +5,18 @@ import SnapshotSync
 struct TableOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("Describe these tables from the database: all, or names with commas between them.", valueName: "all|a,b"))
+        help: ArgumentHelp(
+            """
+            Describe the tables from the database: all, or names with commas between them. Default: with describe all; with init what the \
+            zone describes, or for the first publisher the built-in buckets and notifications; with describe --update none.
+            """, valueName: "all|a,b"))
     var tables: [String] = []
-    @Option(name: .long, help: ArgumentHelp("Leave these tables out; names with commas between them. May be repeated.", valueName: "a,b"))
+    @Option(name: .long, help: ArgumentHelp("Leave these tables out; names with commas between them; may be given several times.", valueName: "a,b"))
     var skip: [String] = []
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The column that says when a row of a table was last changed, or none; with a column of numbers also what they count: notes=mtime:milliseconds. May be repeated.",
+            "TABLE=COLUMN, the column that says when a row of the table was last changed, TABLE=COLUMN:UNIT for a column of numbers whose unit the rows do not say, or TABLE=none; may be given several times. Default: the column that is recognised by its name and values.",
             valueName: "table=column|none"))
     var timestamp: [String] = []
 

@@ -7,7 +7,8 @@ struct ConflictsClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Takes one conflict, or all of them, off the list: you have seen them, and what was kept stays.",
         discussion: """
-            status counts them no longer. conflicts list --all shows them until they are too old.
+            Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the
+            entry any longer.
 
             EXAMPLES
               snapsync conflicts clear --db phone.db

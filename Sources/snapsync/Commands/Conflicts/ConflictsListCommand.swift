@@ -7,7 +7,8 @@ struct ConflictsListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Lists the edits that lost, with the columns in which they differ from what was kept.",
         discussion: """
-            The word list can be left out.
+            Lists the edits that lost to edits of other devices, oldest first, with the columns in which both sides differ. snapsync
+            conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/sync.md.
 
             EXAMPLES
               snapsync conflicts --db phone.db

@@ -7,6 +7,9 @@ struct ConflictsShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Shows an edit that lost with all columns, beside what was kept.",
         discussion: """
+            Shows one entry with all columns of both sides. The argument is the entry's number. If no entry has that number, the command
+            ends with 66.
+
             EXAMPLES
               snapsync conflicts show 3 --db phone.db
               snapsync conflicts show 3 --db phone.db --json | jq '.lost.entity | fromjson'

@@ -7,9 +7,15 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
         commandName: "take",
         abstract: "Brings an edit that lost back, as a new edit made now.",
         discussion: """
-            The edit takes the place of the row that has its key, and the next sync publishes it or sends it. A row that lost
-            because another device gave the same integer key to a row of its own comes back under a new key; with --in-place it
-            takes the other row's place.
+            Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or
+            sends it. The row's timestamp column, if the dataset has one, gets the present time. If the edit is a deletion, the row is
+            deleted again. The entry is then marked as taken.
+
+            A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is
+            the table's INTEGER PRIMARY KEY. Rows of other tables that refer to it still refer to its old key; change them.
+
+            The command ends with 78 and changes nothing if the entry was taken already, if a UNIQUE value of the edit belongs to another
+            row, if a row that the edit refers to is not there, or if rows refer to the row that it would delete.
 
             EXAMPLES
               snapsync conflicts take 3 --db phone.db
@@ -17,7 +23,7 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var number: ConflictNumber
-    @Flag(name: .long, help: "Insert the row under a new integer key, whatever has its old key.")
+    @Flag(name: .long, help: "Insert the row under a new integer key, whichever row has its old key.")
     var asNew = false
     @Flag(name: .long, help: "Put the edit in place of the row that has its key, also where two devices inserted different rows.")
     var inPlace = false

@@ -7,7 +7,9 @@ struct DeviceRenameCommand: AsyncParsableCommand {
         commandName: "rename",
         abstract: "Gives this device another name in its zone.",
         discussion: """
-            Changes that wait and messages without an answer stay. The one publisher of a zone keeps its name.
+            Changes that are not published and messages without an answer stay. What the device reported under the old name is removed. A
+            name that another device has reported under is refused (78), and so is renaming the one publisher of a zone, because the zone
+            keeps that name.
 
             EXAMPLE
               snapsync device rename kitchen --db watch.db

@@ -7,9 +7,10 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
         commandName: "passphrase",
         abstract: "Locks this device's key file with a passphrase, changes the passphrase, or removes it.",
         discussion: """
-            Asks for the new passphrase at the terminal, twice. A file that has one already is opened with that of SNAPSYNC_PASSPHRASE_FILE, or one
-            that is asked for. From then on every command that signs, reads or writes needs the passphrase. The keys stay the same, and so does the
-            cloud; copies of the file that were made before stay as they are.
+            It asks for the new one at the terminal, twice. A file that has a passphrase already is opened with that of
+            SNAPSYNC_PASSPHRASE_FILE, or one that is asked for. The keys and the cloud stay as they are. A wrong passphrase, one of less
+            than 8 bytes, a file that others may read, and a zone that is not signed end with 78. Copies of the file that were made before
+            stay as they are.
 
             EXAMPLES
               snapsync key passphrase --db desk.db

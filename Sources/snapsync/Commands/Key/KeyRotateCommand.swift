@@ -7,9 +7,11 @@ struct KeyRotateCommand: AsyncParsableCommand {
         commandName: "rotate",
         abstract: "Begins a new epoch of a sealed zone: what is published from now on has new keys.",
         discussion: """
-            The members get the new keys with a version of its own; nobody has to be approved again. What was published before keeps its keys.
-            Removing a member does the same by itself. With --reseal every dataset is then published whole, so that no block of the newest version
-            has earlier keys; with prune --keep-last 1 the older versions are removed.
+            Begins a new epoch of a sealed zone (docs/sealed.md): what is published from then on is encrypted with new keys, which every
+            member gets with a version of its own. What was published before keeps its keys. Run it on a member that publishes (78). A
+            zone that is not sealed ends with 78. member remove does the same by itself. If --reseal fails after the keys were changed,
+            the command says both, and ends with the code of that failure; export --full does the rest. With prune --keep-last 1 after
+            --reseal the older versions are removed.
 
             EXAMPLES
               snapsync key rotate --db desk.db
@@ -17,9 +19,14 @@ struct KeyRotateCommand: AsyncParsableCommand {
               snapsync key rotate --reseal --db desk.db && snapsync prune --keep-last 1 --db desk.db
             """)
 
-    @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version.")
+    @Flag(name: .long, help: "Make a new recovery code and print it once; the old one opens no later version. Default: the one that there is.")
     var newRecoveryCode = false
-    @Flag(name: .long, help: "Then publish every dataset whole, with the new keys, as export --full does.")
+    @Flag(
+        name: .long,
+        help: """
+            Then publish every dataset whole, as export --full does: no block of that version has earlier keys. Default: a later version copies \
+            blocks that did not change, with the keys that they have.
+            """)
     var reseal = false
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions

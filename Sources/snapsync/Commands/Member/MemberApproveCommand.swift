@@ -8,9 +8,11 @@ struct MemberApproveCommand: AsyncParsableCommand {
         commandName: "approve",
         abstract: "Makes a device that asks for it a member of the signed zone.",
         discussion: """
-            Shows the words of the device's keys and asks, on a terminal. Compare them with the words that init printed on that device: only then
-            is it that device, and not one whose request somebody else has put into the cloud. A version of its own says that it is a member.
-            In a sealed zone that version gives it the keys, too: then run the same init there again.
+            It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without
+            a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The
+            change is a version of its own, which readers take as any other. In a sealed zone (docs/sealed.md) it gives the device the
+            keys; run the same init there again. Compare the words: only then is it that device, and not one whose request somebody else
+            has put into the cloud.
 
             EXAMPLES
               snapsync member approve phone --db desk.db
@@ -21,7 +23,10 @@ struct MemberApproveCommand: AsyncParsableCommand {
     var name: String
     @Option(
         name: .long,
-        help: "What it may do: writer and peer publish, reader sends messages, observer only reads. Default: the role that the device was set up with.")
+        help: """
+            What it may do: writer and peer publish, reader sends messages, observer only reads; a zone with one publisher takes no other \
+            (78). Default: the role that the device was set up with.
+            """)
     var role: MemberRole?
     @Flag(name: .long, help: "The words were compared already: do not ask.")
     var yes = false

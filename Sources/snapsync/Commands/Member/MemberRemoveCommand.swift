@@ -7,8 +7,9 @@ struct MemberRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Ends a device's membership of the signed zone.",
         discussion: """
-            Versions, messages and reports that the device signs from then on are refused. What it published before stays. What it could read it can
-            still read, if it can still read the cloud; of a sealed zone nothing that is published afterwards.
+            Ends a device's membership: snapsync member remove NAME. Versions, messages and reports that it signs from then on are
+            refused. What it could read it can still read, as long as it can read the cloud; in a sealed zone (docs/sealed.md) nothing
+            that is published afterwards. The last member that publishes stays (78).
 
             EXAMPLE
               snapsync member remove phone --db desk.db

@@ -8,6 +8,8 @@ struct MemberRoleCommand: AsyncParsableCommand {
         commandName: "role",
         abstract: "Gives a member of the signed zone another role.",
         discussion: """
+            The roles are those of member approve.
+
             EXAMPLE
               snapsync member role phone observer --db desk.db
             """)

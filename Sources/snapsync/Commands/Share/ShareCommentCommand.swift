@@ -8,7 +8,8 @@ struct ShareCommentCommand: AsyncParsableCommand {
         commandName: "comment",
         abstract: "Posts a comment on a shared project.",
         discussion: """
-            With --text - the text is read from standard input; if it cannot be sent, it is given back on standard output.
+            Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on
+            standard output if it cannot be sent.
 
             EXAMPLES
               snapsync share comment --cloud /mnt/share/cloud --project garden --name Ben --text "Lovely!"
@@ -18,9 +19,9 @@ struct ShareCommentCommand: AsyncParsableCommand {
     @OptionGroup var share: ShareOptions
     @OptionGroup var device: ShareDeviceOptions
     @OptionGroup var project: ShareProjectOptions
-    @Option(name: .long, help: ArgumentHelp("Who says it.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The author's name.", valueName: "name"))
     var name: String
-    @Option(name: .long, help: ArgumentHelp("What is said; - is standard input.", valueName: "text"))
+    @Option(name: .long, help: ArgumentHelp("The comment; - is standard input.", valueName: "text"))
     var text: String
     @OptionGroup var output: OutputOptions
 

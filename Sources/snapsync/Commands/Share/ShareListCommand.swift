@@ -7,15 +7,17 @@ struct ShareListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Lists the shared projects, newest first.",
         discussion: """
+            The order is by the time when they were first shared, so a project that is replaced keeps its place.
+
             EXAMPLES
               snapsync share list --cloud /mnt/share/cloud
               snapsync share list --db tracker.db --limit 10 --page 2 --json
             """)
 
     @OptionGroup var share: ShareOptions
-    @Option(name: .long, help: ArgumentHelp("At most so many.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("At most this many projects.", valueName: "n"))
     var limit = 20
-    @Option(name: .long, help: ArgumentHelp("Which page of so many, from 1.", valueName: "n"))
+    @Option(name: .long, help: ArgumentHelp("Which page of that many projects, from 1.", valueName: "n"))
     var page = 1
     @OptionGroup var output: OutputOptions
 

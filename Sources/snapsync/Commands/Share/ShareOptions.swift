@@ -26,7 +26,7 @@ struct ShareDeviceOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "This device's name; what it shares, it alone may replace or remove. Default: the name in the database's settings, else the machine's.",
+            "This device's name, the only one of that name in the zone; only this device may replace or remove what it shares. Default: the name in the database's settings, else the machine's.",
             valueName: "name"))
     var device: String?
 }

@@ -9,7 +9,9 @@ struct SharePublishCommand: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Shares a project with its items under an owner's name, in the place of what was shared before.",
         discussion: """
-            The project comes from a JSON file, or from two tables of a database. Others see the old project or the new one, whole.
+            It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a
+            mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and
+            the rules. The project comes from a JSON file, or from two tables of a database.
 
             EXAMPLES
               snapsync share publish --cloud /mnt/share/cloud --file garden.json --owner Anna
@@ -21,9 +23,14 @@ struct SharePublishCommand: AsyncParsableCommand {
     @OptionGroup var device: ShareDeviceOptions
     @Option(name: .long, help: ArgumentHelp("The name under which everybody sees the project.", valueName: "name"))
     var owner: String
-    @Option(name: .long, help: ArgumentHelp("The project as a JSON file; - is standard input.", valueName: "file"), completion: .file())
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            The project as a JSON file; - is standard input. This or --project is needed.
+            """, valueName: "file"), completion: .file())
     var file: String?
-    @Option(name: .long, help: ArgumentHelp("The id of a project in the database's tables.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The id of a project in the database's tables. This or --file is needed.", valueName: "id"))
     var project: String?
     @Option(name: .customLong("project-table"), help: ArgumentHelp("With --project: the table of the projects. Default: projects.", valueName: "table"))
     var projectTable: String?

@@ -7,7 +7,7 @@ struct ShareRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Removes a shared project with all its items and comments.",
         discussion: """
-            Only on the device that shared it. The database stays as it is.
+            Only the device that shared it may do so (77 on any other device).
 
             EXAMPLES
               snapsync share remove --cloud /mnt/share/cloud --project garden

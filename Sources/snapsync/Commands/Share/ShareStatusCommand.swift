@@ -7,7 +7,7 @@ struct ShareStatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Says whether a project is shared: exists or absent.",
         discussion: """
-            A look-up by the project's id that fetches none of its fields.
+            It fetches none of the project's fields.
 
             EXAMPLES
               snapsync share status --cloud /mnt/share/cloud --project garden
