@@ -43,7 +43,7 @@ struct Snapsync: AsyncParsableCommand {
 
     /// The parser adds `--version` to the help of every command if the first one has a version, beside the `--version N` of `cat` and others.
     /// A line that names a command therefore gets none.
-    private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.1.0" }
+    private static var version: String { ProgramArguments.words.contains { !$0.hasPrefix("-") && $0 != "help" } ? "" : "0.2.0" }
 
     static func main() async {
         LoggingSystem.bootstrap { _ in StandardErrorLog() }
