@@ -186,11 +186,23 @@ def anchor(heading):
     return re.sub(r"[^a-z0-9 -]", "", heading.lower()).replace(" ", "-")
 
 
+def owned_reports(command, headings):
+    """The headings of the reports by command: each belongs to the command that it names most closely."""
+    def names(command, words):
+        for child in command.get("subcommands", []):
+            yield " ".join(words + [child["commandName"]])
+            yield from names(child, words + [child["commandName"]])
+    known, reports = set(names(command, [])), {}
+    for heading in headings:
+        words = heading.split(" ")
+        owner = next((name for end in range(len(words), 0, -1) if (name := " ".join(words[:end])) in known), None)
+        reports.setdefault(owner, []).append(heading)
+    return reports
+
+
 def reports_of(name, reports):
     """The headings of the reports of a command; of a part of a command that has none, those of the whole."""
-    own = [report for report in reports if report == name + " --json" or report.startswith(name + " ") and not report.startswith(tuple(
-        name + " " + part for part in ("show", "take", "clear", "publish", "status", "list")))]
-    return own or (reports_of(name.rpartition(" ")[0], reports) if " " in name else [])
+    return reports.get(name) or (reports_of(name.rpartition(" ")[0], reports) if " " in name else [])
 
 
 def commands_page(command, reports):
@@ -222,7 +234,7 @@ def main():
         with open(os.path.join(folder, name), "w") as file:
             file.write(text)
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../docs/json.md")) as file:
-        reports = re.findall(r"^## `([^`]+)`$", file.read(), re.M)
+        reports = owned_reports(described, re.findall(r"^## `([^`]+)`$", file.read(), re.M))
     with open(page_of_all, "w") as file:
         file.write(commands_page(described, reports))
     print("%d pages in %s, and %s" % (len(written), folder, page_of_all))
