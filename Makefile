@@ -21,7 +21,7 @@ RUNS ?= 1000000
 LINK ?= -Xlinker --no-export-dynamic
 STATIC = -c release --static-swift-stdlib --scratch-path .build-static $(LINK)
 
-.PHONY: help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb clean
+.PHONY: help setup build demo man test test-page test-transports test-ceph torture oracle fuzz faults sanitize coverage bench install deb dist test-deb docs clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -110,6 +110,14 @@ dist: setup ## build a tarball of the same for other Linux systems into build/
 
 test-deb: deb ## install the package in a new Debian 12 root (debootstrap, as root), without Swift, and run the demo and the README's commands there
 	@Tests/Packages/debian.sh build
+
+# The modules with public types, each as an archive; the site joins them.
+DOCUMENTED = SnapshotSync SnapshotEngine SnapshotTools SnapshotWatch ProjectSharing CloudKitFacade SnapshotModel CloudStore CloudStoreConformance CommitLog
+docs: setup ## build the site of the library's reference, with articles, into build/docs; fetches swift-docc-plugin
+	@rm -rf build/docs && mkdir -p build
+	SNAPSYNC_DOCS=1 $(SWIFT) package --allow-writing-to-directory build/docs generate-documentation $(addprefix --target ,$(DOCUMENTED)) \
+		--enable-experimental-combined-documentation --transform-for-static-hosting --output-path build/docs
+	@echo "build/docs: open it with: python3 -m http.server --directory build/docs 8000"
 
 clean: ## remove what was built
 	rm -rf .build .build-* build

@@ -217,3 +217,9 @@ let package = Package(
             swiftSettings: house),
     ]
 )
+
+// The site of the reference (`make docs`). Only there: with the plug-in as a dependency, every build and every application that uses the package
+// would fetch it and what it depends on.
+if Context.environment["SNAPSYNC_DOCS"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
