@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 SECTIONS = {"EXAMPLE": "EXAMPLES", "EXAMPLES": "EXAMPLES", "EXIT CODES": "EXIT STATUS"}
 ENVIRONMENT = [("SNAPSYNC_DB", "The database, if --db is not given."), ("SNAPSYNC_CLOUD", "The cloud, if --cloud is not given."),
@@ -24,13 +25,15 @@ def escaped(text):
 
 
 def parts(discussion):
-    """The discussion as [(heading or None, lines)]."""
+    """The discussion as [(heading or None, lines)]. A paragraph of the discussion is one line; here its lines have a length for readers of files."""
     found = [(None, [])]
     for line in (discussion or "").split("\n"):
         if line in SECTIONS:
             found.append((line, []))
-        else:
+        elif line.startswith(" ") or not line.strip():
             found[-1][1].append(line)
+        else:
+            found[-1][1].extend(textwrap.wrap(line, 128, break_long_words=False, break_on_hyphens=False))
     return found
 
 

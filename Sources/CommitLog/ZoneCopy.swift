@@ -32,11 +32,16 @@ package struct ZoneCopy {
     let zone: ZoneID
     let source: any MirroredCloud
     let target: any MirroredCloud
+    let progress: (@Sendable (_ copied: Int, _ wanted: Int) -> Void)?
 
     private static let chunkBytes = 1 << 20
 
-    package init(_ zone: ZoneID, from source: any MirroredCloud, to target: any MirroredCloud) {
+    /// - Parameter progress: called after each asset, with how many were copied and how many there are to copy.
+    package init(
+        _ zone: ZoneID, from source: any MirroredCloud, to target: any MirroredCloud, progress: (@Sendable (_ copied: Int, _ wanted: Int) -> Void)? = nil
+    ) {
         self.zone = zone
+        self.progress = progress
         self.source = source
         self.target = target
     }
@@ -55,10 +60,12 @@ package struct ZoneCopy {
         guard let newest = kept.last?.token.number else { return Outcome() }
         var outcome = Outcome(newest: newest)
         let checkpoints = try checkpoints(from)
-        for asset in try wantedAssets(kept, checkpoints, from: from, to: to) {
+        let wanted = try wantedAssets(kept, checkpoints, from: from, to: to)
+        for asset in wanted {
             try copy(asset, to)
             outcome.assets += 1
             outcome.bytes += asset.byteCount
+            progress?(outcome.assets, wanted.count)
         }
         for checkpoint in checkpoints where try to.placeCheckpoint(checkpoint.bytes, number: checkpoint.number) == .taken {
             throw otherHistory(target, "checkpoint \(checkpoint.number) has other bytes than the source's")

@@ -8,6 +8,13 @@
 
 /// The terminal that the process was started from, also where its input and output go elsewhere.
 package enum Terminal {
+    /// How many columns the terminal behind a descriptor has; nil where there is none, or it does not say.
+    package static func width(of descriptor: Int32) -> Int? {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Asks for a line that is not shown while it is typed.
     ///
     /// - Parameter limit: how many bytes are kept of it.

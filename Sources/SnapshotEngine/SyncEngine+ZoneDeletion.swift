@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 public import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 extension SyncEngine {
     /// What this device does about its own data when the zone was deleted.
@@ -47,7 +48,7 @@ extension SyncEngine {
         try transaction.changeLog.consolidate(of: datasets)
         let count = try transaction.merge.eraseApplied(of: known, among: datasets)
         var words =
-            "as its settings say, this device has erased what it had from there (\(count) \(count == 1 ? "entity" : "entities")) and kept what was changed here"
+            "as its settings say, this device has erased what it had from there (\(Format.count(count, "entity", "entities"))) and kept what was changed here"
         let unknown = try datasets.filter { dataset in try !known.contains { $0.name == dataset.name } && transaction.rows.hasRows(dataset) }
         if !unknown.isEmpty { words += "; all of \(unknown.map(\.name).joined(separator: ", ")) stays, for it is not known which of it came from there" }
         return ([words] + transaction.triggerNotices).joined(separator: "; ")

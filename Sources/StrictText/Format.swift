@@ -12,8 +12,15 @@ package enum Format {
         return (value < 0 ? "-" : "") + groups.joined(separator: ",")
     }
 
-    /// `1 bucket`, `1,234 buckets`.
-    package static func count(_ value: Int, _ one: String) -> String { "\(count(value)) \(one)\(value == 1 ? "" : "s")" }
+    /// `1 bucket`, `1,234 buckets`; `1 entity was`, `0 entities were` with `many`.
+    ///
+    /// - Parameters:
+    ///   - one: the words after the number 1.
+    ///   - many: those after any other number; without them `one` with an s.
+    package static func count(_ value: Int, _ one: String, _ many: String? = nil) -> String { "\(count(value)) \(word(value, one, many))" }
+
+    /// Words that agree with a number which stands elsewhere: `it` for 1, `them` for any other number.
+    package static func word(_ value: Int, _ one: String, _ many: String? = nil) -> String { value == 1 ? one : many ?? one + "s" }
 
     /// `812 B`, `14.2 kB`, `204.1 MB`: powers of 1000.
     package static func bytes(_ value: Int) -> String {

@@ -9,7 +9,7 @@ struct Snapsync: AsyncParsableCommand {
         commandName: "snapsync",
         abstract: "Moves whole datasets from one SQLite database to others through a shared directory.",
         discussion: """
-            A writer publishes versions; readers import them, delete-then-insert, in one transaction.
+            A writer publishes versions; readers import them, delete-then-insert, in one transaction. \
             Every version is complete and readable by itself: zcat FILE | jq .
 
             EXAMPLES

@@ -7,8 +7,8 @@ package enum Python {
     /// - Throws: ``ToolFailure`` if the script fails, with its traceback.
     @discardableResult
     package static func run(
-        _ script: String, _ arguments: [String] = [], in directory: String? = nil, input: Data = Data()
+        _ script: String, _ arguments: [String] = [], in directory: String? = nil, environment: [String: String] = [:], input: Data = Data()
     ) throws -> String {
-        try ToolFailure.check(ProgramRun("python3", ["-c", script] + arguments, in: directory, input: input), "python3").text
+        try ToolFailure.check(ProgramRun("python3", ["-c", script] + arguments, in: directory, environment: environment, input: input), "python3").text
     }
 }

@@ -21,7 +21,7 @@ import Testing
         }
         let verdict = try scene.json("report --html page.html --db phone.db")
         #expect(verdict["severity"] as? String == "notice")
-        #expect(verdict["verdict"] as? String == "All is well: version 5 is the newest, and 1 of 2 devices get it at their next sync.")
+        #expect(verdict["verdict"] as? String == "All is well: version 5 is the newest, and 1 of 2 devices gets it at the next sync.")
         #expect(verdict["size"] as? Int == (try scene.scratch.read("page.html").count))
         let reader = try scene.page("--db watch.db").words()
         #expect(reader.contains("Version here 1, 3 behind the newest") && reader.contains("Device watch, a reader"), "\(reader)")

@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Keeps foreign keys true across a delete-then-insert, without letting it reach rows that are not ours.
 ///
@@ -91,7 +92,7 @@ package struct ForeignKeyEnforcer {
         guard count == 0 else {
             throw LocalStoreError(
                 .foreignKeyViolated, at: "\(transaction.path), table \(key.child)",
-                "\(count) row\(count == 1 ? "" : "s") would point at rows of \(key.parent) that are not there (\(key.onDelete)); nothing was changed",
+                "\(Format.count(count, "row")) would point at rows of \(key.parent) that are not there (\(key.onDelete)); nothing was changed",
                 hint: "remove or change those rows, or declare the key ON DELETE CASCADE or SET NULL")
         }
     }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// Makes the description of datasets from a database: keys, types, NOT NULL, the order of the tables, the timestamp columns.
 ///
@@ -230,7 +231,7 @@ extension TableDescriber {
         let primary = table.primaryKey
         for column in primary {
             let nulls = census.columns[column.name]?.nulls ?? 0
-            if nulls > 0 { return .none("\(nulls) row\(nulls == 1 ? " has" : "s have") NULL in the key column \(column.name)") }
+            if nulls > 0 { return .none("\(Format.count(Int(nulls), "row has", "rows have")) NULL in the key column \(column.name)") }
         }
         if !primary.isEmpty { return .columns(primary) }
         var best: [TableColumns.Column] = []

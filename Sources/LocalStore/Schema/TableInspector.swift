@@ -1,5 +1,6 @@
 import GRDB
 package import SnapshotModel
+import StrictText
 
 /// What a dataset's table is like, as far as reading and writing it depend on that.
 package struct TableShape: Sendable {
@@ -111,7 +112,7 @@ package struct TableInspector: TransactionPart {
         }
         guard let other = collations.first else {
             let columns = names.count == 1 ? "column \(key) is not unique by itself" : "columns \(key) are not unique together"
-            throw refuse("the key \(columns)", "give \(names.count == 1 ? "it" : "them") a PRIMARY KEY or a UNIQUE index")
+            throw refuse("the key \(columns)", "give \(Format.word(names.count, "it", "them")) a PRIMARY KEY or a UNIQUE index")
         }
         throw refuse(
             "the unique index of the key \(key) compares by \(other.joined(separator: ", ")), and the columns by other collations",

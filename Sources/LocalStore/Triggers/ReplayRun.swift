@@ -1,6 +1,7 @@
 import GRDB
 import GRDBSQLite
 import SnapshotModel
+import StrictText
 
 /// Makes the changes of some tables once more, each row by a statement of its own, with the triggers on.
 final class ReplayRun {
@@ -149,10 +150,10 @@ final class ReplayRun {
         var counts: [Cause: Int] = [:]
         for one in failed { counts[one.cause, default: 0] += 1 }
         return counts.map { cause, count in
-            let rows = count == 1 ? "1 row" : "\(count) rows"
+            let rows = Format.count(count, "row")
             let what = cause.trigger.map { "the trigger \($0) failed (\(cause.message))" } ?? "triggers could not run (\(cause.message))"
             return
-                "\(cause.table): \(what) for \(rows); the import changed \(count == 1 ? "it" : "them") with triggers off, so what the table's triggers do for \(count == 1 ? "it" : "them") was not done"
+                "\(cause.table): \(what) for \(rows); the import changed \(Format.word(count, "it", "them")) with triggers off, so what the table's triggers do for \(Format.word(count, "it", "them")) was not done"
         }.sorted()
     }
 }

@@ -141,10 +141,10 @@ package final class ImportLedger {
     var sentences: [String] {
         events.map { event, keys in
             let shown = keys.prefix(3).map(\.description).joined(separator: ", ") + (keys.count > 3 ? ", …" : "")
-            return "\(event.dataset): \(keys.count) \(keys.count == 1 ? "entity" : "entities") \(event.what) (\(shown))"
+            return "\(event.dataset): \(Format.count(keys.count, "entity", "entities")) \(event.what) (\(shown))"
         }.sorted()
             + copies.values.joined().map {
-                "\($0.schema.name): \($0.count) own \($0.count == 1 ? "row" : "rows") gave way to the cloud's and \($0.count == 1 ? "is" : "are") kept in \($0.path)"
+                "\($0.schema.name): \(Format.count($0.count, "own row")) gave way to the cloud's and \(Format.word($0.count, "is", "are")) kept in \($0.path)"
             }.sorted()
     }
 }

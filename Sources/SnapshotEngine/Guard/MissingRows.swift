@@ -3,6 +3,7 @@ import LocalStore
 import SnapshotFormat
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Finds entities of the applied version that are missing here without a tracked deletion.
 ///
@@ -30,7 +31,7 @@ struct MissingRows: Sendable {
         guard count > 0 else { return }
         throw SyncError(
             .refused, step: .read, at: "\(device.database.path), table \(schema.table)",
-            "\(count) \(count == 1 ? "entity" : "entities") of the last version of \(schema.name) \(count == 1 ? "is" : "are") missing, and no deletion was tracked (the table may have been rebuilt or emptied while its triggers were gone); nothing was published",
+            "\(Format.count(count, "entity", "entities")) of the last version of \(schema.name) \(Format.word(count, "is", "are")) missing, and no deletion was tracked (the table may have been rebuilt or emptied while its triggers were gone); nothing was published",
             hint: "snapsync import brings them back; if they were meant to go: snapsync sync --allow-shrink \(schema.name)")
     }
 

@@ -74,7 +74,7 @@ struct MailboxProcessor: Sendable {
         outcome.conflicts = applied.conflicts
         if setAside > 0 {
             outcome.warnings.append(
-                "\(setAside) message\(setAside == 1 ? "" : "s") in the mailbox \(setAside == 1 ? "was" : "were") set aside; snapsync messages says why")
+                "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         try forget(mailbox, now)

@@ -347,7 +347,7 @@ package struct ExportRun: Sendable {
             try device.database.write { try $0.changeLog.levelInstants(of: schema, includingPublished: attempt > 1) }
         }
         return
-            "\(schema.name): \(count) rows had more different instants than a version can hold; they count as changed when the latest of them was"
+            "\(schema.name): \(Format.count(count, "row")) had more different instants than a version can hold; they count as changed when the latest of them was"
     }
 
     // MARK: what the stages ask

@@ -20,6 +20,7 @@ package actor PublishTurn {
     private var ignored: Set<PublishTicket> = []
     /// How long this run has waited for others in all.
     private var waited = Duration.zero
+    private var isWaitTold = false
     /// Whether this run waited for another device the last time that it was about to publish.
     package private(set) var gaveWay = false
     /// The publisher, once this run has seen that it is who it says it is.
@@ -31,6 +32,8 @@ package actor PublishTurn {
     static let ticketPatience = Duration.seconds(10)
     /// How long one run waits in all before it publishes regardless of the queue.
     static let runPatience = Duration.seconds(60)
+    /// After how long a wait is worth a word.
+    private static let silence = Duration.seconds(1)
     /// A ticket so many commits old is stale: in that time its device has published or was killed.
     static let staleDistance = 256
     private static let firstPoll = Duration.milliseconds(10), longestPoll = Duration.milliseconds(80)
@@ -76,6 +79,10 @@ package actor PublishTurn {
             }
             let delay = min(max(poll, look * Self.lookRest) * draw(), patience)
             try await pause(delay)
+            if !isWaitTold, waited + delay >= Self.silence {
+                isWaitTold = true
+                logger.notice("other devices publish first; waiting for them, up to \(Self.runPatience.components.seconds) s")
+            }
             (waited, patience, poll) = (waited + look + delay, patience - look - delay, min(poll * 2, Self.longestPoll))
             gaveWay = true
         }

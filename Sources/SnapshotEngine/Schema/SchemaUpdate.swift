@@ -2,6 +2,7 @@ import CloudStore
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Brings the descriptions of the datasets up to date with the tables of this database, and with the zone.
 ///
@@ -105,7 +106,7 @@ struct SchemaUpdate {
             let names = one.lostColumns.map(\.column).joined(separator: ", ")
             (reason, hint) = (
                 "it has no column \(names)",
-                "if \(one.lostColumns.count == 1 ? "it was" : "they were") dropped on purpose: \(update); else add the column again"
+                "if \(Format.word(one.lostColumns.count, "it was", "they were")) dropped on purpose: \(update); else add the column again"
             )
         }
         throw SyncError(

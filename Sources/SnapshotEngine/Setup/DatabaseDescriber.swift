@@ -2,6 +2,7 @@ import Foundation
 import LocalStore
 package import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// What ``SyncEngine/describe(_:tables:)`` found in a database.
 public struct DescribeReport: Sendable, Encodable {
@@ -110,11 +111,11 @@ enum DatabaseDescriber {
     static func datasets(of database: LocalDatabase, _ choice: TableChoice, role: SyncRole) throws -> DatabaseDescription {
         let found = try describe(database, choice, role: role)
         guard found.unfit.isEmpty else {
-            let isOne = found.unfit.count == 1
+            let count = found.unfit.count
             throw SyncError(
-                .refused, step: .open, at: database.path, "\(isOne ? "a table" : "\(found.unfit.count) tables") cannot travel",
+                .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
                 hint:
-                    "change the table\(isOne ? "" : "s"), or leave \(isOne ? "it" : "them") out: --skip \(shellWord(found.unfit.map(\.table).joined(separator: ",")))"
+                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(shellWord(found.unfit.map(\.table).joined(separator: ",")))"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence })
         }
         guard !found.datasets.isEmpty else {

@@ -3,6 +3,7 @@ import Foundation
 import LocalStore
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// Which datasets a database is to carry, and where their description comes from: a file, the database itself, the zone, or the built-in one.
 struct DatasetChoice {
@@ -63,7 +64,7 @@ struct DatasetChoice {
         guard !own.isEmpty, !own.isSuperset(of: builtIn), !(request.createsTables && own.isSubset(of: builtIn)) else { return }
         throw SyncError(
             .refused, step: .open, at: request.database,
-            "nothing says which of its \(tables.count == 1 ? "tables" : "\(tables.count) tables") travel: it does not have the built-in ones, \(builtIn.sorted().joined(separator: " and "))",
+            "nothing says which of its \(Format.count(tables.count, "table")) travel: it does not have the built-in ones, \(builtIn.sorted().joined(separator: " and "))",
             hint: "add --tables all; snapsync describe --db \(DatabaseDescriber.shellWord(request.database)) shows what travels then")
     }
 

@@ -1,6 +1,7 @@
 package import LocalStore
 package import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// The rules that say no before anything is changed.
 package enum SyncGuards {
@@ -29,7 +30,7 @@ package enum SyncGuards {
             guard count > 0 else { continue }
             throw SyncError(
                 .refused, step: .apply, at: "\(database), table \(schema.table)",
-                "\(count) \(count == 1 ? "entity was" : "entities were") changed here and \(count == 1 ? "is" : "are") in no version yet; showing something else would lose \(count == 1 ? "it" : "them")",
+                "\(Format.count(count, "entity was", "entities were")) changed here and \(Format.word(count, "is", "are")) in no version yet; showing something else would lose \(Format.word(count, "it", "them"))",
                 hint: "look at the version with snapsync cat, or import it into another database"
             ).asSlip
         }

@@ -2,6 +2,7 @@ import LocalStore
 import SnapshotEngine
 import SnapshotModel
 import SnapshotVersions
+import StrictText
 
 /// What a database's own facts mean: the file, the tables, their triggers.
 enum DatabaseChecks {
@@ -142,7 +143,7 @@ enum DatabaseChecks {
         case .failure(let error): return [.error("setAside", error, means: "whether rows of \(one.schema.name) were set aside is not known")]
         case .success(let counts):
             return counts.sorted { $0.key < $1.key }.map { reason, count in
-                let found = "\(count) \(count == 1 ? "entity" : "entities") of \(one.schema.name) \(count == 1 ? "was" : "were") set aside: "
+                let found = "\(Format.count(count, "entity", "entities")) of \(one.schema.name) \(Format.word(count, "was", "were")) set aside: "
                 let look = "look at them: sqlite3 \(database.path) \"SELECT key, reason FROM snapsync_set_aside\""
                 switch SetAsideReason(name: reason) {
                 case .parentMissing:

@@ -1,7 +1,9 @@
+import StrictText
+
 /// Names in a sentence: the first of them, and how many there are.
 enum NameList {
     /// `2 conflict copies: a, b`; of more than five names the first five and `…`.
     static func words(_ names: [String], _ one: String, _ many: String) -> String {
-        "\(names.count) \(names.count == 1 ? one : many): " + names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+        "\(Format.count(names.count, one, many)): " + names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
     }
 }

@@ -57,7 +57,7 @@ enum SyncChecks {
             }
             guard dataset.changes > 0 else { return .ok("changes", "\(dataset.name): nothing was changed since the last sync") }
             return .notice(
-                "changes", "\(dataset.name): \(dataset.changes) \(dataset.changes == 1 ? "entity was" : "entities were") changed since the last version",
+                "changes", "\(dataset.name): \(Format.count(dataset.changes, "entity was", "entities were")) changed since the last version",
                 means: "the next sync \(status.role == "reader" ? "tells the publisher" : "publishes them")",
                 do: "run: snapsync sync \(place)")
         }
@@ -74,12 +74,13 @@ enum SyncChecks {
                     means: "the next sync of this device, then of the publisher's, settles them", do: "run: snapsync sync \(place)"))
         }
         if counts.missing > 0 {
-            let one = counts.missing == 1
             findings.append(
                 .warning(
                     "messages", .tryAgainLater,
-                    "\(counts.missing) message\(one ? "" : "s") that this device sent and no version has answered \(one ? "is" : "are") not in the mailbox as \(one ? "it was" : "they were") sent",
-                    means: "the publisher may never see \(one ? "it" : "them"); the next sync here puts \(one ? "it" : "them") back",
+                    "\(Format.count(counts.missing, "message")) that this device sent and no version has answered "
+                        + Format.word(counts.missing, "is not in the mailbox as it was sent", "are not in the mailbox as they were sent"),
+                    means: "the publisher may never see "
+                        + Format.word(counts.missing, "it; the next sync here puts it back", "them; the next sync here puts them back"),
                     do:
                         "run: snapsync sync \(place); if it happens again, see that the tool that carries the directory carries messages/ back from this device and removes nothing there"
                 ))
@@ -87,7 +88,7 @@ enum SyncChecks {
         if counts.refused > 0 {
             findings.append(
                 .notice(
-                    "messages", "\(counts.refused) \(counts.refused == 1 ? "message was" : "messages were") refused by the publisher",
+                    "messages", "\(Format.count(counts.refused, "message was", "messages were")) refused by the publisher",
                     means: "what they tell stays on this device alone", do: "see why: snapsync messages \(place)"))
         }
         return findings.isEmpty ? [.ok("messages", "no message is under way")] : findings
@@ -110,19 +111,19 @@ enum SyncChecks {
         guard let failure = status.lastError else {
             return .ok("lastRun", status.lastSuccess.map { "the last run ended well, at \($0)" } ?? "no run has failed")
         }
+        let time = (try? Instant(parsing: failure.at)).map(TimeText.minute) ?? failure.at
         return .warning(
-            "lastRun", .tryAgainLater, "the last run failed, at \(failure.at): \(failure.place): \(failure.reason)",
+            "lastRun", .tryAgainLater, "the last run failed, at \(time) UTC: \(failure.place): \(failure.reason)",
             means: "nothing was changed by it; if the reason is still there, it is among these findings",
             do: failure.hint.flatMap { $0.contains("snapsync doctor") ? nil : $0 } ?? "run: snapsync sync \(place)")
     }
 
     private static func conflicts(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
         guard status.conflicts > 0 else { return [.ok("conflicts", "no edit that lost waits for the user")] }
-        let one = status.conflicts == 1
         return [
             .notice(
                 "conflicts",
-                "\(status.conflicts) edit\(one ? "" : "s") lost, and nobody has looked at \(one ? "it" : "them")",
+                "\(Format.count(status.conflicts, "edit")) lost, and nobody has looked at \(Format.word(status.conflicts, "it", "them"))",
                 means: "the conflict journal keeps each for 90 days; then it is gone", do: "run: snapsync conflicts \(place)")
         ]
     }
@@ -133,7 +134,7 @@ enum SyncChecks {
         return [
             .notice(
                 "copies",
-                "\(status.copies.count) \(status.copies.count == 1 ? "copy" : "copies") of earlier data in \(status.database).snapsync-kept (\(size))",
+                "\(Format.count(status.copies.count, "copy", "copies")) of earlier data in \(status.database).snapsync-kept (\(size))",
                 means: "what was replaced on purpose is kept there",
                 do: "snapsync prune --local --keep-last N \(place) keeps the last N")
         ]

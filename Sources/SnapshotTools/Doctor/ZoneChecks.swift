@@ -26,8 +26,8 @@ enum ZoneChecks {
                 asks == 0
                     ? .ok("members", "the zone is \(signature.sentence)")
                     : .notice(
-                        "members", "\(asks) device\(asks == 1 ? " asks" : "s ask") to be a member of the signed zone",
-                        means: "until then what \(asks == 1 ? "it sends" : "they send") is refused",
+                        "members", "\(Format.count(asks, "device asks", "devices ask")) to be a member of the signed zone",
+                        means: "until then what \(Format.word(asks, "it sends", "they send")) is refused",
                         do: "compare the words on a member that publishes: snapsync member list \(place)"))
             if signature.fingerprint != nil, signature.role == nil {
                 findings.append(
@@ -85,7 +85,7 @@ enum ZoneChecks {
         return .error(
             "commits", .dataRefused, "\(found); the newest one stands on \(copies.joined(separator: ", "))", means: means,
             do:
-                "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(copies.count == 1 ? "that copy its plain name" : "those copies their plain names"); then run snapsync sync on every device"
+                "run: snapsync repair \(place) (with --dry-run it only says what it would do), which gives \(Format.word(copies.count, "that copy its plain name", "those copies their plain names")); then run snapsync sync on every device"
         )
     }
 
@@ -239,7 +239,7 @@ enum ZoneChecks {
             ]
         }
         return late.map { device in
-            let versions = "\(device.device) (\(device.role)) is \(device.behind) version\(device.behind == 1 ? "" : "s") behind"
+            let versions = "\(device.device) (\(device.role)) is \(Format.count(device.behind, "version")) behind"
             guard device.reportAge > silence else {
                 return .notice(
                     "devices", versions, means: "it has reported \(AgeText.words(seconds: device.reportAge)) ago, and its next sync brings it up to date")

@@ -1,6 +1,7 @@
 import LocalStore
 import SnapshotModel
 public import SnapshotVersions
+import StrictText
 
 extension VerifyReport {
     /// A row of a synced table that refers to a row that is not there.
@@ -40,12 +41,12 @@ struct DanglingReport: Sendable {
                 one.rows.prefix(Self.limit).map { "row \($0.key?.description ?? "NULL") refers to \($0.parentKey)" }.joined(separator: ", ")
                 + (one.count > one.rows.count ? ", …" : "")
             let found =
-                "\(database), table \(one.table): \(one.count) \(one.count == 1 ? "row refers to a row" : "rows refer to rows") of \(one.parentTable) that \(one.count == 1 ? "is" : "are") not there (\(named))"
+                "\(database), table \(one.table): \(Format.count(one.count, "row refers to a row", "rows refer to rows")) of \(one.parentTable) that \(Format.word(one.count, "is", "are")) not there (\(named))"
             if one.rows.first?.isSetAside == true {
                 damage.append("\(found); this device set the parent aside and must not have left the row; run snapsync sync, then verify again")
             } else {
                 warnings.append(
-                    "\(found); an application left \(one.count == 1 ? "it" : "them") so; insert the parent, or change or delete the \(one.count == 1 ? "row" : "rows")"
+                    "\(found); an application left \(Format.word(one.count, "it", "them")) so; insert the parent, or change or delete the \(Format.word(one.count, "row", "rows"))"
                 )
             }
         }

@@ -3,14 +3,31 @@ import LocalStore
 import SnapshotModel
 import StrictText
 
-/// Figures in Prometheus' text format, as node_exporter's textfile collector reads it.
-///
-/// Source: "Text-based format", version 0.0.4. Every sample names its database, so that the files of several can lie side by side.
-struct PrometheusText {
-    private(set) var text = ""
-    private let database: String
+/// The text formats of figures for a monitor.
+public enum MetricsFormat: String, Sendable, CaseIterable {
+    /// Prometheus' text format 0.0.4, as node_exporter's textfile collector reads it. That collector refuses samples with timestamps, so they have none.
+    case prometheus
+    /// OpenMetrics 1.0: each sample has the time at which it was taken, so that a file which nobody renews goes stale instead of looking fine.
+    case openMetrics
+}
 
-    init(database: String) { self.database = database }
+/// Figures in a text format for monitors. Every sample names its database, so that the files of several can lie side by side.
+///
+/// Source: Prometheus, "Text-based format", version 0.0.4; OpenMetrics 1.0.0, sections "Overall Structure" and "Metric Types".
+struct PrometheusText {
+    private var metrics = ""
+    private let database: String
+    private let format: MetricsFormat
+    /// When the samples were taken, in seconds since 1970.
+    private let time: String
+
+    /// The whole text.
+    var text: String { format == .openMetrics ? metrics + "# EOF\n" : metrics }
+
+    init(database: String, format: MetricsFormat = .prometheus, at instant: Instant) {
+        (self.database, self.format) = (database, format)
+        time = Self.number(Double(instant.microseconds) / 1_000_000)
+    }
 
     /// One sample: its labels beside the database's, and its value.
     typealias Sample = (labels: [(name: String, value: String)], value: Double)
@@ -18,10 +35,14 @@ struct PrometheusText {
     /// Adds a gauge; one without samples is left out.
     mutating func add(_ name: String, _ help: String, _ samples: [Sample]) {
         guard !samples.isEmpty else { return }
-        text += "# HELP snapsync_\(name) \(Self.escape(help, quotes: false))\n# TYPE snapsync_\(name) gauge\n"
+        // OpenMetrics has a type of its own for facts that are labels, and its name goes without the ending of the samples.
+        let isInfo = format == .openMetrics && name == "info"
+        let family = isInfo ? "snapsync" : "snapsync_\(name)"
+        let help = Self.escape(help, quotes: format == .openMetrics)
+        metrics += "# HELP \(family) \(help)\n# TYPE \(family) \(isInfo ? "info" : "gauge")\n"
         for sample in samples {
             let labels = ([("database", database)] + sample.labels).map { "\($0.0)=\"\(Self.escape($0.1, quotes: true))\"" }.joined(separator: ",")
-            text += "snapsync_\(name){\(labels)} \(Self.number(sample.value))\n"
+            metrics += "snapsync_\(name){\(labels)} \(Self.number(sample.value))\(format == .openMetrics ? " " + time : "")\n"
         }
     }
 
@@ -43,8 +64,8 @@ struct PrometheusText {
 
 extension PrometheusText {
     /// The facts of a database, and of its zone where that could be read.
-    init(_ path: String, _ local: LocalStatus, _ zone: ZoneFacts?) {
-        self.init(database: path)
+    init(_ path: String, _ local: LocalStatus, _ zone: ZoneFacts?, format: MetricsFormat) {
+        self.init(database: path, format: format, at: local.now)
         func seconds(_ instant: Instant) -> Double { Double(instant.microseconds) / 1_000_000 }
         let settings = local.settings
         add(

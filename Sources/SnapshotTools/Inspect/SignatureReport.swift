@@ -51,10 +51,10 @@ public struct SignatureReport: Sendable, Encodable {
 
     /// One line for people.
     public var sentence: String {
-        (isSealed ? "sealed\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(members) member\(members == 1 ? "" : "s")"
+        (isSealed ? "sealed\(epoch.map { ", epoch \($0)" } ?? ""), " : "") + "signed by \(Format.count(members, "member"))"
             + (creator.map { ", creator \($0)" } ?? "; nothing was published yet")
             + (oldestKey.map { ", the oldest key is \($0.device)'s, of \($0.since.prefix(10))" } ?? "")
             + (fingerprint.map { role == nil ? "; this device is no member, its words are \($0)" : "" } ?? "")
-            + (requests == 0 ? "" : "; \(requests) device\(requests == 1 ? " asks" : "s ask") to be a member: snapsync member list")
+            + (requests == 0 ? "" : "; \(Format.count(requests, "device asks", "devices ask")) to be a member: snapsync member list")
     }
 }

@@ -4,12 +4,12 @@ public import SnapshotEngine
 import SnapshotVersions
 
 extension SyncEngine {
-    /// Writes what is known here as a Prometheus text file, replaced whole.
+    /// Writes what is known here as a text file for a monitor, replaced whole.
     ///
     /// The file is written even if the cloud cannot be read, or is not to be, and says so (`snapsync_cloud_up 0`).
     ///
     /// - Throws: ``SyncError`` if the database cannot be read or the file cannot be written; then why the cloud could not be read.
-    public func writeMetrics(to path: String) async throws {
+    public func writeMetrics(to path: String, format: MetricsFormat = .prometheus) async throws {
         try await WorkerThreads.host {
             let local = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
             let isOpen = try await gate.decision() == .open
@@ -17,7 +17,7 @@ extension SyncEngine {
             do { zone = .success(try await ZoneFacts(device())) } catch { zone = .failure(SyncError(error, step: .fetch)) }
             let name = URL(fileURLWithPath: database.path).standardizedFileURL.path
             // Readable by all: the program that collects such files runs as another user.
-            try ReplacedFile.write(PrometheusText(name, local, try? zone.get()).text, to: path, mode: 0o644)
+            try ReplacedFile.write(PrometheusText(name, local, try? zone.get(), format: format).text, to: path, mode: 0o644)
             if isOpen { _ = try zone.get() }
         }
     }

@@ -1,4 +1,5 @@
 public import SnapshotVersions
+import StrictText
 
 /// What `migrate` brought over, or would.
 public struct MigrationReport: Sendable, Encodable {
@@ -44,7 +45,7 @@ public struct MigrationReport: Sendable, Encodable {
         let more = bad.count > 3 ? "; and \(bad.count - 3) more" : ""
         return SyncError(
             .dataRefused, step: .decode, at: directory,
-            "\(bad.count) \(bad.count == 1 ? "file" : "files") cannot be brought over: \(named)\(more); nothing was changed",
+            "\(Format.count(bad.count, "file")) cannot be brought over: \(named)\(more); nothing was changed",
             hint: "--dry-run lists all of them; mend them, or leave them out with --skip-bad")
     }
 }

@@ -1,7 +1,7 @@
 import CloudStore
 import CommitLog
 import Foundation
-import SnapshotEngine
+public import SnapshotEngine
 import SnapshotVersions
 
 /// What ``CloudMirror/run()`` copied.
@@ -47,11 +47,12 @@ public struct CloudMirror: Sendable {
 
     /// Copies every zone.
     ///
+    /// - Parameter progress: gets the number of assets of each zone that were copied, in place of entities.
     /// - Throws: ``SyncError`` with `.refused` if another cloud is at `to`, or one with versions of its own; `.dataRefused` for files of `from` that
     ///   are damaged; as clouds that cannot be opened, read or written do.
-    public func run() async throws -> MirrorReport { try await WorkerThreads.host { try await copy() } }
+    public func run(progress: ProgressHandler? = nil) async throws -> MirrorReport { try await WorkerThreads.host { try await copy(progress) } }
 
-    private func copy() async throws -> MirrorReport {
+    private func copy(_ progress: ProgressHandler?) async throws -> MirrorReport {
         let source = try SyncError.at(.fetch) { try mirrored(CloudLocation.open(from)) }
         let identity = try await SyncError.at(.fetch) { try await source.identity() }
         let (made, isNew) = try SyncError.at(.store) { try CloudLocation.create(at: to, copyOf: identity) }
@@ -73,7 +74,11 @@ public struct CloudMirror: Sendable {
                     .refused, step: .store, at: "\(target.location), \(info.id)", "the zone there was made by another device, or with other rules",
                     hint: "give an empty place")
             }
-            let outcome = try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target).run() }
+            let name = "\(info.id)"
+            let tell = progress.map { progress in
+                { @Sendable in progress(SyncProgress(step: .store, dataset: name, entityCount: $0, expectedCount: $1)) }
+            }
+            let outcome = try SyncError.at(.store) { try ZoneCopy(info.id, from: source, to: target, progress: tell).run() }
             zones.append(
                 MirrorReport.Zone(
                     zone: info.id.description, versions: outcome.versions, assets: outcome.assets, bytes: outcome.bytes, newestVersion: outcome.newest))

@@ -1,5 +1,6 @@
 import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// What a page says first: how a zone is, in one sentence.
 struct Verdict: Sendable {
@@ -27,7 +28,7 @@ struct Verdict: Sendable {
             case (_, 0): "no device has reported yet"
             case (1, 1): "its one device has it"
             case (all, _): "all \(Format.count(all)) devices have it"
-            default: "\(Format.count(all - current)) of \(Format.count(all)) devices get it at their next sync"
+            default: "\(Format.count(all - current)) of \(Format.count(all)) devices \(Format.word(all - current, "gets", "get")) it at the next sync"
             }
         return "All is well: version \(newest) is the newest, and \(reach)."
     }

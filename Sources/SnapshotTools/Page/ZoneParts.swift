@@ -23,7 +23,7 @@ struct FindingList {
             if shown.isEmpty { HTML.element(.p) { "Nothing." } } else { list(shown) }
             if !more.isEmpty { HTML.folded("\(Format.count(more.count)) more of the same kinds") { list(more) } }
             if !fine.isEmpty {
-                HTML.folded("\(Format.count(fine.count, "thing")) that \(fine.count == 1 ? "is" : "are") as \(fine.count == 1 ? "it" : "they") should be") {
+                HTML.folded(Format.count(fine.count, "thing that is as it should be", "things that are as they should be")) {
                     list(fine)
                 }
             }

@@ -79,7 +79,7 @@ struct ZoneSection {
             fact("Size", !isKnown ? "not known" : zone.isSealed ? "sealed" : Format.bytes(Total.of(records.map { Total.of([$0.size, $0.changeSize]) }))) {
                 "of the newest version"
             }
-            if let waiting { fact("Messages", Format.count(waiting)) { waiting == 1 ? "waits in the mailbox" : "wait in the mailbox" } }
+            if let waiting { fact("Messages", Format.count(waiting)) { Format.word(waiting, "waits", "wait") + " in the mailbox" } }
         }
     }
 

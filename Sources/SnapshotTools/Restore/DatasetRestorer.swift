@@ -47,7 +47,7 @@ struct DatasetRestorer: Sendable {
     }
 
     /// Makes the rows the version's, in the transaction that compared them.
-    func apply(_ differences: Differences, in transaction: LocalTransaction) throws {
+    func apply(_ differences: Differences, in transaction: LocalTransaction, _ progress: ProgressHandler? = nil) throws {
         guard !differences.isEmpty else { return }
         try SyncGuards.refuseUnfillableColumns(transaction.tables.check(of: schema), schema, at: database.path)
         try SyncError.at(.apply) {
@@ -55,9 +55,11 @@ struct DatasetRestorer: Sendable {
             try transaction.rows.deleteRowsWithoutKey(of: schema)
             try transaction.rows.deleteEntities(differences.removed + differences.changed.values.flatMap(\.self), of: schema)
             let applier = try transaction.rows.inserting(into: schema)
+            let count = differences.addedCount + differences.changedCount
             let wanted = differences.added.merging(differences.changed) { $0.union($1) }
             try version.read(wanted.keys.sorted()) { run in
                 try run.give(to: FilteringSink(applier, schema) { wanted[run.number]?.contains($0) ?? false })
+                progress?(SyncProgress(step: .apply, dataset: schema.name, entityCount: applier.count, expectedCount: count))
             }
             try transaction.rows.checkCount(of: schema, is: version.recordCount)
         }

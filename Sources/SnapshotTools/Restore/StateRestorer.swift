@@ -36,6 +36,7 @@ public struct RestoreReport: Sendable, Encodable {
 /// that was here. The change token never goes down.
 struct StateRestorer: Sendable {
     let device: SyncContext
+    var progress: ProgressHandler?
 
     /// A state to bring back.
     struct Source: Sendable {
@@ -74,7 +75,7 @@ struct StateRestorer: Sendable {
                     guard report.hasChanged else { return report }
                     let keeper = try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets)
                     try transaction.tracking.changing(device.settings.datasets, then: keeper.enforce) {
-                        for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction) }
+                        for (restorer, differences) in zip(found, differences) { try restorer.apply(differences, in: transaction, progress) }
                     }
                     report.warnings += transaction.triggerNotices
                     try before.record(transaction)

@@ -17,7 +17,7 @@ extension SyncEngine {
     /// Makes the data those of an earlier version, by tracked changes that the next sync publishes as a new one. Publishers only.
     ///
     /// What is new in the zone is imported first. ``undo()`` brings back what was here.
-    public func restore(_ target: RestoreTarget) async throws -> RestoreReport {
+    public func restore(_ target: RestoreTarget, progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
             try await device.checkPublisher(
@@ -32,13 +32,13 @@ extension SyncEngine {
                 }
             // Looked up before anything is imported: a version that is not there changes nothing.
             let source = StateRestorer.Source(name: "version \(number)", version: number, state: try await finder.state(of: number), cloud: device.cloud)
-            _ = try await ImportRun(device: device, progress: nil).importNewest()
-            return try await StateRestorer(device: device).run(source, act: "restore of version \(number)")
+            _ = try await ImportRun(device: device, progress: progress).importNewest()
+            return try await StateRestorer(device: device, progress: progress).run(source, act: "restore of version \(number)")
         }
     }
 
     /// Brings back the data that the last `restore`, `replace` or `undo` replaced. Can be undone itself.
-    public func undo() async throws -> RestoreReport {
+    public func undo(progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()
             guard let point = try database.read(at: .read, { try $0.state.undoPoint() }) else {
@@ -56,8 +56,8 @@ extension SyncEngine {
                 source = StateRestorer.Source(name: name, version: point.version, state: state, cloud: device.cloud)
             }
             // A reader's rows are not published; it need not have the newest version to have its own back.
-            if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: nil).importNewest() }
-            return try await StateRestorer(device: device).run(source, act: point.actOfUndoing)
+            if device.settings.role.publishes { _ = try await ImportRun(device: device, progress: progress).importNewest() }
+            return try await StateRestorer(device: device, progress: progress).run(source, act: point.actOfUndoing)
         }
     }
 }

@@ -1,5 +1,6 @@
 import SnapshotEngine
 import SnapshotVersions
+import StrictText
 
 /// When cron runs something: every so many minutes or hours, beginning at an offset of one's own.
 ///
@@ -41,7 +42,7 @@ struct CronTime: Hashable, Sendable {
             .refused, at: "every \(AgeText.words(seconds: seconds))",
             "cron cannot keep that interval evenly: it counts minutes within the hour and hours within the day",
             hint:
-                "the nearest \(near.count == 1 ? "that it can is" : "that it can are") \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none"
+                "the nearest \(Format.word(near.count, "that it can is", "that it can are")) \(near.joined(separator: " and ")); systemd can keep any, snapsync watch needs none"
         )
     }
 

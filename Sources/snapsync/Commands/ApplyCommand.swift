@@ -7,7 +7,7 @@ struct ApplyCommand: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Does the sync that a plan describes, unless either side has moved since.",
         discussion: """
-            Call it as snapsync apply FILE. If this database was changed, or another version was published, since the plan was made, it
+            Call it as snapsync apply FILE. If this database was changed, or another version was published, since the plan was made, it \
             does nothing and ends with 78.
 
             EXAMPLE
@@ -21,11 +21,8 @@ struct ApplyCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        let progress = ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
-            defer { progress?.line.clear() }
-            let report = try await engine.apply(planFile: file, progress: progress?.handler)
-            progress?.line.clear()
+        try await output.printer.work("apply") { progress in
+            let report = try await engine.apply(planFile: file, progress: progress)
             try output.printer.print(report, (report.exported?.lines ?? []) + (report.imported?.lines ?? []))
         }
     }

@@ -7,8 +7,8 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Prints a dataset as one JSON container, every byte checked first.",
         discussion: """
-            Prints a dataset as one JSON container on standard output: the same bytes as zcat of the asset. It checks every block before
-            it prints it. If a block is damaged, the output ends before it, and the command ends with 65. Call it as snapsync cat DATASET;
+            Prints a dataset as one JSON container on standard output: the same bytes as zcat of the asset. It checks every block before \
+            it prints it. If a block is damaged, the output ends before it, and the command ends with 65. Call it as snapsync cat DATASET; \
             where only --cloud is given, a record's name as history shows it works, too.
 
             EXAMPLES

@@ -8,12 +8,12 @@ struct DescribeCommand: AsyncParsableCommand {
         commandName: "describe",
         abstract: "Prints a dataset file for the tables of a database.",
         discussion: """
-            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads each table once and
-            changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp
+            Prints a dataset file for the tables of a database (docs/datasets.md): what init --tables uses. It reads each table once and \
+            changes nothing. Standard error gets the tables that cannot travel, with the reasons, what is left out, and the timestamp \
             columns that were chosen. Save the file to edit it, and pass it to init --datasets.
 
-            With --update, the command takes the tables of a database that is set up over as they are now: columns that were added,
-            renamed or dropped, a table that was renamed, and what other devices changed in the zone's description. It changes no row and
+            With --update, the command takes the tables of a database that is set up over as they are now: columns that were added, \
+            renamed or dropped, a table that was renamed, and what other devices changed in the zone's description. It changes no row and \
             publishes nothing; the next sync does what follows. docs/datasets.md says when it is needed.
 
             EXAMPLES
@@ -45,7 +45,7 @@ struct DescribeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try database.path()
-        try await output.printer.run {
+        try await output.printer.work("describe") { _ in
             if update {
                 let names = remove.flatMap { (list: String) in list.split(separator: ",").map(String.init) }
                 let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync detach`: takes out of a database what `init` put in.
 struct DetachCommand: AsyncParsableCommand {
@@ -7,20 +8,20 @@ struct DetachCommand: AsyncParsableCommand {
         commandName: "detach",
         abstract: "Takes everything of snapsync out of a database.",
         discussion: """
-            Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as
-            they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init
-            of this database with the same zone tracks them again; the first import then merges them by last write wins, and they are
-            published. init --replace drops them. detach writes rows that were set aside and open entries of the conflict journal to
+            Removes the tables and triggers named snapsync_…. Your tables and the cloud stay as \
+            they are. The table snapsync_detached keeps the keys and instants (no values) of edits that no version has yet. The next init \
+            of this database with the same zone tracks them again; the first import then merges them by last write wins, and they are \
+            published. init --replace drops them. detach writes rows that were set aside and open entries of the conflict journal to \
             FILE.snapsync-kept/.
 
-            detach writes the device's name to the file FILE.snapsync-device beside the database. The next init reads the file and removes
-            it. In the same zone the database is the same device again, without --device and --take-over; in another zone it takes the
+            detach writes the device's name to the file FILE.snapsync-device beside the database. The next init reads the file and removes \
+            it. In the same zone the database is the same device again, without --device and --take-over; in another zone it takes the \
             name if no device there has it. init says so, or warns that the database gets another name. It gets another name if
 
-            - the database file is a copy of the detached one, on this machine or another one. The note holds the number of the file (its
+            - the database file is a copy of the detached one, on this machine or another one. The note holds the number of the file (its \
             inode), which stays when the file is moved within its file system and which a copy does not have;
 
-            - another database has synced under the name since. If two copies have the same file number, the first that syncs keeps the
+            - another database has synced under the name since. If two copies have the same file number, the first that syncs keeps the \
             name. The second one notices it at init or at its next sync, takes another name, and says so (docs/guards.md).
 
             To keep the name all the same: init --device NAME --take-over.
@@ -47,7 +48,7 @@ extension DetachReport {
         ["\(database) is no longer part of zone \(zone); its tables and the cloud are as they were"]
             + (keptChanges > 0
                 ? [
-                    "  \(Format.count(keptChanges)) edit\(keptChanges == 1 ? " that no version has waits" : "s that no version has wait") for the next init of this database with zone \(zone)"
+                    "  \(Format.count(keptChanges, "edit that no version has waits", "edits that no version has wait")) for the next init of this database with zone \(zone)"
                 ] : [])
     }
 }

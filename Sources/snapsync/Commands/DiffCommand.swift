@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync diff`: what differs between two versions.
 struct DiffCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct DiffCommand: AsyncParsableCommand {
         commandName: "diff",
         abstract: "Says which entities differ between two versions, or between one and this database.",
         discussion: """
-            Call it as snapsync diff A B; each side is a version's number, or local for this database's rows. It skips blocks that both
+            Call it as snapsync diff A B; each side is a version's number, or local for this database's rows. It skips blocks that both \
             sides have without reading them. Memory does not grow with the dataset.
 
             EXAMPLES
@@ -41,7 +42,7 @@ struct DiffCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await output.printer.run {
+        try await output.printer.work("diff") { _ in
             let report = try await look.inspector().diff(first.side, second.side, dataset: dataset, hasValues: values) { one in
                 try output.printer.print(one, lines(one))
             }

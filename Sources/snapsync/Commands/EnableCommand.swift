@@ -8,9 +8,9 @@ struct EnableCommand: AsyncParsableCommand {
         commandName: "enable",
         abstract: "Turns sync on for this database; nothing that was changed while it was off is lost.",
         discussion: """
-            Turns sync on, for every program that opens the database. If sync is not on yet, it first prints on standard error what the
-            next sync would add, change and remove on each side, as plan does, and asks; any answer but yes changes nothing (exit code 0).
-            If the cloud cannot be reached, it says so and asks all the same. Without a terminal it ends with 64; scripts add --yes. It
+            Turns sync on, for every program that opens the database. If sync is not on yet, it first prints on standard error what the \
+            next sync would add, change and remove on each side, as plan does, and asks; any answer but yes changes nothing (exit code 0). \
+            If the cloud cannot be reached, it says so and asks all the same. Without a terminal it ends with 64; scripts add --yes. It \
             overrides what the settings file said before. If the file cannot be written, sync stays off.
 
             EXAMPLES

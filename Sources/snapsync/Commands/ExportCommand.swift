@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync export`: publishes a version, if anything is new.
 struct ExportCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Publishes a version of the database, if anything is new.",
         discussion: """
-            It reads all datasets from one state of the database and publishes them with one commit. With nothing new, it writes no
+            It reads all datasets from one state of the database and publishes them with one commit. With nothing new, it writes no \
             version and no byte. For writers and peers. A peer that is behind publishes nothing and ends with 75: sync imports first.
 
             EXAMPLES
@@ -41,12 +42,9 @@ struct ExportCommand: AsyncParsableCommand {
     static func run(
         _ engine: SyncEngine, level: Int = 1, isFull: Bool = false, assetLimit: ByteCount? = nil, allowing allowed: ShrinkApproval = .none, printer: Printer
     ) async throws {
-        let progress = ProgressLine.handler(isJSON: printer.isJSON)
-        try await printer.run {
-            defer { progress?.line.clear() }
+        try await printer.work("export") { progress in
             if let assetLimit { try engine.setAssetLimit(assetLimit.value) }
-            let report = try await engine.export(level: level, isFull: isFull, allowing: allowed, progress: progress?.handler)
-            progress?.line.clear()
+            let report = try await engine.export(level: level, isFull: isFull, allowing: allowed, progress: progress)
             try printer.print(report, report.lines)
         }
     }
@@ -66,7 +64,7 @@ extension ExportReport {
                         "  \(one.name): \(changes.changed) of \(Format.entities(one.recordCount)) changed\(deleted), \(Format.bytes(changes.size)) in \(changes.file)"
                 }
                 let (blocks, reusedBlocks) = (one.blocks ?? 0, one.blocksReused ?? 0)
-                let reused = reusedBlocks > 0 ? ", \(reusedBlocks) of \(blocks) blocks as they were" : ""
+                let reused = reusedBlocks > 0 ? ", \(Format.count(reusedBlocks)) of \(Format.count(blocks, "block")) unchanged" : ""
                 return
                     "  \(one.name): \(Format.entities(one.recordCount)), \(Format.bytes(one.rawSize)) of JSON as \(Format.bytes(one.size)) in \(one.file)\(reused)"
             }

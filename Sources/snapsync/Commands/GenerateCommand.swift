@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync generate`: made-up notifications and buckets for trying things out.
 struct GenerateCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct GenerateCommand: AsyncParsableCommand {
         commandName: "generate",
         abstract: "Adds realistic sample notifications and buckets to a database.",
         discussion: """
-            Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables
+            Adds sample buckets and notifications, the same on every machine for the same numbers and seed. Makes database and tables \
             where they are missing. With --mark-read it marks some of the existing notifications as read instead.
 
             EXAMPLES
@@ -34,7 +35,7 @@ struct GenerateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try database.path()
-        try await output.printer.run {
+        try await output.printer.work("generate") { _ in
             if let markRead {
                 let report = try await SampleFiller.markRead(database: path, count: markRead, seed: seed)
                 return try output.printer.print(report, ["\(path): marked \(Format.count(report.marked, "notification")) as read"])

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync history`: the kept versions, newest first.
 struct HistoryCommand: AsyncParsableCommand {
@@ -27,14 +28,14 @@ struct HistoryCommand: AsyncParsableCommand {
     func run() async throws {
         try await output.printer.run {
             let report = try await look.inspector().history(limit: limit)
-            try output.printer.print(report, report.versions.isEmpty ? ["nothing has been published yet"] : lines(report))
+            try output.printer.print(report, lines: report.versions.isEmpty ? ["nothing has been published yet"] : lines(report))
         }
     }
 
-    private func lines(_ report: HistoryReport) -> [String] {
+    private func lines(_ report: HistoryReport) -> [Line] {
         let shown = report.versions.prefix(all ? .max : limit ?? Self.usualLimit), rest = report.versions.count - shown.count
-        return shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)
-            + report.forks.map(\.sentence)
+        let texts = shown.flatMap { lines($0, of: report) } + (rest > 0 ? ["and \(Format.count(rest, "older version")) (--all)"] : []) + pruned(report)
+        return texts.map { Line($0) } + report.forks.map { Line($0.sentence, $0.isHealed ? nil : .bad) }
     }
 
     private static let usualLimit = 20

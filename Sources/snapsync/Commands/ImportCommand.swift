@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync import`: brings a version, or a container file, into the database.
 struct ImportCommand: AsyncParsableCommand {
@@ -7,16 +8,16 @@ struct ImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Imports the newest version, an old one, or a container file.",
         discussion: """
-            Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the
-            commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a
-            view: status shows it, sync does not end it, a plain import does. At a writer or peer --version is refused, and a file becomes
+            Imports the newest version into the database, delete-then-insert in one transaction: other programs see the old data until the \
+            commit, and never a mixture. If the database has that version already, nothing changes. --version and --file at a reader are a \
+            view: status shows it, sync does not end it, a plain import does. At a writer or peer --version is refused, and a file becomes \
             the next version. At a peer an import merges (last write wins for each entity) and publishes nothing.
 
-            If the zone ends before the version of this database, or has another commit in that version's place, it is refused (65):
-            somebody put an older copy of the directory back, or mounted another one. If that was meant, as after a restore from a backup,
-            run import --accept-rollback N on each device. N must be the zone's newest version, and the zone must really have been put
-            back, or the command ends with 78 and has changed nothing. The data become version N. Changes that are in no version yet stay
-            tracked, and last write wins decides as always. The command keeps the earlier data as a copy beside the database, and undo
+            If the zone ends before the version of this database, or has another commit in that version's place, it is refused (65): \
+            somebody put an older copy of the directory back, or mounted another one. If that was meant, as after a restore from a backup, \
+            run import --accept-rollback N on each device. N must be the zone's newest version, and the zone must really have been put \
+            back, or the command ends with 78 and has changed nothing. The data become version N. Changes that are in no version yet stay \
+            tracked, and last write wins decides as always. The command keeps the earlier data as a copy beside the database, and undo \
             brings it back. Messages that only the lost versions had answered are applied again if they are still in the mailbox.
 
             EXAMPLES
@@ -83,11 +84,8 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private static func run(printer: Printer, _ work: (ProgressHandler?) async throws -> ImportReport) async throws {
-        let progress = ProgressLine.handler(isJSON: printer.isJSON)
-        try await printer.run {
-            defer { progress?.line.clear() }
-            let report = try await work(progress?.handler)
-            progress?.line.clear()
+        try await printer.work("import") { progress in
+            let report = try await work(progress)
             try printer.print(report, report.lines)
         }
     }
@@ -95,11 +93,8 @@ struct ImportCommand: AsyncParsableCommand {
 
 extension ImportCommand {
     private func accept(_ number: Int, _ engine: SyncEngine) async throws {
-        let progress = ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
-            defer { progress?.line.clear() }
-            let report = try await engine.acceptRollback(to: number, progress: progress?.handler)
-            progress?.line.clear()
+        try await output.printer.work("import") { progress in
+            let report = try await engine.acceptRollback(to: number, progress: progress)
             let copy =
                 "  what was here, version \(report.versionBefore) and the changes since, is copy \(report.keptCopy) in \(try database.file.path()).snapsync-kept; snapsync undo brings it back"
             try output.printer.print(report, report.imported.lines + [copy])
@@ -118,8 +113,9 @@ extension ImportReport {
         return ["imported \(source)" + (view == nil ? "" : " as a view; snapsync import goes back to the newest")]
             + datasets.map { one in
                 let files = one.changeFiles ?? 0
-                let changes = files == 0 ? "" : " (\(files) change asset\(files == 1 ? "" : "s"))"
-                let part = changes + (one.blocksFetched == one.blocks ? "" : " (\(one.blocksFetched ?? 0) of \(one.blocks ?? 0) blocks differed)")
+                let changes = files == 0 ? "" : " (\(Format.count(files, "change asset")))"
+                let differing = "\(Format.count(one.blocksFetched ?? 0)) of \(Format.count(one.blocks ?? 0, "block"))"
+                let part = changes + (one.blocksFetched == one.blocks ? "" : " (\(differing) differed)")
                 return "  \(one.name): \(Format.entities(one.recordCount)) of \(one.syncTimestamp), from \(Format.bytes(one.size))\(part)"
             }
             + notes

@@ -2,6 +2,7 @@ import ArgumentParser
 import CloudStore
 import SnapshotModel
 import SnapshotSync
+import StrictText
 
 /// `snapsync init`: settings into the database, the zone into the cloud.
 struct InitCommand: AsyncParsableCommand {
@@ -9,13 +10,13 @@ struct InitCommand: AsyncParsableCommand {
         commandName: "init",
         abstract: "Sets a database up for syncing.",
         discussion: """
-            Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are
-            missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with.
-            Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools
-            is refused (78). See docs/sync.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes
-            their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows
-            already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it
-            is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone
+            Sets a database up for syncing: settings, change tracking, zone. A writer or peer makes the cloud and the zone where they are \
+            missing; a reader finds them. In a zone that a peer makes, every peer publishes; a zone keeps the rule that it was made with. \
+            Peers need one file system that all of them mount, or a bucket. A folder of Syncthing, Dropbox, iCloud Drive and similar tools \
+            is refused (78). See docs/sync.md. A writer says with --tables all which tables travel; a reader, or a peer that joins, takes \
+            their description from the zone. If nothing has been published there yet, it ends with 66. A reader whose tables have rows \
+            already is refused (78) until you choose --adopt or --replace for these rows. init leaves the database's journal mode as it \
+            is; a database that --create makes gets WAL. If an init was interrupted, run it again. It recorded in the database which zone \
             it was making, so it finds that zone.
 
             EXAMPLES
@@ -305,7 +306,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         if report.changesTaken > 0 {
             lines.append(
-                "  \(Format.count(report.changesTaken)) edit\(report.changesTaken == 1 ? "" : "s") that waited since detach will be merged by the next import, and published"
+                "  \(Format.count(report.changesTaken, "edit")) that waited since detach will be merged by the next import, and published"
             )
         }
         return lines + report.triggers.map { "  \($0.sentence)" } + report.warnings.map { "  warning: \($0)" }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync messages`: what waits in the mailbox, and what this device told.
 struct MessagesCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct MessagesCommand: AsyncParsableCommand {
         commandName: "messages",
         abstract: "Lists the messages that wait in the zone's mailbox, and what this device told of its own changes.",
         discussion: """
-            Lists the messages that wait in the zone's mailbox, the files that were set aside there and why, and the outcome of each
+            Lists the messages that wait in the zone's mailbox, the files that were set aside there and why, and the outcome of each \
             change that was made here. How changes travel from a reader to the publisher: docs/messages.md.
 
             EXAMPLES
@@ -51,7 +52,7 @@ extension MessagesReport {
     var lines: [String] {
         var lines =
             waiting.isEmpty
-            ? ["no message waits in the mailbox of \(zone)"] : ["\(waiting.count) message\(waiting.count == 1 ? "" : "s") in the mailbox of \(zone)"]
+            ? ["no message waits in the mailbox of \(zone)"] : ["\(Format.count(waiting.count, "message")) in the mailbox of \(zone)"]
         lines += waiting.map { one in
             let outcome = one.outcome.map { ", \($0)" + (one.reason.map { ": \($0)" } ?? "") } ?? ""
             return "  \(one.type)\(one.entityId.map { " \($0)" } ?? "") of \(one.timestamp) from \(one.sender)\(outcome)"
@@ -71,10 +72,10 @@ extension MessagesReport {
 extension SendReport {
     /// What was sent, and what was not; nothing if there was nothing to say.
     var lines: [String] {
-        (sent > 0 ? ["sent \(sent) message\(sent == 1 ? "" : "s") to the publisher"] : [])
+        (sent > 0 ? ["sent \(Format.count(sent, "message")) to the publisher"] : [])
             + (putBack > 0
                 ? [
-                    "put \(putBack) unanswered message\(putBack == 1 ? "" : "s") back that \(putBack == 1 ? "was" : "were") missing from the mailbox or damaged there"
+                    "put \(Format.count(putBack, "unanswered message")) back that \(Format.word(putBack, "was", "were")) missing from the mailbox or damaged there"
                 ] : [])
             + (held > 0 ? ["  warning: \(held) more are kept here: the limit of waiting messages is reached, and the next sync tries again"] : [])
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync migrate`: brings the old layout, one JSON file a record, into the tables.
 struct MigrateCommand: AsyncParsableCommand {
@@ -25,7 +26,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let path = try database.path()
-        try await output.printer.run {
+        try await output.printer.work("migrate") { _ in
             let report = try await SyncEngine.ofCommand(database: path).migrate(from: from, skipsBad: skipBad, isDryRun: dryRun)
             try output.printer.print(report, report.lines)
             if let refusal = report.refusal, !skipBad { throw refusal }

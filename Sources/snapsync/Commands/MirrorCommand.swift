@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync mirror`: a cloud at a second place.
 struct MirrorCommand: AsyncParsableCommand {
@@ -7,16 +8,16 @@ struct MirrorCommand: AsyncParsableCommand {
         commandName: "mirror",
         abstract: "Copies a cloud to another directory or bucket, or what the copy there lacks.",
         discussion: """
-            Copies a cloud to another place, or what an earlier copy there lacks: snapsync mirror FROM TO. Each is a directory, or a
-            bucket as s3://BUCKET/PREFIX with its options (docs/object-store.md). The copy has the UUID, the files, the names and the
-            bytes of the cloud. Each asset's hash is checked before it gets its name (65). Assets come first and commits last, in their
-            order, so that an interrupted copy is a cloud that ends at an earlier version; the same command goes on. Nothing is removed or
+            Copies a cloud to another place, or what an earlier copy there lacks: snapsync mirror FROM TO. Each is a directory, or a \
+            bucket as s3://BUCKET/PREFIX with its options (docs/object-store.md). The copy has the UUID, the files, the names and the \
+            bytes of the cloud. Each asset's hash is checked before it gets its name (65). Assets come first and commits last, in their \
+            order, so that an interrupted copy is a cloud that ends at an earlier version; the same command goes on. Nothing is removed or \
             replaced at either place. Reports, messages and the queue of publishers are not copied: the devices write them again.
 
             - To move a cloud, stop the syncs, copy it, and run relocate on every device.
 
-            - For a second copy, run it from cron. Readers may read there. Devices must publish in one place only: where a device has
-            published in the copy, it is refused (78). So is a copy that ends before the oldest version that prune has left (78): copy
+            - For a second copy, run it from cron. Readers may read there. Devices must publish in one place only: where a device has \
+            published in the copy, it is refused (78). So is a copy that ends before the oldest version that prune has left (78): copy \
             more often, or into an empty place.
 
             EXAMPLES
@@ -31,8 +32,8 @@ struct MirrorCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await output.printer.run {
-            let report = try await CloudMirror(from: from, to: to).run()
+        try await output.printer.work("mirror") { progress in
+            let report = try await CloudMirror(from: from, to: to).run(progress: progress)
             try output.printer.print(report, report.lines)
         }
     }

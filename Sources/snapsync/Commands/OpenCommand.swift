@@ -8,9 +8,9 @@ struct OpenCommand: AsyncParsableCommand {
         commandName: "open",
         abstract: "Opens a database as an application would, with its cloud, else alone, else in memory, and says how far that goes and why.",
         discussion: """
-            It says which of these is possible, and why no more is. It changes nothing. It ends with 0 if database and cloud can be used,
-            or if only the user's choice or a missing entitlement keeps the database from its cloud. Else it ends with the code of the
-            obstacle: 69 for a cloud that is missing; 78 for another cloud, one of another container or a database that is not set up; 65
+            It says which of these is possible, and why no more is. It changes nothing. It ends with 0 if database and cloud can be used, \
+            or if only the user's choice or a missing entitlement keeps the database from its cloud. Else it ends with the code of the \
+            obstacle: 69 for a cloud that is missing; 78 for another cloud, one of another container or a database that is not set up; 65 \
             or 66 for a database that is damaged or missing.
 
             EXAMPLES

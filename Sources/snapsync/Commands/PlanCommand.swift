@@ -7,7 +7,7 @@ struct PlanCommand: AsyncParsableCommand {
         commandName: "plan",
         abstract: "Says what a sync would add, change and remove on each side, and who wins and why; changes nothing.",
         discussion: """
-            It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync
+            It changes nothing: the import itself computes the plan, in a transaction that is rolled back. If the user has turned sync \
             off, it says what a sync after enable would do. docs/versions.md has examples.
 
             EXAMPLES
@@ -25,7 +25,7 @@ struct PlanCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await output.printer.work("plan") { _ in
             let plan = try await engine.plan(limit: all ? .max : 10)
             if let out { try SyncEngine.write(plan, to: out) }
             try output.printer.print(plan, plan.lines(rest: "--all"))

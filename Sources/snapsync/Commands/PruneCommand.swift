@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync prune`: removes old versions.
 struct PruneCommand: AsyncParsableCommand {
@@ -7,16 +8,16 @@ struct PruneCommand: AsyncParsableCommand {
         commandName: "prune",
         abstract: "Removes old versions, and what killed runs left in the cloud.",
         discussion: """
-            The newest version and the pinned ones always stay. It removes no commit younger than a day, by the directory's clock and by
-            this device's. It removes an asset a day after nothing needs it any longer, and an answered message a day after this device
+            The newest version and the pinned ones always stay. It removes no commit younger than a day, by the directory's clock and by \
+            this device's. It removes an asset a day after nothing needs it any longer, and an answered message a day after this device \
             recorded it. Publishers only. If no version can be removed, it says why.
 
-            With init --keep, init --keep-last or prune --automatic a publisher prunes by itself: after it has published a version, if a
-            day has passed since the last time. A run with nothing to publish does not prune. If pruning fails, the version stays
+            With init --keep, init --keep-last or prune --automatic a publisher prunes by itself: after it has published a version, if a \
+            day has passed since the last time. A run with nothing to publish does not prune. If pruning fails, the version stays \
             published, and a warning says why.
 
-            If a pinned version's checkpoint is missing, prune writes it again before it removes the version's commit. If a pinned version
-            cannot be read at all, prune warns and prunes the rest; files that such a version may need stay until it is unpinned
+            If a pinned version's checkpoint is missing, prune writes it again before it removes the version's commit. If a pinned version \
+            cannot be read at all, prune warns and prunes the rest; files that such a version may need stay until it is unpinned \
             (docs/versions.md).
 
             EXAMPLES
@@ -61,7 +62,7 @@ struct PruneCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await output.printer.work("prune") { _ in
             let policy = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration)
             if automatic || manual { try await engine.setRetention(automatic ? policy : nil) }
             guard keepLast != nil || keepWithin != nil else {
@@ -91,13 +92,13 @@ struct PruneCommand: AsyncParsableCommand {
             let numbers = report.removedVersions
             let range = numbers.isEmpty ? "no \(one)" : numbers.count == 1 ? "\(one) \(numbers[0])" : "\(many) \(numbers[0]) to \(numbers[numbers.count - 1])"
             lines.append(
-                "\(verb) \(range), \(Format.count(report.removedFiles.count)) file\(report.removedFiles.count == 1 ? "" : "s"), \(Format.bytes(report.bytesFreed))"
+                "\(verb) \(range), \(Format.count(report.removedFiles.count, "file")), \(Format.bytes(report.bytesFreed))"
             )
         }
         if report.dryRun { lines += all ? report.removedFiles.map { "  \($0)" } : folders(report.removedFiles) }
         if report.removedMessages > 0 {
             lines.append(
-                "\(verb) \(Format.count(report.removedMessages)) answered message\(report.removedMessages == 1 ? "" : "s") that nobody took out of the mailbox")
+                "\(verb) \(Format.count(report.removedMessages, "answered message")) that nobody took out of the mailbox")
         }
         if lines.isEmpty { lines.append("nothing to remove") }
         if let reason = report.reason { lines.append("  no version goes: \(reason)") }
@@ -109,7 +110,7 @@ struct PruneCommand: AsyncParsableCommand {
         }
         if report.waitingFiles > 0 {
             lines.append(
-                "  \(Format.count(report.waitingFiles)) file\(report.waitingFiles == 1 ? "" : "s"), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over"
+                "  \(Format.count(report.waitingFiles, "file")), \(Format.bytes(report.waitingBytes)), can go when the grace period of a day is over"
             )
         }
         lines += report.problems.map { "  warning: \($0)" }

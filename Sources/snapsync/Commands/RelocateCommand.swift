@@ -7,9 +7,9 @@ struct RelocateCommand: AsyncParsableCommand {
         commandName: "relocate",
         abstract: "Stores another path of the cloud directory: after it was moved, or mounted elsewhere.",
         discussion: """
-            For one run alone, --cloud of that run is enough. The directory must hold the same cloud (78), and the zone must have the
-            version that this database has applied; an older copy of the zone is refused (65), a replicated folder at a peer, too (78),
-            and a bucket at a peer whose store does not keep what several publishers need (docs/object-store.md) (78). Nothing is imported
+            For one run alone, --cloud of that run is enough. The directory must hold the same cloud (78), and the zone must have the \
+            version that this database has applied; an older copy of the zone is refused (65), a replicated folder at a peer, too (78), \
+            and a bucket at a peer whose store does not keep what several publishers need (docs/object-store.md) (78). Nothing is imported \
             or published. init --take-over --cloud DIR stores the path as well.
 
             EXAMPLE

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync repair`: brings back damaged files of the cloud.
 struct RepairCommand: AsyncParsableCommand {
@@ -7,25 +8,25 @@ struct RepairCommand: AsyncParsableCommand {
         commandName: "repair",
         abstract: "Brings back what is damaged or missing in the cloud, where its bytes are anywhere else.",
         discussion: """
-            Restores what is damaged or missing in the cloud, if the same bytes can be had from somewhere else. Hashes decide; nothing is
-            guessed. The next commit has a commit's hash, a commit has the hashes of checkpoints and assets, and the index has a block's
-            hash. Any device that may write in the directory may run repair, also several at once. With --db the database's rows are a
+            Restores what is damaged or missing in the cloud, if the same bytes can be had from somewhere else. Hashes decide; nothing is \
+            guessed. The next commit has a commit's hash, a commit has the hashes of checkpoints and assets, and the index has a block's \
+            hash. Any device that may write in the directory may run repair, also several at once. With --db the database's rows are a \
             source; nothing in the database is changed.
 
-            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries every
+            Rows and versions give a block's JSON. Its bytes depend on the library that compressed it, ISA-L or zlib. repair tries every \
             library that the system has: if the file was made with ISA-L, install it (libisal2).
 
-            In a sealed zone (docs/sealed.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair
-            --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one
+            In a sealed zone (docs/sealed.md) repair --db on a member makes lost boxes again, in the epoch that they were of. repair \
+            --cloud has no keys: it compares files with their hashes, and brings back those of which a whole copy lies beside them or one \
             bit was flipped; a warning says that nothing was opened.
 
-            repair never removes or overwrites a damaged file. It first makes the whole file, reads it back and compares it. Then it
-            renames the damaged file: it appends .damaged- and 8 digits to its name, which readers ignore and doctor reports. Then it
+            repair never removes or overwrites a damaged file. It first makes the whole file, reads it back and compares it. Then it \
+            renames the damaged file: it appends .damaged- and 8 digits to its name, which readers ignore and doctor reports. Then it \
             gives the whole file the name. If repair is killed in between, the file is missing at worst, and the next repair continues.
 
-            It ends with 0 if everything is repaired or nothing had to be, and with 65 if something is lost. For each lost file it names
-            the versions that need it and says what to do. If the newest version needs it, snapsync export --full on the writer publishes
-            a whole new one. A lost commit ends the history that can be read: restore the file from a copy of the directory. repair does
+            It ends with 0 if everything is repaired or nothing had to be, and with 65 if something is lost. For each lost file it names \
+            the versions that need it and says what to do. If the newest version needs it, snapsync export --full on the writer publishes \
+            a whole new one. A lost commit ends the history that can be read: restore the file from a copy of the directory. repair does \
             not restore cloud.json, zone.json, messages and devices' reports.
 
             EXAMPLES
@@ -40,7 +41,7 @@ struct RepairCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await output.printer.run {
+        try await output.printer.work("repair") { _ in
             let report: RepairReport
             if let cloud = look.cloudAlone {
                 report = try await SnapshotInspector.repair(cloud: cloud, zone: look.zone, dryRun: dryRun)
@@ -64,9 +65,9 @@ struct RepairCommand: AsyncParsableCommand {
                 + (one.setAside.map { "; the damaged file is \($0) now" } ?? "")
         }
         let lost = report.lost.map { one in
-            "lost: \(one.file) of version\(one.versions.count == 1 ? "" : "s") \(one.versions.map(String.init).joined(separator: ", ")): \(one.reason); hint: \(one.hint)"
+            "lost: \(one.file) of \(Format.word(one.versions.count, "version")) \(one.versions.map(String.init).joined(separator: ", ")): \(one.reason); hint: \(one.hint)"
         }
-        let count = "\(report.mended.count) file\(report.mended.count == 1 ? "" : "s") \(report.dryRun ? "can be mended" : "mended")"
+        let count = "\(Format.count(report.mended.count, "file")) \(report.dryRun ? "can be mended" : "mended")"
         let forked = report.mended.contains { $0.kind == RepairReport.forkKind } && !report.dryRun
         let end =
             report.mended.isEmpty && report.lost.isEmpty
@@ -78,6 +79,6 @@ struct RepairCommand: AsyncParsableCommand {
     }
 
     private func blocks(_ numbers: [Int]) -> String {
-        numbers.isEmpty ? "" : " (block\(numbers.count == 1 ? "" : "s") \(numbers.map(String.init).joined(separator: ", ")))"
+        numbers.isEmpty ? "" : " (\(Format.word(numbers.count, "block")) \(numbers.map(String.init).joined(separator: ", ")))"
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// `snapsync replace`: one side's data win over the other's, whatever was changed when.
 struct ReplaceCommand: AsyncParsableCommand {
@@ -8,9 +9,9 @@ struct ReplaceCommand: AsyncParsableCommand {
         commandName: "replace",
         abstract: "Makes this device's data win over the cloud's (cloud), or the cloud's over this device's (local).",
         discussion: """
-            snapsync replace cloud publishes this device's data as the newest version, whatever the cloud has and however much more. The
-            same commit pins the version that loses. snapsync replace local imports the newest version and drops what was changed here. It
-            keeps the dropped data beside the database and takes messages about them that wait in the mailbox back. The command asks on a
+            snapsync replace cloud publishes this device's data as the newest version, whatever the cloud has and however much more. The \
+            same commit pins the version that loses. snapsync replace local imports the newest version and drops what was changed here. It \
+            keeps the dropped data beside the database and takes messages about them that wait in the mailbox back. The command asks on a \
             terminal; elsewhere it needs --yes.
 
             EXAMPLES
@@ -38,17 +39,13 @@ struct ReplaceCommand: AsyncParsableCommand {
     func run() async throws {
         let engine = try database.prepare(output)
         if !yes, try !confirm() { return }
-        let progress = ProgressLine.handler(isJSON: output.json)
-        try await output.printer.run {
-            defer { progress?.line.clear() }
+        try await output.printer.work("replace") { progress in
             switch side {
             case .cloud:
-                let report = try await engine.replaceCloud(progress: progress?.handler)
-                progress?.line.clear()
+                let report = try await engine.replaceCloud(progress: progress)
                 try output.printer.print(report, lines(report))
             case .local:
-                let report = try await engine.replaceLocal(progress: progress?.handler)
-                progress?.line.clear()
+                let report = try await engine.replaceLocal(progress: progress)
                 try output.printer.print(report, lines(report))
             }
         }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync report`: one HTML page for people.
 struct ReportCommand: AsyncParsableCommand {
@@ -7,21 +8,21 @@ struct ReportCommand: AsyncParsableCommand {
         commandName: "report",
         abstract: "Writes one HTML page that says how databases and clouds are: verdict, devices, versions, sizes, last change, commands.",
         discussion: """
-            Writes one HTML page for people: the verdict in a sentence, what needs attention and what mends it, devices with their lag,
-            last report and messages, versions over time, datasets with rows, bytes, their part of the asset limit and a forecast, what
-            the last version changed, who signs and who asks to be a member, forks, guards, conflicts, and commands to copy for restore,
-            repair and approval. The page is one file. It holds no script and loads nothing; its own Content-Security-Policy forbids both.
+            Writes one HTML page for people: the verdict in a sentence, what needs attention and what mends it, devices with their lag, \
+            last report and messages, versions over time, datasets with rows, bytes, their part of the asset limit and a forecast, what \
+            the last version changed, who signs and who asks to be a member, forks, guards, conflicts, and commands to copy for restore, \
+            repair and approval. The page is one file. It holds no script and loads nothing; its own Content-Security-Policy forbids both. \
             Names and values enter it only as text.
 
-            The page tells what status, history, doctor, messages, member list and diff find. Unlike doctor it does not read the whole
-            database and does not try out what the cloud can do, so it writes nothing but the page. One bar of the plot stands for a span
-            of time that the page names, so that there are at most 96 bars. The forecast is a straight line through the sizes of the last
+            The page tells what status, history, doctor, messages, member list and diff find. Unlike doctor it does not read the whole \
+            database and does not try out what the cloud can do, so it writes nothing but the page. One bar of the plot stands for a span \
+            of time that the page names, so that there are at most 96 bars. The forecast is a straight line through the sizes of the last \
             90 days; between two snapshot assets a size is estimated from the number of rows.
 
-            Several clouds can stand on one page. Each --cloud is a cloud that is read without a database; it does not rename the cloud of
-            --db, as it does elsewhere (SNAPSYNC_CLOUD does). The file is replaced whole, as one step: a reader sees the old page or the
-            new one. A page that is there keeps its owner and permissions; a new one can be read by its owner alone, because it shows the
-            keys of rows. The page is written even if a cloud cannot be read, and says why; then the exit code says so, too. Findings do
+            Several clouds can stand on one page. Each --cloud is a cloud that is read without a database; it does not rename the cloud of \
+            --db, as it does elsewhere (SNAPSYNC_CLOUD does). The file is replaced whole, as one step: a reader sees the old page or the \
+            new one. A page that is there keeps its owner and permissions; a new one can be read by its owner alone, because it shows the \
+            keys of rows. The page is written even if a cloud cannot be read, and says why; then the exit code says so, too. Findings do \
             not change the exit code: use status --strict or doctor in a monitor.
 
             EXAMPLES
@@ -51,7 +52,7 @@ struct ReportCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await output.printer.run {
+        try await output.printer.work("report") { _ in
             let begin = ContinuousClock.now
             var zones: [ZoneOverview] = []
             let elsewhere = DatabaseOptions.environment("SNAPSYNC_CLOUD")

@@ -8,7 +8,7 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Makes the data those of an earlier version; the next sync publishes them.",
         discussion: """
-            It imports what is new in the zone first. Then it changes the rows that differ in one transaction, as any program could, and
+            It imports what is new in the zone first. Then it changes the rows that differ in one transaction, as any program could, and \
             the next sync publishes them as a new version. Publishers only. The earlier data are kept: undo brings them back.
 
             EXAMPLES
@@ -39,9 +39,9 @@ struct RestoreCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        try await output.printer.run {
+        try await output.printer.work("restore") { progress in
             let target = version.map(RestoreTarget.version) ?? before.map { .before($0.instant) } ?? .version(1)
-            let report = try await engine.restore(target)
+            let report = try await engine.restore(target, progress: progress)
             try output.printer.print(report, report.lines)
         }
     }

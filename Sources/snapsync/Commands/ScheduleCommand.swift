@@ -8,11 +8,11 @@ struct ScheduleCommand: AsyncParsableCommand {
         commandName: "schedule",
         abstract: "Prints a crontab line, or systemd units, that sync the database every so often or watch it.",
         discussion: """
-            Prints what to install so that a sync runs at regular intervals: a line for crontab -e, or a service and a timer for systemd.
-            With --watch it prints a service that watches. With --verify-restore it adds a weekly verify --restore --quiet. It installs
-            nothing. Paths are absolute and quoted. Each database has its own moment within the interval, always the same, so that devices
-            do not all sync at once; systemd adds a random delay. The database stores the interval: for status --strict a success is too
-            old after three intervals. Cron counts minutes within the hour and hours within the day, so an interval that does not divide
+            Prints what to install so that a sync runs at regular intervals: a line for crontab -e, or a service and a timer for systemd. \
+            With --watch it prints a service that watches. With --verify-restore it adds a weekly verify --restore --quiet. It installs \
+            nothing. Paths are absolute and quoted. Each database has its own moment within the interval, always the same, so that devices \
+            do not all sync at once; systemd adds a random delay. The database stores the interval: for status --strict a success is too \
+            old after three intervals. Cron counts minutes within the hour and hours within the day, so an interval that does not divide \
             them evenly is refused (78); the error names the nearest intervals that do.
 
             EXAMPLES

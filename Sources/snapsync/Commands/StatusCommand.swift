@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync status`: what is here and what the zone has.
 struct StatusCommand: AsyncParsableCommand {
@@ -7,15 +8,22 @@ struct StatusCommand: AsyncParsableCommand {
         commandName: "status",
         abstract: "Says what this database has, what the zone has, and how far they are apart.",
         discussion: """
-            With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on
-            standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75
-            if the last success is too old, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector
-            instead of printing them. A new file replaces the old one, so a reader never sees half a file. The file is written even if the
-            cloud cannot be read; then the exit code says why.
+            With --cloud and no database it shows what the zone has. If the cloud cannot be read, status prints what the database knows on \
+            standard output and the reason on standard error, and the exit code is that of the reason. With --strict it also ends with 75 \
+            if the last success is too old, for a monitor. --prometheus writes the same facts for node_exporter's textfile collector \
+            instead of printing them, and --openmetrics as OpenMetrics text with timestamps, for what reads such a file over HTTP. A new file \
+            replaces the old one, so a reader never sees half a file. The file is written even if the cloud cannot be read; then the exit code \
+            says why.
+
+            --strict --nagios is a plug-in for a monitor: one line, with figures after a bar. CRITICAL: the last success is too old, or there was \
+            none; a trial restore found problems; there is a fork. WARNING: the last run failed, or the cloud cannot be read now, while the last \
+            success is recent enough; sync is off; edits lost, or messages were refused or are missing. UNKNOWN: the database cannot be read, or \
+            nobody has said what is too old.
 
             EXAMPLES
               snapsync status --db phone.db
               snapsync status --db phone.db --strict --max-age 45m
+              snapsync status --db phone.db --strict --nagios --max-age 45m
               snapsync status --db phone.db --prometheus /var/lib/node_exporter/phone.prom
               snapsync status --cloud /mnt/share/cloud --json
             """)
@@ -36,27 +44,40 @@ struct StatusCommand: AsyncParsableCommand {
         name: .long, help: ArgumentHelp("Write the facts as a Prometheus text file, replaced whole, and print nothing.", valueName: "file"), completion: .file()
     )
     var prometheus: String?
+    @Option(
+        name: .long, help: ArgumentHelp("The same as OpenMetrics text: each sample has the time at which it was taken.", valueName: "file"),
+        completion: .file())
+    var openmetrics: String?
+    @Flag(
+        name: .long,
+        help: "With --strict: print one line for Nagios, Icinga and the like, and end as their plug-ins do: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.")
+    var nagios = false
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard maxAge == nil || strict else { throw ValidationError("--max-age belongs to --strict.") }
-        guard !look.isCloudAlone || (!strict && prometheus == nil) else {
-            throw ValidationError("--strict and --prometheus tell of a database: --db FILE, or set SNAPSYNC_DB.")
+        guard !nagios || strict else { throw ValidationError("--nagios belongs to --strict.") }
+        guard !nagios || !output.json else { throw ValidationError("--nagios or --json, not both.") }
+        guard !look.isCloudAlone || (!strict && !writesMetrics) else {
+            throw ValidationError("--strict, --prometheus and --openmetrics tell of a database: --db FILE, or set SNAPSYNC_DB.")
         }
     }
 
+    private var writesMetrics: Bool { prometheus != nil || openmetrics != nil }
+
     func run() async throws {
+        guard !nagios else { return try await check() }
         try await output.printer.run {
             if look.isCloudAlone {
                 let report = try await look.inspector().zoneStatus()
-                try output.printer.print(report, lines(report))
+                try output.printer.print(report, lines: lines(report))
             } else {
                 let engine = try look.database.engine()
-                if let prometheus { try await engine.writeMetrics(to: prometheus) }
-                guard prometheus == nil || strict else { return }
+                try await writeMetrics(engine)
+                guard !writesMetrics || strict else { return }
                 let report = try await engine.status()
-                if prometheus == nil {
-                    try output.printer.print(report, lines(report))
+                if !writesMetrics {
+                    try output.printer.print(report, lines: lines(report))
                     // What is here was shown; that the cloud could not be looked at is an error all the same.
                     if let problem = report.cloudProblem { throw problem.error }
                 }
@@ -65,67 +86,93 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    private func lines(_ report: StatusReport) -> [String] {
-        var lines = ["\(report.database): \(report.role) \(report.device) of zone \(report.zone) in \(report.cloud)"]
+    private func writeMetrics(_ engine: SyncEngine) async throws {
+        if let prometheus { try await engine.writeMetrics(to: prometheus) }
+        if let openmetrics { try await engine.writeMetrics(to: openmetrics, format: .openMetrics) }
+    }
+
+    /// Prints the line of a monitor's plug-in, and ends with its code.
+    private func check() async throws {
+        var result: NagiosResult
+        do {
+            let engine = try look.database.engine()
+            // A file that cannot be written, or a cloud that cannot be read for it, is one of the findings.
+            let failure: SyncError?
+            do {
+                try await writeMetrics(engine)
+                failure = nil
+            } catch let error as SyncError { failure = error }
+            result = NagiosResult(try await engine.status(), within: maxAge?.duration)
+            if let failure { result.add(.warning, failure.reason) }
+        } catch let error as SyncError {
+            result = NagiosResult(unknown: "\(error.place): \(error.reason)")
+        }
+        try StandardStream.output.write(VisibleText.escape(result.line) + "\n")
+        if result.state != .ok { throw ExitCode(result.state.rawValue) }
+    }
+
+    private func lines(_ report: StatusReport) -> [Line] {
+        var lines: [Line] = []
+        func say(_ text: String, _ tone: Tone? = nil) { lines.append(Line(text, tone)) }
+        say("\(report.database): \(report.role) \(report.device) of zone \(report.zone) in \(report.cloud)")
         let here = report.version.map { "version \($0)" } ?? "no version yet"
         if let behind = report.behind {
             let there = report.newestVersion.map { "newest is \($0)" } ?? "the zone has none"
-            lines.append("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""))
+            say("  \(here), \(there)" + (behind > 0 ? ", \(behind) behind" : ""), behind > 0 ? .attention : .good)
         } else {
-            lines.append("  \(here); the cloud was not looked at")
+            say("  \(here); the cloud was not looked at")
         }
-        lines += report.gate.lines.map { "  \($0)" }
-        if let view = report.view { lines.append("  showing \(view); snapsync import goes back to the newest") }
+        for line in report.gate.lines { say("  \(line)", report.gate.isOpen ? nil : .attention) }
+        if let view = report.view { say("  showing \(view); snapsync import goes back to the newest", .attention) }
         let age = report.lastSuccessAge.map { ", \(AgeText.words(seconds: $0)) ago" } ?? ""
-        lines.append("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")
+        say("  last success: \(report.lastSuccess ?? "never")\(age); journal mode \(report.journalMode)")
         if let error = report.lastError {
-            lines.append("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)")
+            say("  last error, at \(error.at): \(error.step.map { "\($0) failed: " } ?? "")\(error.place): \(error.reason)", .bad)
         }
         if let check = report.lastRestoreCheck {
             let found = check.problems == 0 ? "all was well" : "\(Format.count(check.problems, "problem")) found"
-            lines.append("  last trial restore: version \(check.version) at \(check.at), \(found)")
+            say("  last trial restore: version \(check.version) at \(check.at), \(found)", check.problems == 0 ? nil : .bad)
         }
-        lines += report.datasets.map { dataset in
+        for dataset in report.datasets {
             let version = dataset.recordCount.map { "\(Format.entities($0)) of \(dataset.syncTimestamp ?? "")" } ?? "no version yet"
             let changes = dataset.isTracked ? "\(Format.count(dataset.changes)) changed since" : "the next sync compares all rows"
             let size = dataset.assetSize.map { "; newest asset \(Format.bytes($0)), \(share($0, of: report.assetLimit)) of the limit" } ?? ""
-            return "  \(dataset.name): \(version), \(changes)\(size)"
+            say("  \(dataset.name): \(version), \(changes)\(size)")
         }
         if report.conflicts > 0 {
-            let one = report.conflicts == 1
-            lines.append(
-                "  \(Format.count(report.conflicts)) edit\(one ? "" : "s") lost, and nobody has looked at \(one ? "it" : "them"); see: snapsync conflicts"
-            )
+            let them = Format.word(report.conflicts, "it", "them")
+            say("  \(Format.count(report.conflicts, "edit")) lost, and nobody has looked at \(them); see: snapsync conflicts", .attention)
         }
-        if let undo = report.undo { lines.append("  snapsync undo brings back \(undo)") }
-        lines += report.copies.map { "  copy \($0.number) of \($0.at), \($0.reason): \(Format.bytes($0.size)) in \(report.database).snapsync-kept" }
-        if let retention = report.retention { lines.append(line(retention)) }
-        if let signature = report.signature { lines.append("  \(signature.sentence)") }
+        if let undo = report.undo { say("  snapsync undo brings back \(undo)") }
+        for copy in report.copies {
+            say("  copy \(copy.number) of \(copy.at), \(copy.reason): \(Format.bytes(copy.size)) in \(report.database).snapsync-kept")
+        }
+        if let retention = report.retention { say(line(retention)) }
+        if let signature = report.signature { say("  \(signature.sentence)") }
         lines += messageLines(report.messages) + devices(report.devices)
-        lines += report.forks.map { "  \($0.sentence)" }
-        if let requests = report.requests { lines.append("  this look took \(Format.requests(requests))") }
+        for fork in report.forks { say("  \(fork.sentence)", fork.isHealed ? nil : .bad) }
+        if let requests = report.requests { say("  this look took \(Format.requests(requests))") }
         return lines
     }
 
-    private func messageLines(_ counts: MessageCounts) -> [String] {
+    private func messageLines(_ counts: MessageCounts) -> [Line] {
         let told = [
             (counts.unsent, "not sent yet"), (counts.unanswered, "not answered yet"),
             (counts.missing, "of them missing from the mailbox, to be put back by the next sync"), (counts.refused, "refused"),
             (counts.waiting, "to be applied here"),
         ]
         .filter { $0.0 > 0 }.map { "\(Format.count($0.0)) \($0.1)" }
-        return (told.isEmpty ? [] : ["  messages: \(told.joined(separator: ", "))"])
-            + (counts.overlays > 0 ? ["  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them"] : [])
+        return (told.isEmpty ? [] : [Line("  messages: \(told.joined(separator: ", "))", counts.missing + counts.refused > 0 ? .attention : nil)])
+            + (counts.overlays > 0 ? [Line("  \(Format.count(counts.overlays)) changed here and kept here, for no message carries them")] : [])
     }
 
-    private func lines(_ report: ZoneStatusReport) -> [String] {
-        [
-            "zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)")"
-        ]
-            + ["  newest version: \(report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none")"]
-            + report.records.map(Format.record)
-            + (report.signature.map { ["  \($0.sentence)"] } ?? [])
-            + devices(report.devices)
+    private func lines(_ report: ZoneStatusReport) -> [Line] {
+        let publishers = report.publisher == "many" ? "many publishers" : "one publisher: \(report.publisher)"
+        let newest = report.newestVersion.map { "\($0) of \(report.newestTimestamp ?? "")" } ?? "none"
+        let texts =
+            ["zone \(report.zone) of cloud \(report.cloudUUID) (\(report.container)), \(publishers)", "  newest version: \(newest)"]
+            + report.records.map(Format.record) + (report.signature.map { ["  \($0.sentence)"] } ?? [])
+        return texts.map { Line($0) } + devices(report.devices)
     }
 
     private func line(_ retention: RetentionReport) -> String {
@@ -138,21 +185,27 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     /// The devices, one line each while they are few; of many those that are behind, most of all first, and how many are not.
-    private func devices(_ devices: [StatusReport.OtherDevice]) -> [String] {
+    private func devices(_ devices: [StatusReport.OtherDevice]) -> [Line] {
         guard !all, devices.count > Self.deviceLimit else { return devices.map(line) }
         let late = devices.filter { $0.behind > 0 }.sorted { ($1.behind, $1.reportAge) < ($0.behind, $0.reportAge) }
         let shown = late.prefix(Self.deviceLimit), current = devices.count - late.count
-        return shown.map(line) + (late.count > shown.count ? ["  and \(Format.count(late.count - shown.count)) more that are behind (--all)"] : [])
-            + (current > 0 ? ["  \(Format.count(current, "device")) of \(Format.count(devices.count)) with the newest data (--all lists them)"] : [])
+        var lines = shown.map(line)
+        if late.count > shown.count { lines.append(Line("  and \(Format.count(late.count - shown.count)) more that are behind (--all)", .attention)) }
+        if current > 0 {
+            lines.append("  \(Format.count(current, "device")) of \(Format.count(devices.count)) with the newest data (--all lists them)")
+        }
+        return lines
     }
 
     private static let deviceLimit = 10
 
-    private func line(_ device: StatusReport.OtherDevice) -> String {
+    private func line(_ device: StatusReport.OtherDevice) -> Line {
         let version = device.version.map { "version \($0)" } ?? "no version yet"
         let lag = device.behind > 0 ? ", \(device.behind) behind" : ""
-        return
-            "  device \(device.device) (\(device.role)\(device.isMember == false ? ", no member" : "")): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago"
+        let role = device.role + (device.isMember == false ? ", no member" : "")
+        return Line(
+            "  device \(device.device) (\(role)): \(version)\(lag), as of \(device.reportedAt), \(AgeText.words(seconds: device.reportAge)) ago",
+            device.behind > 0 ? .attention : nil)
     }
 
     private func share(_ size: Int, of limit: Int) -> String {

@@ -7,9 +7,9 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Does what the role does: a writer publishes, a reader imports and tells what it changed, a peer imports, merges and publishes.",
         discussion: """
-            A writer applies the messages of readers and exports. A reader imports, then sends the publisher what was changed at the
-            reader (docs/messages.md). A peer imports, merges, applies the messages and exports. A peer that loses a race does all of it
-            again after a short wait. The other peers let a peer publish that has lost two races (docs/cloud-directory.md). After 12 lost
+            A writer applies the messages of readers and exports. A reader imports, then sends the publisher what was changed at the \
+            reader (docs/messages.md). A peer imports, merges, applies the messages and exports. A peer that loses a race does all of it \
+            again after a short wait. The other peers let a peer publish that has lost two races (docs/cloud-directory.md). After 12 lost \
             races it ends with 75. sync is made for cron and systemd; schedule prints what to install.
 
             EXAMPLES
@@ -39,13 +39,10 @@ struct SyncCommand: AsyncParsableCommand {
     @discardableResult
     static func run(_ engine: SyncEngine, isQuiet: Bool, allowing allowed: ShrinkApproval = .none, printer: Printer) async throws -> Bool {
         var hasSynced = false
-        let progress = isQuiet ? nil : ProgressLine.handler(isJSON: printer.isJSON)
-        try await printer.run {
-            defer { progress?.line.clear() }
+        try await printer.work("sync") { progress in
             // Who turned sync off knows; cron need not tell him every quarter of an hour.
             if isQuiet, let code = try await engine.gate.decision().reason?.code, [.preferenceOff, .preferenceUndecided].contains(code) { return }
-            let report = try await engine.sync(allowing: allowed, progress: progress?.handler)
-            progress?.line.clear()
+            let report = try await engine.sync(allowing: allowed, progress: progress)
             hasSynced = true
             guard isQuiet else {
                 return try printer.print(report, (report.imported?.lines ?? []) + (report.exported?.lines ?? []) + (report.messages?.lines ?? []))

@@ -18,8 +18,8 @@ struct UndoCommand: AsyncParsableCommand {
 
     func run() async throws {
         let engine = try database.prepare(output)
-        try await output.printer.run {
-            let report = try await engine.undo()
+        try await output.printer.work("undo") { progress in
+            let report = try await engine.undo(progress: progress)
             try output.printer.print(report, report.lines)
         }
     }

@@ -7,7 +7,7 @@ struct UnpinCommand: AsyncParsableCommand {
         commandName: "unpin",
         abstract: "Lets a pinned version go when others of its age go.",
         discussion: """
-            Removes a pin. Call it as snapsync unpin VERSION. prune may then remove the version like others of its age. Publishers only.
+            Removes a pin. Call it as snapsync unpin VERSION. prune may then remove the version like others of its age. Publishers only. \
             It also removes a pin that keeps nothing any more, because the pinned version's checkpoint and commit are both gone.
 
             EXAMPLE

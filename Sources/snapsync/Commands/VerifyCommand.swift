@@ -8,23 +8,23 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Checks the newest version, or all, from the commit to the last byte.",
         discussion: """
-            Reads versions from the commit to the last byte and checks the chain of commits, sizes, hashes, JSON, order and counts. It
-            names every damaged or missing file, all damaged blocks of a snapshot asset, and what to do (repair), then ends with 65. A
-            file that is incomplete and was written in the last 10 minutes is still arriving (docs/cloud-directory.md): verify names it
+            Reads versions from the commit to the last byte and checks the chain of commits, sizes, hashes, JSON, order and counts. It \
+            names every damaged or missing file, all damaged blocks of a snapshot asset, and what to do (repair), then ends with 65. A \
+            file that is incomplete and was written in the last 10 minutes is still arriving (docs/cloud-directory.md): verify names it \
             and does not count it as a problem. With no other problem verify ends with 75.
 
-            With --local it also checks the synced tables for rows that refer to rows that are not there, and names table, key and parent.
-            If this device keeps the missing parent in snapsync_set_aside, an import has left the row, which it must not do: that is
-            damage (65). An application left any other such row, on this device or another one: the version itself has it, or will have
-            it. That is a warning and changes no exit code. doctor finds the same rows (foreignKeys). If another device has pruned the
+            With --local it also checks the synced tables for rows that refer to rows that are not there, and names table, key and parent. \
+            If this device keeps the missing parent in snapsync_set_aside, an import has left the row, which it must not do: that is \
+            damage (65). An application left any other such row, on this device or another one: the version itself has it, or will have \
+            it. That is a warning and changes no exit code. doctor finds the same rows (foreignKeys). If another device has pruned the \
             version that was applied here, there is nothing to compare with: verify --local ends with 66 until the next sync.
 
-            With --restore it writes the newest version, or --version, into a temporary database instead, whose tables it makes as the
-            version describes them. There it runs SQLite's integrity_check and looks for foreign keys that dangle, compares row counts and
-            the hashes of all blocks with the version, and removes the database. It writes nothing into the cloud. It needs room for the
-            version's rows in TMPDIR, where they lie for that time in a folder that only this user can read; those of a sealed zone in the
-            clear. If anything differs, it ends with 65 and says what. Rows that refer to missing rows were published so, and are a
-            warning. With --db the database records when that was last done, and status shows it. snapsync schedule --verify-restore runs
+            With --restore it writes the newest version, or --version, into a temporary database instead, whose tables it makes as the \
+            version describes them. There it runs SQLite's integrity_check and looks for foreign keys that dangle, compares row counts and \
+            the hashes of all blocks with the version, and removes the database. It writes nothing into the cloud. It needs room for the \
+            version's rows in TMPDIR, where they lie for that time in a folder that only this user can read; those of a sealed zone in the \
+            clear. If anything differs, it ends with 65 and says what. Rows that refer to missing rows were published so, and are a \
+            warning. With --db the database records when that was last done, and status shows it. snapsync schedule --verify-restore runs \
             that every week.
 
             EXAMPLES
@@ -60,20 +60,16 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let progress = quiet ? nil : ProgressLine.handler(isJSON: output.json)
         let database = look.database.file.pathIfAny
         var printer = output.printer
         printer.isQuiet = quiet
         printer.failed = { outcome.failed($0, database: database) }
-        try await printer.run {
-            defer { progress?.line.clear() }
+        try await printer.work("verify") { progress in
             guard !restore else {
-                let report = try await look.inspector().checkRestore(version: version, progress: progress?.handler)
-                progress?.line.clear()
+                let report = try await look.inspector().checkRestore(version: version, progress: progress)
                 return try tell(report, report.lines, notices: report.notices, problems: report.problems)
             }
-            let report = try await look.inspector().verify(all: all, local: local, progress: progress?.handler)
-            progress?.line.clear()
+            let report = try await look.inspector().verify(all: all, local: local, progress: progress)
             try tell(report, report.lines, notices: report.notices, problems: report.problems)
             if let first = report.arriving.first { throw failure(.tryAgainLater, first) }
         }
@@ -83,11 +79,11 @@ struct VerifyCommand: AsyncParsableCommand {
     /// Prints a report, or with `--quiet` what of it deserves attention.
     ///
     /// - Throws: an exit code of 65 if there are problems.
-    private func tell(_ report: some Encodable, _ lines: [String], notices: [String], problems: [String]) throws {
+    private func tell(_ report: some Encodable, _ lines: [Line], notices: [String], problems: [String]) throws {
         if quiet {
             for notice in notices { try StandardStream.error.write(VisibleText.escape("snapsync: \(notice)") + "\n") }
         } else {
-            try output.printer.print(report, lines)
+            try output.printer.print(report, wraps: false, lines: lines)
         }
         guard let first = problems.first else { return }
         throw failure(.dataRefused, problems.count == 1 ? first : "\(first), and \(Format.count(problems.count - 1, "more problem"))")
@@ -107,17 +103,16 @@ extension VerifyReport {
         warnings.map { "warning: \($0)" } + problems.map { "damaged: \($0)" } + arriving.map { "still arriving: \($0)" }
     }
 
-    fileprivate var lines: [String] {
-        sound.map {
-            "sound: \($0.name), \($0.isOpened ? "\(Format.entities($0.recordCount)) in \($0.blocks == 0 ? "a change asset" : $0.blocks == 1 ? "1 block" : "\($0.blocks) blocks")" : "sealed"), \(Format.bytes($0.size)) in \($0.file)"
+    fileprivate var lines: [Line] {
+        let found = sound.map { one in
+            let blocks = one.blocks == 0 ? "a change asset" : Format.count(one.blocks, "block")
+            let contents = one.isOpened ? "\(Format.entities(one.recordCount)) in \(blocks)" : "sealed"
+            return "sound: \(one.name), \(contents), \(Format.bytes(one.size)) in \(one.file)"
         }
-            + (localMatches == true ? ["sound: the local tables are the applied version"] : [])
-            + forks.filter(\.isHealed).map(\.sentence)
-            + notices
-            + [
-                problems.isEmpty
-                    ? (arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged") : Format.count(problems.count, "problem")
-            ]
+        let local = localMatches == true ? ["sound: the local tables are the applied version"] : []
+        let missing = arriving.isEmpty ? "all is well" : "not all is there yet; nothing that is there is damaged"
+        return (found + local + forks.filter(\.isHealed).map(\.sentence)).map { Line($0) } + notices.map { Line($0, .attention) }
+            + [problems.isEmpty ? Line(missing, arriving.isEmpty ? .good : .attention) : Line(Format.count(problems.count, "problem"), .bad)]
     }
 }
 
@@ -126,11 +121,10 @@ extension RestoreCheckReport {
     fileprivate var notices: [String] { warnings.map { "warning: \($0)" } + problems.map { "problem: \($0)" } }
 
     /// What was restored, and what is wrong with it.
-    fileprivate var lines: [String] {
-        ["version \(version) was restored into a temporary database, compared and removed"]
-            + datasets.filter { $0.restoredCount == $0.recordCount && $0.differences == 0 }.map {
-                "  \($0.name): \(Format.entities($0.recordCount)), all as in the version"
-            }
-            + notices + [problems.isEmpty ? "all is well" : Format.count(problems.count, "problem")]
+    fileprivate var lines: [Line] {
+        let restored = datasets.filter { $0.restoredCount == $0.recordCount && $0.differences == 0 }
+        return ["version \(version) was restored into a temporary database, compared and removed"]
+            + restored.map { Line("  \($0.name): \(Format.entities($0.recordCount)), all as in the version") } + notices.map { Line($0, .attention) }
+            + [problems.isEmpty ? Line("all is well", .good) : Line(Format.count(problems.count, "problem"), .bad)]
     }
 }

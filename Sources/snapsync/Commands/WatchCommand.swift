@@ -9,17 +9,17 @@ struct WatchCommand: AsyncParsableCommand {
         commandName: "watch",
         abstract: "Syncs whenever the database or the cloud changes, until SIGTERM or SIGINT.",
         discussion: """
-            Syncs whenever there is something to sync, until SIGTERM or SIGINT. Then it finishes the run under way, and the exit code is
-            0. The file system's events (inotify) wake it when any program changes the database or the cloud; each run finds out again
-            what there is to do. A poll backs the events up. Where the file system does not report what other machines change (NFS, CIFS,
-            FUSE), or the system's limit of watches is reached, watch only polls, and says so once. Nothing is locked between runs, so
+            Syncs whenever there is something to sync, until SIGTERM or SIGINT. Then it finishes the run under way, and the exit code is \
+            0. The file system's events (inotify) wake it when any program changes the database or the cloud; each run finds out again \
+            what there is to do. A poll backs the events up. Where the file system does not report what other machines change (NFS, CIFS, \
+            FUSE), or the system's limit of watches is reached, watch only polls, and says so once. Nothing is locked between runs, so \
             runs of cron may go on beside it.
 
-            A burst of changes is one run (--debounce); during a steady stream of changes a run starts every second at the latest. Errors
-            do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It retries
-            errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. It
-            retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file
-            that is arriving only if that lasts ten seconds. If a cloud directory vanishes and comes back, or another file takes the place
+            A burst of changes is one run (--debounce); during a steady stream of changes a run starts every second at the latest. Errors \
+            do not end a watch: it reports each once on standard error, and prints all is well again when the error is over. It retries \
+            errors that may pass (69, 74, 75) after 0.1 s, then after twice as long each time, up to the poll interval, with jitter. It \
+            retries errors that need somebody (65, 77, 78 and the others) at the poll interval. It reports an overlapping run or a file \
+            that is arriving only if that lasts ten seconds. If a cloud directory vanishes and comes back, or another file takes the place \
             of the database, watch continues with it. Only at its start does a database that is missing or not set up end it.
 
             EXAMPLES

@@ -7,11 +7,13 @@ extension FileKeyStore {
     static func ofCommand(locksNewKeys: Bool = false) -> FileKeyStore {
         FileKeyStore(locksNewKeys: locksNewKeys, protectsMemory: true) { question in
             let limit = 1024
-            guard var passphrase = Terminal.askHidden(question.isNew ? "New passphrase of the keys: " : "Passphrase of the keys: ", limit: limit) else {
-                return nil
-            }
+            guard
+                var passphrase = ProgressLine.pausing({
+                    Terminal.askHidden(question.isNew ? "New passphrase of the keys: " : "Passphrase of the keys: ", limit: limit)
+                })
+            else { return nil }
             guard question.isNew else { return passphrase }
-            var again = Terminal.askHidden("The same again: ", limit: limit) ?? []
+            var again = ProgressLine.pausing { Terminal.askHidden("The same again: ", limit: limit) } ?? []
             defer { System.erase(&again) }
             guard passphrase == again else {
                 System.erase(&passphrase)

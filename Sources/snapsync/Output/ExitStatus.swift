@@ -33,6 +33,19 @@ extension Printer {
         }
     }
 
+    /// Runs work that may take long, as ``run(_:)`` does, and shows on a terminal how far it is.
+    ///
+    /// - Parameters:
+    ///   - title: the work in a word, shown while no step tells how far it is.
+    ///   - body: gets what to hand to the engine; nil where nobody looks.
+    func work(_ title: String, _ body: (ProgressHandler?) async throws -> Void) async throws {
+        let line = isJSON || isQuiet ? nil : ProgressLine.begin(title)
+        try await run {
+            defer { line?.end() }
+            try await body(line?.handler)
+        }
+    }
+
     /// Runs a command's work; an error is printed and ends the process with its code.
     func run(_ body: () async throws -> Void) async throws {
         do {

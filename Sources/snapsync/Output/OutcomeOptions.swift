@@ -69,5 +69,5 @@ struct OutcomeOptions: ParsableArguments {
         ended.wait()
     }
 
-    private func warn(_ text: String) { try? StandardStream.error.write(VisibleText.escape("snapsync: warning: \(text)") + "\n") }
+    private func warn(_ text: String) { try? StandardStream.remark("warning", text) }
 }

@@ -1,4 +1,5 @@
 import SnapshotSync
+import StrictText
 
 extension SyncPlan {
     /// The plan for people.

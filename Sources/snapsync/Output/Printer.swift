@@ -28,6 +28,15 @@ struct Printer {
         }
     }
 
+    /// Prints a report; on a terminal with colours, and wrapped to its width.
+    ///
+    /// - Parameter wraps: false where lines hold commands to copy.
+    func print(_ report: some Encodable, wraps: Bool = true, lines: @autoclosure () -> [Line]) throws {
+        guard !isJSON else { return try StandardStream.output.write(Self.json(report) + "\n") }
+        let style = TerminalText(.output)
+        try StandardStream.output.write(lines().map { style.render($0, wraps: wraps) }.joined())
+    }
+
     /// Prints an error on standard error: a sentence and what to do next, or a JSON object.
     func print(_ error: SyncError) {
         let text: String
@@ -37,7 +46,7 @@ struct Printer {
             let step = error.step.map { "\($0.rawValue) failed: " } ?? ""
             let details = error.details.map { "\n  " + VisibleText.escape($0) }.joined()
             text =
-                VisibleText.escape("snapsync: \(step)\(error.place): \(error.reason)") + details
+                TerminalText(.error).paint("snapsync:", .bad) + VisibleText.escape(" \(step)\(error.place): \(error.reason)") + details
                 + (error.hint.map { "\n  hint: " + VisibleText.escape($0) } ?? "")
         }
         // Where even this cannot be written, the exit code must do.
@@ -92,7 +101,7 @@ struct ErrorDocument: Encodable {
 
 extension Format {
     /// `1 entity`, `2 entities`.
-    static func entities(_ value: Int) -> String { "\(count(value)) \(value == 1 ? "entity" : "entities")" }
+    static func entities(_ value: Int) -> String { count(value, "entity", "entities") }
 
     /// `4 requests to the bucket, 2.1 kB received, 0 B sent`.
     static func requests(_ usage: RequestUsage) -> String {
@@ -105,8 +114,8 @@ extension Format {
     static func conflicts(_ count: Int, refused: Int) -> [String] {
         let lost = count - refused
         let parts = [
-            lost == 0 ? nil : "\(Self.count(lost)) edit\(lost == 1 ? "" : "s") lost to \(lost == 1 ? "a later one" : "later ones")",
-            refused == 0 ? nil : "\(Self.count(refused)) edit\(refused == 1 ? " was" : "s were") refused by the publisher",
+            lost == 0 ? nil : "\(Format.count(lost, "edit")) lost to \(Format.word(lost, "a later one", "later ones"))",
+            refused == 0 ? nil : "\(Format.count(refused, "edit was", "edits were")) refused by the publisher",
         ].compactMap(\.self)
         return parts.isEmpty ? [] : ["  \(parts.joined(separator: ", ")); see: snapsync conflicts"]
     }
@@ -115,7 +124,7 @@ extension Format {
     static func record(_ record: HistoryReport.Version.Dataset) -> String {
         let count = record.changeFiles.count
         let changes =
-            count == 0 ? "" : ", with \(count) change asset\(count == 1 ? "" : "s") of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"
+            count == 0 ? "" : ", with \(Format.count(count, "change asset")) of \(bytes(record.changeSize)) up to \(record.changeFiles[count - 1])"
         return "  \(record.record): \(entities(record.recordCount)), \(bytes(record.size)) in \(record.file)\(changes)"
     }
 }

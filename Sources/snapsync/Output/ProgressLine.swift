@@ -1,40 +1,131 @@
 import Foundation
 import SnapshotSync
 import StrictText
+import Synchronization
 
-/// One line on a terminal that says how far a step has come, from its second second on. Nothing elsewhere.
+/// One line on a terminal that says what a command does, from its second second on: how far it has come, how fast it is, and how long it will take.
+///
+///     encode notifications: 135,000 of 300,000, 45 %  [#########-----------]  52,310/s, 3 s left
+///
+/// There is one line in the process. What is written to standard output or standard error takes it away first, and a question pauses it.
 final class ProgressLine: @unchecked Sendable {
     // SAFETY: the stored properties are touched under `lock` only.
     private let lock = NSLock()
-    private let begin = Date()
-    private var shown = Date.distantPast
+    private let title: String
+    private let begin = ContinuousClock.now
+    private var shown: ContinuousClock.Instant?
     private var isShowing = false
+    private var pauses = 0
+    private var hasEnded = false
+    private var stage: Stage?
 
-    /// The handler to give to the engine; nil where nobody looks: no terminal, or JSON is wanted.
-    static func handler(isJSON: Bool) -> (line: ProgressLine, handler: ProgressHandler)? {
-        guard !isJSON, StandardStream.error.isTerminal else { return nil }
-        let line = ProgressLine()
-        return (line, { line.show($0) })
-    }
+    /// One step on one dataset.
+    struct Stage {
+        let begin: ContinuousClock.Instant
+        let first: SyncProgress
+        var latest: SyncProgress
 
-    private func show(_ progress: SyncProgress) {
-        lock.withLock {
-            let now = Date()
-            guard now.timeIntervalSince(begin) > 1, now.timeIntervalSince(shown) > 0.1 else { return }
-            shown = now
-            isShowing = true
-            let total = progress.expectedCount.map { " of \(Format.count($0))" } ?? ""
-            try? StandardStream.error.write(
-                "\r\u{1B}[K\(progress.step.rawValue) \(VisibleText.escape(progress.dataset)): \(Format.count(progress.entityCount))\(total)")
+        /// Entities in a second; nil while too little is known.
+        var rate: Double? {
+            let seconds = begin.duration(to: .now) / .seconds(1)
+            guard seconds > 0.2, latest.entityCount > first.entityCount else { return nil }
+            return Double(latest.entityCount - first.entityCount) / seconds
         }
     }
 
-    /// Takes the line away.
-    func clear() {
-        lock.withLock {
-            guard isShowing else { return }
-            isShowing = false
-            try? StandardStream.error.write("\r\u{1B}[K")
+    private static let current = Mutex<ProgressLine?>(nil)
+
+    /// Begins to show what a command does; nil where nobody looks: standard error is no terminal, or one that knows no line's end.
+    ///
+    /// - Parameter title: the work in a word, for as long as no step tells how far it is: `restore`.
+    static func begin(_ title: String) -> ProgressLine? {
+        guard StandardStream.error.isTerminal, DatabaseOptions.environment("TERM") != "dumb" else { return nil }
+        let line = ProgressLine(title)
+        current.withLock { $0 = line }
+        Task.detached { [weak line] in
+            while let line, !line.hasEndedNow {
+                try? await Task.sleep(for: .milliseconds(500))
+                line.show(nil)
+            }
         }
+        return line
+    }
+
+    private init(_ title: String) { self.title = title }
+
+    /// Takes what the engine says.
+    var handler: ProgressHandler { { [self] in show($0) } }
+
+    /// Takes the line away for good.
+    func end() {
+        Self.current.withLock { if $0 === self { $0 = nil } }
+        lock.withLock {
+            hasEnded = true
+            hide()
+        }
+    }
+
+    /// Takes the line that there is away until something new is to be said.
+    static func clear() {
+        guard let line = current.withLock(\.self) else { return }
+        line.lock.withLock { line.hide() }
+    }
+
+    /// Shows nothing while `body` runs, which asks a person something.
+    static func pausing<T>(_ body: () throws -> T) rethrows -> T {
+        guard let line = current.withLock(\.self) else { return try body() }
+        line.lock.withLock {
+            line.hide()
+            line.pauses += 1
+        }
+        defer { line.lock.withLock { line.pauses -= 1 } }
+        return try body()
+    }
+
+    private var hasEndedNow: Bool { lock.withLock { hasEnded } }
+
+    private func show(_ progress: SyncProgress?) {
+        lock.withLock {
+            let now = ContinuousClock.now
+            if let progress {
+                if let stage, stage.first.step == progress.step, stage.first.dataset == progress.dataset {
+                    self.stage?.latest = progress
+                } else {
+                    stage = Stage(begin: now, first: progress, latest: progress)
+                }
+            }
+            guard !hasEnded, pauses == 0, begin.duration(to: now) > .seconds(1) else { return }
+            guard shown.map({ $0.duration(to: now) > .milliseconds(100) }) ?? true else { return }
+            (shown, isShowing) = (now, true)
+            let columns = TerminalText(.error).width ?? 80
+            let text =
+                stage.map { Self.text($0.latest, rate: $0.rate, columns: columns) }
+                ?? "\(title): \(AgeText.words(seconds: Int(begin.duration(to: now).components.seconds)))"
+            try? StandardStream.error.put("\r\u{1B}[K\(text)")
+        }
+    }
+
+    /// Takes the line away. The lock is held.
+    private func hide() {
+        guard isShowing else { return }
+        isShowing = false
+        try? StandardStream.error.put("\r\u{1B}[K")
+    }
+
+    /// The line for a step, at most as wide as the terminal.
+    ///
+    /// - Parameter rate: entities in a second, where that is known.
+    static func text(_ progress: SyncProgress, rate: Double?, columns: Int) -> String {
+        let count = progress.entityCount, total = progress.expectedCount.flatMap { $0 >= count && $0 > 0 ? $0 : nil }
+        let done = total.map { "\(Format.count(count)) of \(Format.count($0)), \(count * 100 / $0) %" } ?? Format.count(count)
+        let left = total.flatMap { total in rate.map { Int((Double(total - count) / max($0, 1)).rounded(.up)) } }
+        let speed = [rate.map { "\(Format.count(Int($0)))/s" }, left.map { "\(AgeText.words(seconds: $0)) left" }].compactMap(\.self).joined(separator: ", ")
+        let head = "\(progress.step.rawValue) \(VisibleText.escape(progress.dataset)): \(done)", tail = speed.isEmpty ? "" : "  \(speed)"
+        let room = min(columns - 1 - head.count - tail.count - 4, 30)
+        if let total, room >= 8 {
+            let full = room * count / total
+            return "\(head)  [\(String(repeating: "#", count: full))\(String(repeating: "-", count: room - full))]\(tail)"
+        }
+        return String((head + tail).prefix(max(columns - 1, 1)))
     }
 }

@@ -1,5 +1,4 @@
 import Logging
-import StrictText
 
 /// Log messages as the command's own: `snapsync: warning: …` on standard error, from notices on.
 struct StandardErrorLog: LogHandler {
@@ -14,6 +13,6 @@ struct StandardErrorLog: LogHandler {
     func log(event: LogEvent) {
         let facts = metadata.merging(event.metadata ?? [:]) { $1 }.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
         // A message that cannot be written is no reason to end the work that it is about.
-        try? StandardStream.error.write(VisibleText.escape("snapsync: \(event.level): \(event.message)" + (facts.isEmpty ? "" : " (\(facts))")) + "\n")
+        try? StandardStream.remark("\(event.level)", "\(event.message)" + (facts.isEmpty ? "" : " (\(facts))"))
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SnapshotSync
+import StrictText
 
 /// The process's output and error, written without buffers, so that what was printed is out when a process ends.
 enum StandardStream: Int32 {
@@ -18,14 +19,33 @@ enum StandardStream: Int32 {
     /// Asks a question on standard error, so that standard output stays the command's answer.
     static func ask(_ text: String) { try? error.write(text) }
 
-    /// Writes a text, whole.
-    func write(_ text: String) throws {
-        var text = text
-        try text.withUTF8 { try write(UnsafeRawBufferPointer($0)) }
+    /// Writes a line for people on standard error: `snapsync: warning: …`. Control characters are written out.
+    ///
+    /// - Parameter kind: `warning` or `notice`.
+    static func remark(_ kind: String, _ text: String) throws {
+        let style = TerminalText(.error)
+        try error.write("\(style.paint("snapsync: \(kind):", kind == "notice" ? nil : kind == "warning" ? .attention : .bad)) \(VisibleText.escape(text))\n")
     }
 
-    /// Writes bytes, all of them.
+    /// Writes a text, whole, in place of a line of progress.
+    func write(_ text: String) throws {
+        ProgressLine.clear()
+        try put(text)
+    }
+
+    /// Writes bytes, all of them, in place of a line of progress.
     func write(_ bytes: UnsafeRawBufferPointer) throws {
+        ProgressLine.clear()
+        try put(bytes)
+    }
+
+    /// Writes a text, whole, whatever the terminal shows.
+    func put(_ text: String) throws {
+        var text = text
+        try text.withUTF8 { try put(UnsafeRawBufferPointer($0)) }
+    }
+
+    private func put(_ bytes: UnsafeRawBufferPointer) throws {
         var rest = bytes
         while !rest.isEmpty {
             let count = Foundation.write(rawValue, rest.baseAddress, rest.count)

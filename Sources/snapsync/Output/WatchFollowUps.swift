@@ -89,8 +89,8 @@ final class WatchFollowUps: Sendable {
             try ReportPage([await SyncEngine.ofCommand(database: database, cloud: cloud).overview()]).write(to: page)
             return ""
         } catch {
-            let trouble = VisibleText.escape("snapsync: warning: the page was not written: \(error)")
-            if trouble != told { try? StandardStream.error.write(trouble + "\n") }
+            let trouble = "the page was not written: \(error)"
+            if trouble != told { try? StandardStream.remark("warning", trouble) }
             return trouble
         }
     }

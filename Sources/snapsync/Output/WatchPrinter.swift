@@ -36,7 +36,7 @@ struct WatchPrinter: Sendable {
             try report.printWarnings()
         case .failing(let error): printer.print(error)
         case .recovered: try say("all is well again")
-        case .polling(let reason): try StandardStream.error.write(VisibleText.escape("snapsync: notice: \(reason); the poll does it") + "\n")
+        case .polling(let reason): try StandardStream.remark("notice", "\(reason); the poll does it")
         }
     }
 
@@ -108,11 +108,11 @@ extension SyncReport {
     /// Prints that, and what was lost, as lines of their own on standard error.
     func printNotices() throws {
         try printWarnings()
-        for line in conflictLines { try StandardStream.error.write("snapsync: notice:\(line.dropFirst())\n") }
+        for line in conflictLines { try StandardStream.remark("notice", String(line.drop { $0 == " " })) }
     }
 
     /// Prints that as lines of their own on standard error.
     func printWarnings() throws {
-        for warning in warnings { try StandardStream.error.write(VisibleText.escape("snapsync: warning: \(warning)") + "\n") }
+        for warning in warnings { try StandardStream.remark("warning", warning) }
     }
 }

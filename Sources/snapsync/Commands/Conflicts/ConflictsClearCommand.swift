@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync conflicts clear`: takes conflicts off the list.
 struct ConflictsClearCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
         commandName: "clear",
         abstract: "Takes one conflict, or all of them, off the list: you have seen them, and what was kept stays.",
         discussion: """
-            Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the
+            Clears the entry whose number is the argument, or every open entry. The rows stay as they are, and status does not count the \
             entry any longer.
 
             EXAMPLES
@@ -24,7 +25,7 @@ struct ConflictsClearCommand: AsyncParsableCommand {
         let path = try database.path()
         try await output.printer.run {
             let report = try SyncEngine.ofCommand(database: path).clearConflicts(id)
-            try output.printer.print(report, ["cleared \(Format.count(report.cleared)) conflict\(report.cleared == 1 ? "" : "s")"])
+            try output.printer.print(report, ["cleared \(Format.count(report.cleared, "conflict"))"])
         }
     }
 }

@@ -7,7 +7,7 @@ struct ConflictsCommand: AsyncParsableCommand {
         commandName: "conflicts",
         abstract: "Lists edits that lost to edits of other devices, and brings them back.",
         discussion: """
-            When two devices change one row, the later change wins everywhere. The change that lost is kept in the database for
+            When two devices change one row, the later change wins everywhere. The change that lost is kept in the database for \
             90 days, up to 16 MiB of them; sync, import, watch and status say how many are new.
 
             EXAMPLES

@@ -1,5 +1,6 @@
 import ArgumentParser
 import SnapshotSync
+import StrictText
 
 /// `snapsync conflicts list`: which edits lost.
 struct ConflictsListCommand: AsyncParsableCommand {
@@ -7,7 +8,7 @@ struct ConflictsListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Lists the edits that lost, with the columns in which they differ from what was kept.",
         discussion: """
-            Lists the edits that lost to edits of other devices, oldest first, with the columns in which both sides differ. snapsync
+            Lists the edits that lost to edits of other devices, oldest first, with the columns in which both sides differ. snapsync \
             conflicts alone does the same. Which edits are kept, for how long, and on which device: docs/sync.md.
 
             EXAMPLES
@@ -32,10 +33,10 @@ struct ConflictsListCommand: AsyncParsableCommand {
 extension ConflictsReport {
     /// What lost, an entry each, and what is missing from the list.
     var lines: [String] {
-        let count = "\(Format.count(open)) edit\(open == 1 ? "" : "s") lost to other edits"
+        let count = "\(Format.count(open, "edit")) lost to other edits"
         return [conflicts.isEmpty ? "no edit has lost to another one" : count] + conflicts.flatMap(\.lines)
             + (removed > 0
-                ? ["  \(Format.count(removed)) older \(removed == 1 ? "entry was" : "entries were") removed: the journal keeps 90 days and 16 MiB"] : [])
+                ? ["  \(Format.count(removed, "older entry was", "older entries were")) removed: the journal keeps 90 days and 16 MiB"] : [])
     }
 }
 

@@ -7,7 +7,7 @@ struct ConflictsShowCommand: AsyncParsableCommand {
         commandName: "show",
         abstract: "Shows an edit that lost with all columns, beside what was kept.",
         discussion: """
-            Shows one entry with all columns of both sides. The argument is the entry's number. If no entry has that number, the command
+            Shows one entry with all columns of both sides. The argument is the entry's number. If no entry has that number, the command \
             ends with 66.
 
             EXAMPLES

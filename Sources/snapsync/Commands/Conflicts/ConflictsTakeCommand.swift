@@ -7,14 +7,14 @@ struct ConflictsTakeCommand: AsyncParsableCommand {
         commandName: "take",
         abstract: "Brings an edit that lost back, as a new edit made now.",
         discussion: """
-            Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or
-            sends it. The row's timestamp column, if the dataset has one, gets the present time. If the edit is a deletion, the row is
+            Brings back the edit that lost, as a new edit made now: it wins over the edit that was kept, and the next sync publishes or \
+            sends it. The row's timestamp column, if the dataset has one, gets the present time. If the edit is a deletion, the row is \
             deleted again. The entry is then marked as taken.
 
-            A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is
+            A row that lost because another device gave the same integer key to a row of its own (sameKey) gets a new key, if the key is \
             the table's INTEGER PRIMARY KEY. Rows of other tables that refer to it still refer to its old key; change them.
 
-            The command ends with 78 and changes nothing if the entry was taken already, if a UNIQUE value of the edit belongs to another
+            The command ends with 78 and changes nothing if the entry was taken already, if a UNIQUE value of the edit belongs to another \
             row, if a row that the edit refers to is not there, or if rows refer to the row that it would delete.
 
             EXAMPLES

@@ -7,8 +7,8 @@ struct DeviceForgetCommand: AsyncParsableCommand {
         commandName: "forget",
         abstract: "Takes a device that is gone for good off the zone's list.",
         discussion: """
-            It removes what the device reported; then status and doctor no longer say that the device is behind, and its name is free.
-            Nothing that the device published or sent is removed. If the device syncs again, it is on the list again. This device and the
+            It removes what the device reported; then status and doctor no longer say that the device is behind, and its name is free. \
+            Nothing that the device published or sent is removed. If the device syncs again, it is on the list again. This device and the \
             one publisher of a zone are refused (78), a name that nobody has reported under ends with 66.
 
             EXAMPLE

@@ -7,8 +7,8 @@ struct DeviceRenameCommand: AsyncParsableCommand {
         commandName: "rename",
         abstract: "Gives this device another name in its zone.",
         discussion: """
-            Changes that are not published and messages without an answer stay. What the device reported under the old name is removed. A
-            name that another device has reported under is refused (78), and so is renaming the one publisher of a zone, because the zone
+            Changes that are not published and messages without an answer stay. What the device reported under the old name is removed. A \
+            name that another device has reported under is refused (78), and so is renaming the one publisher of a zone, because the zone \
             keeps that name.
 
             EXAMPLE

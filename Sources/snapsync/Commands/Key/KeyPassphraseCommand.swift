@@ -7,9 +7,9 @@ struct KeyPassphraseCommand: AsyncParsableCommand {
         commandName: "passphrase",
         abstract: "Locks this device's key file with a passphrase, changes the passphrase, or removes it.",
         discussion: """
-            It asks for the new one at the terminal, twice. A file that has a passphrase already is opened with that of
-            SNAPSYNC_PASSPHRASE_FILE, or one that is asked for. The keys and the cloud stay as they are. A wrong passphrase, one of less
-            than 8 bytes, a file that others may read, and a zone that is not signed end with 78. Copies of the file that were made before
+            It asks for the new one at the terminal, twice. A file that has a passphrase already is opened with that of \
+            SNAPSYNC_PASSPHRASE_FILE, or one that is asked for. The keys and the cloud stay as they are. A wrong passphrase, one of less \
+            than 8 bytes, a file that others may read, and a zone that is not signed end with 78. Copies of the file that were made before \
             stay as they are.
 
             EXAMPLES

@@ -8,10 +8,10 @@ struct MemberApproveCommand: AsyncParsableCommand {
         commandName: "approve",
         abstract: "Makes a device that asks for it a member of the signed zone.",
         discussion: """
-            It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without
-            a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The
-            change is a version of its own, which readers take as any other. In a sealed zone (docs/sealed.md) it gives the device the
-            keys; run the same init there again. Compare the words: only then is it that device, and not one whose request somebody else
+            It shows the words of the device's keys and asks on a terminal whether they are those that init printed on the device; without \
+            a terminal and --yes it refuses (78). Run it on a member that publishes (78). A device that has not asked ends with 66. The \
+            change is a version of its own, which readers take as any other. In a sealed zone (docs/sealed.md) it gives the device the \
+            keys; run the same init there again. Compare the words: only then is it that device, and not one whose request somebody else \
             has put into the cloud.
 
             EXAMPLES

@@ -7,7 +7,7 @@ struct MemberListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "Lists the members of a signed zone, their roles and words, and the devices that ask to be members.",
         discussion: """
-            Lists who may write a signed zone (docs/security.md): each member's role and eight words, who approved it and when, and the
+            Lists who may write a signed zone (docs/security.md): each member's role and eight words, who approved it and when, and the \
             devices that ask to be members. The word list is needed. Ends with 78 in a zone that is not signed.
 
             EXAMPLES

@@ -8,7 +8,7 @@ struct ShareCommentCommand: AsyncParsableCommand {
         commandName: "comment",
         abstract: "Posts a comment on a shared project.",
         discussion: """
-            Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on
+            Text and name must not be empty or white space. With --text - the command reads the text from standard input, and prints it on \
             standard output if it cannot be sent.
 
             EXAMPLES

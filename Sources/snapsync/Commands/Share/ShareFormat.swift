@@ -14,7 +14,7 @@ enum ShareFormat {
         return text.split(separator: "\n", omittingEmptySubsequences: false).map { String(repeating: " ", count: indent) + $0 }
     }
 
-    static func items(_ count: Int) -> String { "\(Format.count(count)) \(count == 1 ? "item" : "items")" }
+    static func items(_ count: Int) -> String { Format.count(count, "item") }
 
-    static func comments(_ count: Int) -> String { "\(Format.count(count)) \(count == 1 ? "comment" : "comments")" }
+    static func comments(_ count: Int) -> String { Format.count(count, "comment") }
 }

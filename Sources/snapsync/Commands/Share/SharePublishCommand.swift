@@ -9,8 +9,8 @@ struct SharePublishCommand: AsyncParsableCommand {
         commandName: "publish",
         abstract: "Shares a project with its items under an owner's name, in the place of what was shared before.",
         discussion: """
-            It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a
-            mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and
+            It replaces the project that was shared under the same id. Others see the whole old project or the whole new one, never a \
+            mixture. If the project is shared in the same form already, no commit is made. docs/sharing.md has the file, the tables and \
             the rules. The project comes from a JSON file, or from two tables of a database.
 
             EXAMPLES

@@ -1,0 +1,110 @@
+import Foundation
+import SnapshotSync
+import TestSupport
+import Testing
+
+@testable import snapsync
+
+/// How lines look on a terminal: their width, their colours, and the line of progress.
+@Suite struct TerminalLookTests {
+    /// Runs the command with standard output and standard error on a terminal of a size; prints what reached it.
+    private static let terminal = """
+        import fcntl, os, pty, struct, subprocess, sys, termios, threading
+        main, side = pty.openpty()
+        fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack('HHHH', 40, int(sys.argv[1]), 0, 0))
+        seen = []
+        def read():
+            while True:
+                try: piece = os.read(main, 65536)
+                except OSError: break
+                if not piece: break
+                seen.append(piece)
+        reader = threading.Thread(target=read)
+        reader.start()
+        status = subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL, stdout=side, stderr=side).returncode
+        os.close(side)
+        reader.join()
+        print(b''.join(seen).decode().replace('\\r\\n', '\\n'), end='')
+        print('[exit %d]' % status)
+        """
+
+    private func show(_ line: String, in scene: Scene, columns: Int, _ environment: [String: String] = [:]) throws -> String {
+        let words = try [BuiltCommand.path()] + line.split(separator: " ").map(String.init)
+        let variables = ["TERM": "xterm", "NO_COLOR": "", "COLUMNS": ""].merging(environment) { $1 }
+        return try Python.run(Self.terminal, ["\(columns)"] + words, in: scene.scratch.path, environment: variables)
+    }
+
+    @Test func linesFitTheTerminal() throws {
+        let scene = try Scene.phoneAndWatch()
+        let piped = try scene.succeed("status --db watch.db")
+        for (columns, variables) in [(60, [:]), (200, ["COLUMNS": "60"]), (120, [:])] as [(Int, [String: String])] {
+            let width = variables["COLUMNS"].flatMap { Int($0) } ?? columns
+            for command in ["status", "history"] {
+                let text = try show("\(command) --db watch.db", in: scene, columns: columns, variables.merging(["NO_COLOR": "1"]) { $1 })
+                // A word that is wider than the terminal, as a path may be, stays whole on a line of its own.
+                for line in text.split(separator: "\n") {
+                    #expect(line.count <= width || !line.trimmingCharacters(in: .whitespaces).contains(" "), "\(columns): \(line)")
+                }
+            }
+        }
+        // The words are the same, and in a pipe no line is cut.
+        let wide = try show("status --db watch.db", in: scene, columns: 60, ["NO_COLOR": "1"]).replacing("[exit 0]\n", with: "")
+        func words(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init).filter { !$0.contains(where: \.isNumber) } }
+        #expect(words(wide) == words(piped))
+        #expect(piped.split(separator: "\n").contains { $0.count > 100 })
+    }
+
+    @Test func helpFitsTheTerminalAndHasNoRaggedParagraphs() throws {
+        let scene = try Scene()
+        for columns in [60, 120] {
+            let text = try show("detach --help", in: scene, columns: columns)
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            #expect(lines.allSatisfy { $0.count <= columns }, "\(text)")
+            // Within a paragraph each line is as full as the next word lets it be.
+            for (line, next) in zip(lines, lines.dropFirst()) where line.count > 40 && !line.hasPrefix(" ") && !next.isEmpty && !next.hasPrefix(" ") {
+                #expect(line.count + 1 + (next.split(separator: " ").first?.count ?? 0) > columns, "\(columns): \(line)\n\(next)")
+            }
+        }
+    }
+
+    @Test func coloursAreForTerminalsAlone() throws {
+        let scene = try Scene.phoneAndWatch()
+        try scene.succeed("generate --db phone.db --mark-read 1")
+        try scene.succeed("sync --db phone.db")
+        let coloured = try show("status --db watch.db", in: scene, columns: 200)
+        #expect(coloured.contains("\u{1B}[33m  version 1, newest is 2, 1 behind\u{1B}[0m\n"))
+        #expect(coloured.contains("\u{1B}[33m  device watch (reader): version 1, 1 behind, "))
+        for variables in [["NO_COLOR": "1"], ["TERM": "dumb"]] {
+            #expect(!(try show("status --db watch.db", in: scene, columns: 200, variables)).contains("\u{1B}"))
+        }
+        #expect(!(try scene.succeed("status --db watch.db")).contains("\u{1B}"))
+        #expect(try show("verify --db watch.db", in: scene, columns: 200).contains("\u{1B}[32mall is well\u{1B}[0m\n"))
+        let error = try show("status --db none.db", in: scene, columns: 200)
+        #expect(error.hasPrefix("\u{1B}[31msnapsync:\u{1B}[0m ") && error.hasSuffix("[exit 66]\n"), "\(error)")
+        #expect(try scene.run("status --db none.db").errorText.hasPrefix("snapsync: "))
+        // What other programs get has none, whatever it is shown on.
+        #expect(!(try show("status --db watch.db --json", in: scene, columns: 200)).contains("\u{1B}"))
+    }
+
+    @Test func wordsAreNeverCut() {
+        #expect(TerminalText.wrap("short", to: 20) == ["short"])
+        #expect(TerminalText.wrap("  buckets: 4 entities of 2026, nothing changed", to: 30) == ["  buckets: 4 entities of 2026,", "      nothing changed"])
+        let path = "/very/long/path/that/is/wider/than/it/all"
+        #expect(TerminalText.wrap("  a \(path) b", to: 24) == ["  a", "      \(path)", "      b"])
+        #expect(TerminalText.wrap("too narrow for any wrapping", to: 10) == ["too narrow for any wrapping"])
+        #expect(TerminalText.wrap("version 1  2026  by office pinned", to: 24) == ["version 1  2026  by", "    office pinned"])
+    }
+
+    @Test func progressHasABarARateAndTheTimeThatIsLeft() {
+        func progress(_ count: Int, of total: Int?) -> SyncProgress { SyncProgress(step: .encode, dataset: "songs", entityCount: count, expectedCount: total) }
+        #expect(
+            ProgressLine.text(progress(135_000, of: 300_000), rate: 52_310.4, columns: 100)
+                == "encode songs: 135,000 of 300,000, 45 %  [#############-----------------]  52,310/s, 4 s left")
+        #expect(ProgressLine.text(progress(1000, of: nil), rate: 500, columns: 80) == "encode songs: 1,000  500/s")
+        #expect(ProgressLine.text(progress(1000, of: 900), rate: nil, columns: 80) == "encode songs: 1,000")
+        #expect(ProgressLine.text(progress(300_000, of: 300_000), rate: 1, columns: 60) == "encode songs: 300,000 of 300,000, 100 %  1/s, 0 s left")
+        for columns in 1...120 {
+            #expect(ProgressLine.text(progress(135_000, of: 300_000), rate: 52_310, columns: columns).count < max(columns, 2))
+        }
+    }
+}
