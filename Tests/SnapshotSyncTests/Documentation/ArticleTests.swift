@@ -1,3 +1,4 @@
+import CloudStore
 import CommitLog
 import Foundation
 import ProjectSharing
