@@ -61,6 +61,9 @@ snapsync doctor --db copy.db
 SCRIPT
 )" | tail -2
 
+step "the tutorial and the how-to pages, line by line"
+"$(dirname "$0")/sessions.py" "$root" "$(dirname "$0")/../../docs/tutorial.md" "$(dirname "$0")/../../docs/howto.md"
+
 step "manual pages, completions, units"
 inside 'for page in snapsync snapsync-init snapsync-conflicts-take; do test -e "/usr/share/man/man1/$page.1.gz" || exit 1; done'
 [ "$(inside '. /usr/share/bash-completion/completions/snapsync; COMP_WORDS=(snapsync his); COMP_CWORD=1 COMP_LINE="snapsync his" COMP_POINT=12; shopt -s extglob
