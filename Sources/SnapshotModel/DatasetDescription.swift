@@ -3,13 +3,16 @@ import StrictText
 
 /// A dataset and the table that carries it, as a zone describes them: enough for a device that has neither a dataset file nor the table.
 ///
-/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is what a dataset file has. Source: docs/format.md, "Descriptions".
+/// The document is `{"formatVersion":1,"dataset":{…},"structure":{…}}`, where `dataset` is what a dataset file has. One that says what readers may edit
+/// has format 2: a program that cannot obey it must not take the description for its own. Source: docs/format.md, "Descriptions".
 package struct DatasetDescription: Hashable, Sendable {
     package let schema: DatasetSchema
     package let structure: TableStructure
 
-    /// The format of descriptions that this program reads and writes.
-    package static let formatVersion = 1
+    /// The newest format of descriptions that this program reads and writes.
+    package static let formatVersion = 2
+    /// The format of this description: the oldest that can say it.
+    package var formatVersion: Int { schema.statedMessages == nil ? 1 : 2 }
     /// The most bytes that a description may have.
     package static let byteLimit = 1 << 20
 
@@ -31,7 +34,7 @@ package struct DatasetDescription: Hashable, Sendable {
     /// The description's document: canonical JSON, the same for the same description.
     package func text() throws -> String {
         String(
-            decoding: try StrictJSON.encode(Document(formatVersion: Self.formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
+            decoding: try StrictJSON.encode(Document(formatVersion: formatVersion, dataset: DatasetFile.Dataset(schema), structure: structure)),
             as: UTF8.self)
     }
 
@@ -43,8 +46,9 @@ package struct DatasetDescription: Hashable, Sendable {
         do {
             let data = Data(text.utf8)
             let version = try StrictJSON.decode(Version.self, from: data).formatVersion
-            guard version == Self.formatVersion else {
-                throw DescriptionError("it has formatVersion \(version), this program knows \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
+            guard (1...Self.formatVersion).contains(version) else {
+                throw DescriptionError(
+                    "it has formatVersion \(version), this program knows 1 to \(Self.formatVersion)", needsUpdate: version > Self.formatVersion)
             }
             let document = try StrictJSON.decode(Document.self, from: data)
             self.init(schema: try document.dataset.schema(), structure: document.structure)

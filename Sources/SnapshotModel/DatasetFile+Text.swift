@@ -17,6 +17,9 @@ extension DatasetFile {
             if schema.recordName != standard?.recordName { fields.append(("recordName", quoted(schema.recordName))) }
             if schema.merge != .replace { fields.append(("merge", quoted(schema.merge.rawValue))) }
             if schema.triggers != .fire { fields.append(("triggers", quoted(schema.triggers.rawValue))) }
+            if let messages = schema.statedMessages.flatMap({ try? StrictJSON.encode($0) }) {
+                fields.append(("messages", String(decoding: messages, as: UTF8.self)))
+            }
             let columns = schema.columns.map { column in
                 var fields = [("name", quoted(column.name)), ("type", quoted(column.kind.rawValue))]
                 if column.column != column.name { fields.append(("column", quoted(column.column))) }

@@ -12,8 +12,8 @@ import StrictText
 /// ```
 ///
 /// `key` is a name, or an array of names for a key of several columns. `column` is the name in the table where it differs from `name`;
-/// `collation` of a text column of the key, `timestampUnit`, `recordType`, `recordName`, `merge` and `triggers` of a dataset are
-/// optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
+/// `collation` of a text column of the key, `timestampUnit`, `recordType`, `recordName`, `merge`, `triggers` and `messages` of a dataset
+/// are optional. A key that is not known is refused, for a misspelt one must not be ignored. Source: docs/datasets.md.
 package enum DatasetFile {
     /// The format of dataset files that this program reads and writes.
     package static let formatVersion = 1
@@ -83,6 +83,7 @@ package enum DatasetFile {
         let recordName: String?
         let merge: MergePolicy?
         let triggers: TriggerPolicy?
+        let messages: MessagePolicy?
         let columns: [Column]
 
         init(_ schema: DatasetSchema) {
@@ -95,12 +96,14 @@ package enum DatasetFile {
             recordName = schema.recordName
             merge = schema.merge == .replace ? nil : schema.merge
             triggers = schema.triggers == .fire ? nil : schema.triggers
+            messages = schema.statedMessages
             columns = schema.columns.map(Column.init)
         }
 
         init(from decoder: any Decoder) throws {
             try AnyKey.refuseUnknown(
-                in: decoder, known: ["name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "columns"])
+                in: decoder,
+                known: ["name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "columns"])
             let container = try decoder.container(keyedBy: CodingKeys.self)
             name = try container.decode(String.self, forKey: .name)
             table = try container.decodeIfPresent(String.self, forKey: .table) ?? name
@@ -111,12 +114,13 @@ package enum DatasetFile {
             recordName = try container.decodeIfPresent(String.self, forKey: .recordName)
             merge = try container.decodeIfPresent(String.self, forKey: .merge) == nil ? nil : container.decodeName(forKey: .merge)
             triggers = try container.decodeIfPresent(String.self, forKey: .triggers) == nil ? nil : container.decodeName(forKey: .triggers)
+            messages = try container.decodeIfPresent(MessagePolicy.self, forKey: .messages)
             columns = try container.decode([Column].self, forKey: .columns)
         }
 
         init(_ node: JSONNode) throws(JSONNode.Misfit) {
             let members = try node.members(known: [
-                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "columns",
+                "name", "table", "key", "timestamp", "timestampUnit", "recordType", "recordName", "merge", "triggers", "messages", "columns",
             ])
             name = try members.member("name").text()
             table = try members.optional("table")?.text() ?? name
@@ -127,6 +131,13 @@ package enum DatasetFile {
             recordName = try members.optional("recordName")?.text()
             merge = try members.optional("merge").map { node throws(JSONNode.Misfit) in try node.oneOf() }
             triggers = try members.optional("triggers").map { node throws(JSONNode.Misfit) in try node.oneOf() }
+            messages = try members.optional("messages").map { node throws(JSONNode.Misfit) in
+                let members = try node.members(known: ["rows", "patch", "delete"])
+                return MessagePolicy(
+                    rows: try members.optional("rows")?.boolean() ?? false,
+                    patch: try members.optional("patch")?.list { node throws(JSONNode.Misfit) in try node.text() } ?? [],
+                    delete: try members.optional("delete")?.boolean() ?? false)
+            }
             columns = try members.member("columns").list { node throws(JSONNode.Misfit) in try Column(node) }
         }
 
@@ -137,7 +148,7 @@ package enum DatasetFile {
                     DatasetColumn($0.name, $0.type, column: $0.column, isOptional: $0.optional ?? false, collation: $0.collation ?? .binary)
                 },
                 recordType: recordType, recordName: recordName, merge: merge ?? .replace, triggers: triggers ?? .fire,
-                timestampUnit: timestampUnit)
+                timestampUnit: timestampUnit, messages: messages)
         }
     }
 

@@ -63,32 +63,36 @@ public struct DatasetSchema: Hashable, Sendable {
     public let merge: MergePolicy
     /// Whether the application's own triggers of the table run when an import changes it.
     public let triggers: TriggerPolicy
+    /// What a reader may tell the publisher about the rows.
+    public let messages: MessagePolicy
 
     /// What the key is made of.
     package let keyShape: KeyShape
 
     /// Describes a dataset whose key is one column.
     ///
-    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:)`` does.
+    /// - Throws: ``SchemaError`` as ``init(name:table:keys:timestamp:columns:recordType:recordName:merge:triggers:timestampUnit:messages:)`` does.
     public init(
         name: String, table: String, key: String, timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil
+        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil
     ) throws {
         try self.init(
             name: name, table: table, keys: [key], timestamp: timestamp, columns: columns, recordType: recordType, recordName: recordName, merge: merge,
-            triggers: triggers, timestampUnit: timestampUnit)
+            triggers: triggers, timestampUnit: timestampUnit, messages: messages)
     }
 
     /// Describes a dataset. A record's type and name follow from the dataset's name unless given.
     ///
-    /// - Parameter keys: the JSON names of the key's columns, in the key's order.
+    /// - Parameters:
+    ///   - keys: the JSON names of the key's columns, in the key's order.
+    ///   - messages: what a reader may tell the publisher; nil means nothing, and for the built-in datasets what ``builtIn`` says.
     ///
     /// - Throws: ``SchemaError`` if a name is not allowed, stands twice, or the key is not usable.
     public init(
         name: String, table: String, keys: [String], timestamp: String?, columns: [DatasetColumn],
         recordType: String? = nil, recordName: String? = nil, merge: MergePolicy = .replace, triggers: TriggerPolicy = .fire,
-        timestampUnit: TimestampUnit? = nil
+        timestampUnit: TimestampUnit? = nil, messages: MessagePolicy? = nil
     ) throws {
         try SchemaError.require(Self.isName(name), "the dataset name must be 1 to 64 of A-Z a-z 0-9 _ and begin with a letter", name)
         try SchemaError.require(name != "syncTimestamp" && name != "deletions" && name != "instants", "that dataset name is taken by the format", name)
@@ -113,6 +117,7 @@ public struct DatasetSchema: Hashable, Sendable {
         }
         let timestampIndex = timestamp.flatMap { wanted in columns.firstIndex { $0.name == wanted } }
         try Self.checkTimestamp(timestamp, timestampIndex.map { columns[$0].kind }, timestampUnit, name)
+        try messages?.verify(columns, keys: keys, timestamp: timestamp, name)
 
         self.name = name
         self.table = table
@@ -123,16 +128,29 @@ public struct DatasetSchema: Hashable, Sendable {
         self.timestampUnit = timestampUnit
         self.merge = merge
         self.triggers = triggers
+        self.messages = messages ?? .standard(of: name, columns, keyShape, timestampUnit)
         self.recordType = recordType ?? name.prefix(1).uppercased() + name.dropFirst() + "Data"
         self.recordName = recordName ?? name + "_data"
         try SchemaError.require(Self.isName(self.recordType) && Self.isName(self.recordName), "a record's type or name is not allowed", name)
     }
 
+    /// What a dataset file says of messages; nil where it need not say it.
+    package var statedMessages: MessagePolicy? { messages == .standard(of: name, columns, keyShape, timestampUnit) ? nil : messages }
+
     /// The same dataset in another table of the same columns.
     package func inTable(_ table: String) throws -> DatasetSchema {
         try DatasetSchema(
             name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
-            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit)
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
+    }
+
+    /// The same dataset of which a reader may tell something else.
+    ///
+    /// - Throws: ``SchemaError`` if the policy names a column that cannot be changed by itself.
+    package func with(messages: MessagePolicy) throws -> DatasetSchema {
+        try DatasetSchema(
+            name: name, table: table, keys: keyColumns.map(\.name), timestamp: timestampIndex.map { columns[$0].name }, columns: columns,
+            recordType: recordType, recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestampUnit, messages: messages)
     }
 
     /// The same dataset with other columns, in a table of perhaps another name. A timestamp that is not among the columns is left out.
@@ -142,7 +160,8 @@ public struct DatasetSchema: Hashable, Sendable {
         let timestamp = timestampIndex.map { self.columns[$0].name }.flatMap { name in columns.contains { $0.name == name } ? name : nil }
         return try DatasetSchema(
             name: name, table: table ?? self.table, keys: keyColumns.map(\.name), timestamp: timestamp, columns: columns, recordType: recordType,
-            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit)
+            recordName: recordName, merge: merge, triggers: triggers, timestampUnit: timestamp == nil ? nil : timestampUnit,
+            messages: statedMessages?.limited(to: columns))
     }
 
     /// Refuses a timestamp column whose type cannot hold what the timestamp is.

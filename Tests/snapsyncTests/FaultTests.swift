@@ -27,6 +27,11 @@ import Testing
             try torture("kill_sealed.py", ["--sample", "2"], in: [], long: [])
         }
 
+        /// Of the syncs that carry readers' edits of an application's own tables.
+        @Test func aKillAtAnySystemCallBringsEachEditOnce() throws {
+            try torture("kill_edits.py", ["--sample", "3"], in: [], long: [])
+        }
+
         @Test func aFailingSystemCallIsNeverPassedOffAsSuccess() throws {
             try torture("fail_everywhere.py", ["--each", "1", "--sample", "6"], long: ["--each", "1"])
         }

@@ -13,6 +13,9 @@ package struct InboxEntry: Sendable, Hashable {
     /// The commit that says so; nil until there is one.
     package let namedIn: Int?
 
+    /// An entity as one text: dataset and key.
+    package static func entity(_ key: EntityKey, of schema: DatasetSchema) -> String { "\(schema.name)/\(key.plainText)" }
+
     package init(id: String, sender: String, type: String, isApplied: Bool, reason: String?, namedIn: Int?) {
         self.id = id
         self.sender = sender
@@ -119,9 +122,9 @@ package struct Inbox: TransactionPart {
 
     /// The device whose message made a change of an entity here; nil if no message did.
     package func sender(of key: EntityKey, in schema: DatasetSchema, at instant: Instant) throws -> String? {
-        guard let text = key.text, try transaction.mailbox.exist() else { return nil }
+        guard try transaction.mailbox.exist() else { return nil }
         let statement = try KeyedStatement(db, "SELECT sender FROM snapsync_inbox WHERE entity = ? AND instant = ? AND outcome = 'applied'")
-            .bind(.text("\(schema.name)/\(text)"), .instant(instant))
+            .bind(.text(InboxEntry.entity(key, of: schema)), .instant(instant))
         defer { statement.end() }
         return try statement.step() ? statement.string(0) : nil
     }

@@ -31,7 +31,8 @@ extension Outbox {
                 UnsentChange(
                     key: key, sequence: statement.integer(1), instant: statement.instant(2),
                     isDeletion: statement.integer(3) == Int64(TrackedState.deleted.rawValue),
-                    isMark: statement.integer(4) == 1, base: statement.isNull(5) ? nil : statement.instant(5)))
+                    isMark: statement.integer(4) == ChangeScope.mark.rawValue, isCarried: statement.integer(4) == ChangeScope.carried.rawValue,
+                    base: statement.isNull(5) ? nil : statement.instant(5)))
         }
         return changes
     }
@@ -50,7 +51,7 @@ extension Outbox {
             guard let key = statement.key(0) else { continue }
             changes.append(
                 UnsentChange(
-                    key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false,
+                    key: key, sequence: statement.integer(1), instant: statement.instant(2), isDeletion: true, isMark: false, isCarried: false,
                     base: statement.isNull(3) ? nil : statement.instant(3)))
         }
         return changes

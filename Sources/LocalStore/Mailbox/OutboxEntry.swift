@@ -47,8 +47,10 @@ package struct UnsentChange: Sendable, Hashable {
     package let sequence: Int64
     package let instant: Instant
     package let isDeletion: Bool
-    /// Whether the row was marked as read or unread since the applied version, and nothing else of it edited.
+    /// Whether at most the columns were changed since the applied version that a message changes by themselves.
     package let isMark: Bool
+    /// Whether nothing was edited, and the row has values in columns that the version does not describe.
+    package let isCarried: Bool
     /// The instant of what the change replaced; nil where there was nothing, or it is not known.
     package let base: Instant?
 }

@@ -87,18 +87,17 @@ package struct RowAccess: TransactionPart {
         try db.execute(sql: "DELETE FROM \(schema.table.sqlIdentifier) WHERE \(schema.keySQL.isNull())")
     }
 
-    /// Sets text columns of one row.
+    /// Sets columns of one row, all at once.
     ///
-    /// - Parameter texts: the new values, by the columns' positions in the schema; nil is NULL.
-    package func setTexts(_ texts: [Int: String?], of key: EntityKey, in schema: DatasetSchema) throws {
+    /// - Parameter values: the new values, by the columns' positions in the schema.
+    package func setValues(_ values: [Int: OwnedValue], of key: EntityKey, in schema: DatasetSchema) throws {
         try LocalStoreError.translating(at: "\(path), table \(schema.table)") {
-            for (index, text) in texts {
-                try KeyedStatement(
-                    db,
-                    "UPDATE \(schema.table.sqlIdentifier) SET \(schema.columns[index].column.sqlIdentifier) = ?1 WHERE \(schema.keySQL.matches(nil, "?2"))"
-                )
-                .bind(text.map { .key(EntityKey($0)) } ?? .null, .key(key)).run()
-            }
+            let columns = values.keys.sorted()
+            guard !columns.isEmpty else { return }
+            let assignments = columns.enumerated().map { "\(schema.columns[$1].column.sqlIdentifier) = ?\($0 + 2)" }.joined(separator: ", ")
+            let parameters: [KeyedStatement.Parameter] = [.key(key)] + columns.map { .value(values[$0] ?? .null) }
+            try KeyedStatement(db, "UPDATE \(schema.table.sqlIdentifier) SET \(assignments) WHERE \(schema.keySQL.matches(nil, "?1"))")
+                .bind(parameters).run()
         }
     }
 

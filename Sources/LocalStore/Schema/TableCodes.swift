@@ -19,7 +19,7 @@ package enum LogEntryKind: Int64, TableCode {
     case overwritten = 3
     /// A comparison of all rows found the difference. Whether the version has the entity is not known.
     case compared = 4
-    /// The statement changed at most the read mark and the timestamp of the row: all of it fits into a message.
+    /// The statement changed at most columns that a message changes by themselves, and the timestamp.
     case marked = 5
 }
 
@@ -62,7 +62,7 @@ enum MergeDecision: Int64, TableCode {
 /// What a tracked change changed: the column `isMark` of `snapsync_changes`.
 enum ChangeScope: Int64, TableCode {
     case anything = 0
-    /// At most the read mark and the timestamp.
+    /// At most columns that a message changes by themselves, and the timestamp.
     case mark = 1
     /// Nothing: the row has values in columns that the version does not describe.
     case carried = 2

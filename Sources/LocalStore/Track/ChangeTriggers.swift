@@ -8,7 +8,7 @@ import SnapshotModel
 ///
 /// Kinds of entries (``LogEntryKind``): 0, a row that was there; 1, one that REPLACE may remove; 2, a key that was put in; 3, a row that is there under a
 /// key that is about to be put in; 4, made by a comparison, not by a trigger: a key of which it is not known whether it was there; 5, a row
-/// that was there and of which the statement changed at most the read mark and the timestamp: all that a message can say of it.
+/// that was there and of which the statement changed at most columns that a message changes by themselves, and the timestamp.
 ///
 /// SQLite refuses to drop a column that a trigger cannot do without. So each reference to a column outside of the key stands in a scope around which another
 /// one has a column of the same name that is NULL: `(SELECT (SELECT NEW."at") FROM (SELECT NULL AS "at") AS new)`. SQLite looks in the inner scope first,
@@ -142,19 +142,19 @@ struct ChangeTriggers {
     /// The day is exact to 40 us, so rounding gives the millisecond that `strftime` has in the same statement.
     static let clock = "CAST((julianday('now') - 2440587.5) * 86400000 + 0.5 AS INTEGER)"
 
-    /// The columns that the update trigger compares to find a mark.
+    /// The columns that the update trigger compares to find a statement that changed at most what a message changes by itself: a mark.
     private static func markColumns(_ schema: DatasetSchema) -> [String] {
-        guard let kind = MessageKind(schema), case .notifications = kind else { return [] }
+        guard schema.messageRules?.patched.isEmpty == false else { return [] }
         return schema.columns.indices.filter { !schema.keyIndices.contains($0) && $0 != schema.timestampIndex }.map { schema.columns[$0].column }
     }
 
     /// The part of the update trigger's CASE that finds a mark; empty for a dataset whose entities cannot be marked.
     private static func mark(_ db: Database, _ schema: DatasetSchema, _ form: Form) -> String {
-        guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { return "" }
-        let own = kind.ownColumns(of: schema)
+        guard let rules = schema.messageRules, !rules.patched.isEmpty else { return "" }
+        let own = rules.ownColumns
         let rest = schema.columns.indices.filter { !own.contains($0) && !schema.keyIndices.contains($0) }
-        let mark = schema.columns[readAt].column.sqlIdentifier
-        let changed = form == .changedMarks || rest.isEmpty ? ["NEW.\(mark) IS NOT OLD.\(mark)"] : []
+        let marks = rules.patched.map { schema.columns[$0].column.sqlIdentifier }.map { "NEW.\($0) IS NOT OLD.\($0)" }
+        let changed = form == .changedMarks || rest.isEmpty ? [marks.count == 1 ? marks[0] : "(\(marks.joined(separator: " OR ")))"] : []
         let same = rest.map { index in
             let column = schema.columns[index].column, name = column.sqlIdentifier
             // By the column's own collation a text that differs in nothing but its case may be the same.

@@ -21,7 +21,11 @@ struct KeyedStatement {
 
     /// Starts again with these parameters, in their order.
     @discardableResult
-    func bind(_ parameters: Parameter...) throws -> KeyedStatement {
+    func bind(_ parameters: Parameter...) throws -> KeyedStatement { try bind(parameters) }
+
+    /// Starts again with these parameters, in their order.
+    @discardableResult
+    func bind(_ parameters: [Parameter]) throws -> KeyedStatement {
         sqlite3_reset(handle)
         for (number, parameter) in parameters.enumerated() {
             let position = Int32(truncatingIfNeeded: number + 1)
@@ -30,6 +34,15 @@ struct KeyedStatement {
                 case .integer(let value): sqlite3_bind_int64(handle, position, value)
                 case .key(let key): key.bind(to: handle, at: position)
                 case .null: sqlite3_bind_null(handle, position)
+                case .real(let value): sqlite3_bind_double(handle, position, value)
+                case .blob(let bytes):
+                    // SAFETY: SQLite copies the bytes (SQLITE_TRANSIENT).
+                    bytes.withUnsafeBytes { bytes in
+                        bytes.isEmpty
+                            ? sqlite3_bind_zeroblob(handle, position, 0)
+                            : sqlite3_bind_blob64(
+                                handle, position, bytes.baseAddress, UInt64(bytes.count), unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+                    }
                 // SAFETY: the other statement stands on a row, whose value SQLite copies here.
                 case .column(let column, let other): sqlite3_bind_value(handle, position, sqlite3_column_value(other.handle, column))
                 }
@@ -138,11 +151,22 @@ struct KeyedStatement {
         case integer(Int64)
         case key(EntityKey)
         case null
+        case real(Double)
+        case blob([UInt8])
         /// The value of a column of another statement's present row, as it is.
         case column(Int32, of: KeyedStatement)
 
         static func text(_ text: String) -> Parameter { .key(.text(Array(text.utf8))) }
         static func instant(_ instant: Instant) -> Parameter { .integer(instant.microseconds) }
+        static func value(_ value: OwnedValue) -> Parameter {
+            switch value {
+            case .null: .null
+            case .integer(let integer): .integer(integer)
+            case .real(let bits): .real(Double(bitPattern: bits))
+            case .text(let bytes), .json(let bytes): .key(.text(bytes))
+            case .blob(let bytes): .blob(bytes)
+            }
+        }
         static func optional(_ text: String?) -> Parameter { text.map { .text($0) } ?? .null }
     }
 }

@@ -24,7 +24,7 @@ package struct TrackedChange: Sendable, Hashable {
     package let isInVersion: Bool?
     /// Whether the applied version may lack the key.
     package var isNew: Bool { isInVersion != true }
-    /// Whether the row was marked as read or unread, and nothing else of it edited.
+    /// Whether at most columns were changed that a message changes by themselves, as a read mark.
     package let isMark: Bool
     /// Whether nothing was edited, and the row has values in columns that the version does not describe.
     package let isCarried: Bool

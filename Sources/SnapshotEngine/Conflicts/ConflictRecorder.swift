@@ -64,29 +64,38 @@ extension ConflictRecorder {
 /// The timestamp column says when, not what; and two devices that mark one notification as read at different times agree.
 struct EntityComparison {
     private let schema: DatasetSchema
-    private let readAt: Int?
+    private let patched: [Int]
+    /// Of these, those in which only counts whether there is a value.
+    private let marks: Set<Int>
     private let ignored: [Int]
 
     /// - Parameter ignored: the positions of further columns in which no difference counts.
     init(_ schema: DatasetSchema, ignoring ignored: [Int] = []) {
         self.schema = schema
         self.ignored = ignored
-        if case .notifications(let index)? = MessageKind(schema) { readAt = index } else { readAt = nil }
+        patched = schema.messageRules?.patched ?? []
+        marks = Set(schema.markColumns)
     }
 
     /// A sink that keeps what ``differ(_:_:onlyMarked:)`` looks at, and the canonical JSON.
     func copies(isWanted: @escaping (EntityKey) -> Bool = { _ in true }) -> EntityCopies {
-        EntityCopies(schema: schema, masking: [schema.timestampIndex, readAt].compactMap(\.self) + ignored, keepsJSON: true, isWanted: isWanted)
+        EntityCopies(schema: schema, masking: [schema.timestampIndex].compactMap(\.self) + patched + ignored, keepsJSON: true, isWanted: isWanted)
     }
 
     /// Whether two states differ; nil is a deletion.
     ///
     /// - Parameters:
-    ///   - onlyMarked: whether one of the sides changed nothing but the read mark, so that the rest of it is no edit.
-    ///   - isMarkKept: whether the read mark is lost with neither side.
+    ///   - onlyMarked: whether one of the sides changed nothing but columns that a message changes by themselves, so that the rest of it is no edit.
+    ///   - isMarkKept: whether these columns are lost with neither side.
     func differ(_ one: EntityCopy?, _ other: EntityCopy?, onlyMarked: Bool = false, isMarkKept: Bool = false) -> Bool {
         guard let one, let other else { return one != nil || other != nil }
-        if let readAt, !isMarkKept, (one.texts[readAt] == nil) != (other.texts[readAt] == nil) { return true }
-        return !(onlyMarked && readAt != nil) && one.rest != other.rest
+        if !isMarkKept, patched.contains(where: { !ignored.contains($0) && differ(one.values[$0], other.values[$0], isMark: marks.contains($0)) }) {
+            return true
+        }
+        return !(onlyMarked && !patched.isEmpty) && one.rest != other.rest
+    }
+
+    private func differ(_ one: OwnedValue?, _ other: OwnedValue?, isMark: Bool) -> Bool {
+        isMark ? (one ?? .null == .null) != (other ?? .null == .null) : one ?? .null != other ?? .null
     }
 }

@@ -28,10 +28,10 @@ final class MessageConflicts {
         let comparison = EntityComparison(subject.schema)
         let here = comparison.copies(), there = comparison.copies()
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: here)
-        if let entity = incoming.message.entity { try EntityDocument.give(entity, of: subject.schema, to: there) }
+        if let entity = incoming.message.entity { try subject.give(entity, over: { try self.giveRow(of: subject, to: $0) }, to: there) }
         let row = here.copies[subject.key], new = there.copies[subject.key]
         guard comparison.differ(row, new) else { return }
-        let isNew = incoming.message.type == .bucketCreated
+        let isNew = incoming.message.type.isAddition
         try record(
             Conflict(
                 dataset: subject.schema.name, key: subject.key, reason: new == nil ? .laterDeletion : isNew ? .sameKey : .laterEdit,
@@ -46,18 +46,28 @@ final class MessageConflicts {
         let here = comparison.copies(), there = comparison.copies()
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: here)
         let row = here.copies[subject.key]
-        switch incoming.message.type {
-        case .fullSync: return
-        case .notificationRead:
-            // A mark says nothing of an entity but this one thing; without the entity there is nothing to keep.
-            guard row != nil, case .notifications(let readAt) = subject.kind else { return }
-            try transaction.rows.giveRow(subject.key, of: subject.schema, to: MarkingSink(there, at: readAt, incoming.message.newReadAt))
-        case .bucketCreated, .bucketUpdated:
-            if let entity = incoming.message.entity { try EntityDocument.give(entity, of: subject.schema, to: there) }
-        case .notificationDeleted, .bucketDeleted: break
+        var lost: EntityCopy?
+        switch subject.operation {
+        case .patch:
+            // A patch says nothing of an entity but these columns; without the entity there is nothing to keep.
+            guard row != nil, let patch = subject.patch else { return }
+            try giveRow(of: subject, to: OverlayingSink(there, setting: patch.changes.mapValues(\.new)))
+            lost = there.copies[subject.key]
+        case .put:
+            if let entity = incoming.message.entity {
+                if row != nil || subject.entitySchema == subject.schema {
+                    try subject.give(entity, over: row == nil ? nil : { try self.giveRow(of: subject, to: $0) }, to: there)
+                    lost = there.copies[subject.key]
+                } else {
+                    // The columns that its sender knows are all there is.
+                    let part = EntityComparison(subject.entitySchema).copies()
+                    try EntityDocument.give(entity, of: subject.entitySchema, to: part)
+                    lost = part.copies[subject.key]
+                }
+            }
+        case .delete: break
         }
-        let lost = there.copies[subject.key]
-        guard comparison.differ(lost, row, onlyMarked: incoming.message.type == .notificationRead) else { return }
+        guard comparison.differ(lost, row, onlyMarked: subject.operation == .patch) else { return }
         let instant = try transaction.changeLog.knownInstant(of: subject.key, in: subject.schema) ?? row?.state.timestamp ?? .distantPast
         try record(
             Conflict(
@@ -71,7 +81,7 @@ final class MessageConflicts {
         // Of two messages of one author the second was written by somebody who knew the first.
         if try transaction.inbox.sender(of: subject.key, in: subject.schema, at: instant) == incoming.name.sender { return true }
         if let replaces = incoming.message.replaces.flatMap({ try? Instant(parsing: $0) }) { return instant <= replaces }
-        if incoming.message.type == .bucketCreated { return false }
+        if incoming.message.type.isAddition { return false }
         // A message that does not say: nobody can have seen what is not published yet.
         return try transaction.changeLog.change(of: subject.key, in: subject.schema) == nil
     }
@@ -82,29 +92,12 @@ final class MessageConflicts {
             ?? (transaction.changeLog.change(of: subject.key, in: subject.schema) == nil ? nil : device)
     }
 
+    private func giveRow(of subject: IncomingMessage.Subject, to sink: any EntitySink) throws {
+        try transaction.rows.giveRow(subject.key, of: subject.schema, to: sink)
+    }
+
     private func record(_ conflict: Conflict) throws {
         guard try transaction.conflictJournal.record(conflict, at: now) != nil else { return }
         count += LostEdits(count: 1, refused: conflict.reason == .refused ? 1 : 0)
-    }
-}
-
-/// Gives an entity on with another read mark.
-private final class MarkingSink: EntitySink {
-    private let sink: any EntitySink
-    private let readAt: Int
-    private let mark: String?
-
-    init(_ sink: any EntitySink, at readAt: Int, _ mark: String?) {
-        self.sink = sink
-        self.readAt = readAt
-        self.mark = mark
-    }
-
-    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
-        var marked = Array(values)
-        try Array((mark ?? "").utf8).withUnsafeBytes { bytes in
-            marked[readAt] = mark == nil ? .null : .text(bytes)
-            try marked.withUnsafeBufferPointer { try sink.take($0) }
-        }
     }
 }

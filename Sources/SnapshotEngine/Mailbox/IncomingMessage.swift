@@ -14,8 +14,16 @@ package struct IncomingMessage: Sendable {
 
     struct Subject: Sendable {
         let schema: DatasetSchema
-        let kind: MessageKind
+        /// What messages can say of the dataset; nil if it takes no edits from readers.
+        let rules: MessageRules?
         let key: EntityKey
+        let operation: MessageOperation
+        /// The columns that the message's entity says something of: all, or those that its sender knows.
+        let entitySchema: DatasetSchema
+        /// The columns that it changes by themselves.
+        let patch: RowPatch?
+        /// Why the dataset takes no such message; nil if it does.
+        let refusal: String?
     }
 
     /// Why something in the mailbox is no message for this device.
@@ -24,7 +32,7 @@ package struct IncomingMessage: Sendable {
     }
 
     /// The entity as one text: dataset and key.
-    var entity: String? { subject.flatMap { subject in subject.key.text.map { "\(subject.schema.name)/\($0)" } } }
+    var entity: String? { subject.map { InboxEntry.entity($0.key, of: $0.schema) } }
 
     /// How far ahead of this device's clock a message may be, in microseconds: a day.
     private static let clockTolerance: Int64 = 86_400_000_000
@@ -45,32 +53,88 @@ package struct IncomingMessage: Sendable {
         }
         self.message = message
         self.instant = instant
-        guard let dataset = MessageKind.dataset(of: message.type), let datasets else {
+        guard let datasets, let operation = message.type.operation else {
             subject = nil
             return
         }
-        guard message.dataset == nil || message.dataset == dataset else { throw Fault(reason: "its type is not one of the dataset that it names") }
-        guard let schema = datasets.first(where: { $0.name == dataset }), let kind = MessageKind(schema) else {
-            throw Fault(reason: "this device has no dataset \(dataset) that messages can be about")
-        }
-        guard let entityId = message.entityId, !entityId.isEmpty, entityId.utf8.count <= FormatLimits.keyBytes else {
-            throw Fault(reason: "it names no entity")
-        }
-        if message.type == .bucketCreated || message.type == .bucketUpdated {
-            try Self.check(message.entity, entityId, schema)
-        }
-        subject = Subject(schema: schema, kind: kind, key: EntityKey(entityId))
+        subject = try Self.subject(of: message, operation, datasets)
     }
 
-    private static func check(_ entity: String?, _ entityId: String, _ schema: DatasetSchema) throws {
-        guard let entity else { throw Fault(reason: "it lacks the bucket") }
+    private static func subject(of message: SyncUpdateMessage, _ operation: MessageOperation, _ datasets: [DatasetSchema]) throws -> Subject {
+        let named = message.type.dataset
+        guard named == nil || message.dataset == nil || message.dataset == named else {
+            throw Fault(reason: "its type is not one of the dataset that it names")
+        }
+        guard let dataset = named ?? message.dataset else { throw Fault(reason: "it names no dataset") }
+        // A type of the built-in datasets says nothing of a table of another kind that has the name.
+        guard let schema = datasets.first(where: { $0.name == dataset }), named == nil || schema.takesBuiltInMessages else {
+            throw Fault(reason: "this device has no dataset \(dataset) that messages can be about")
+        }
+        guard let key = message.key else { throw Fault(reason: "it names no entity") }
+        guard schema.keyShape.holds(key), named == nil || key.text?.isEmpty == false else {
+            let isNone = key.text.map(\.isEmpty) == true || key.byteCount > FormatLimits.keyBytes
+            throw Fault(reason: isNone ? "it names no entity" : "its key is not one of the dataset")
+        }
+        let entitySchema = try self.entitySchema(of: message, schema)
+        if operation == .put { try check(message.entity, key, entitySchema) }
+        let rules = schema.messageRules
+        let patch = operation == .patch && rules != nil ? try RowPatch(message, schema) : nil
+        let isAllowed =
+            switch operation {
+            case .put: rules?.rows == true
+            case .delete: rules?.deletes == true
+            case .patch: patch.map { $0.changes.keys.allSatisfy { rules?.patched.contains($0) == true } } ?? false
+            }
+        return Subject(
+            schema: schema, rules: rules, key: key, operation: operation, entitySchema: entitySchema, patch: patch,
+            refusal: isAllowed ? nil : "the dataset \(schema.name) takes no such edits from readers")
+    }
+
+    /// The part of the dataset that the sender of a row knows.
+    private static func entitySchema(of message: SyncUpdateMessage, _ schema: DatasetSchema) throws -> DatasetSchema {
+        guard message.type.operation == .put, let names = message.columns else { return schema }
+        let wanted = Set(names), columns = schema.columns.filter { wanted.contains($0.name) }
+        guard columns.count == wanted.count else {
+            throw Fault(reason: "its row has columns that this device does not know; update the dataset file or snapsync here")
+        }
+        if columns.count == schema.columns.count { return schema }
+        do {
+            return try schema.with(columns: columns)
+        } catch let error as SchemaError {
+            throw Fault(reason: "its row is not one of the dataset: \(error.reason)")
+        }
+    }
+
+    private static func check(_ entity: String?, _ key: EntityKey, _ schema: DatasetSchema) throws {
+        let row = schema.messageRules?.vocabulary == .buckets ? "bucket" : "row"
+        guard let entity else { throw Fault(reason: "it lacks the \(row)") }
         let copies = EntityCopies(schema: schema)
         do {
             let unknown = try EntityDocument.give(entity, of: schema, to: copies)
-            guard unknown.isEmpty else { throw Fault(reason: "its bucket has fields that this device does not know; update the dataset file or snapsync here") }
+            guard unknown.isEmpty else { throw Fault(reason: "its \(row) has fields that this device does not know; update the dataset file or snapsync here") }
         } catch let error as FormatError {
-            throw Fault(reason: "its bucket is not one of the dataset: \(error.reason)")
+            throw Fault(reason: "its \(row) is not one of the dataset: \(error.reason)")
         }
-        guard copies.copies[EntityKey(entityId)] != nil else { throw Fault(reason: "its bucket is another than the one that it names") }
+        guard copies.copies[key] != nil else { throw Fault(reason: "its \(row) is another than the one that it names") }
+    }
+}
+
+extension IncomingMessage.Subject {
+    /// Gives what the row becomes by a message's entity: columns that its sender does not know stay as they are.
+    ///
+    /// - Parameter row: gives the row as it is; nil if there is none.
+    func give(_ entity: String, over row: ((any EntitySink) throws -> Void)?, to sink: any EntitySink) throws {
+        guard let row, entitySchema != schema else {
+            // Without a row to complete it, only a sink of the same columns can take it.
+            guard entitySchema == schema else { return }
+            return _ = try EntityDocument.give(entity, of: schema, to: sink)
+        }
+        let copies = EntityCopies(schema: entitySchema, masking: Array(entitySchema.columns.indices).filter { !entitySchema.keyIndices.contains($0) })
+        try EntityDocument.give(entity, of: entitySchema, to: copies)
+        var values: [Int: OwnedValue] = [:]
+        for (index, value) in copies.copies[key]?.values ?? [:] {
+            if let position = schema.columns.firstIndex(where: { $0.name == entitySchema.columns[index].name }) { values[position] = value }
+        }
+        try row(OverlayingSink(sink, setting: values))
     }
 }

@@ -26,6 +26,8 @@ struct MailboxProcessor: Sendable {
     /// For how long a mark must have been the same before it is rested on, in microseconds: longer than any file system's clock
     /// stands still.
     private static let settling: Int64 = 10_000_000
+    /// For how long a message waits for a row that it refers to, in microseconds: a day.
+    private static let patience: Int64 = 86_400_000_000
     /// The mailbox is listed anew in each of these, whatever its mark says, in microseconds: one hour.
     private static let rest: Int64 = 3_600_000_000
 
@@ -66,7 +68,7 @@ struct MailboxProcessor: Sendable {
             }
             return message
         }
-        let applied = try incoming.isEmpty ? (notices: [], conflicts: LostEdits()) : apply(incoming.sorted(by: Self.comesBefore), at: now)
+        let applied = try incoming.isEmpty ? Applied() : apply(incoming, at: now, mayWait: true)
         var outcome = try device.database.read(at: .read) {
             Outcome(asksForFullSync: try $0.inbox.entries(onlyUnnamed: true).contains { $0.type == SyncUpdateMessage.UpdateType.fullSync.rawValue })
         }
@@ -75,6 +77,12 @@ struct MailboxProcessor: Sendable {
         if setAside > 0 {
             outcome.warnings.append(
                 "\(Format.count(setAside, "message")) in the mailbox \(Format.word(setAside, "was", "were")) set aside; snapsync messages says why")
+        }
+        if applied.waitingCount > 0 {
+            let count = applied.waitingCount
+            outcome.warnings.append(
+                "\(count) message\(count == 1 ? " waits" : "s wait") for rows that \(count == 1 ? "it refers" : "they refer") to; the next sync tries again, and refuses them a day after their changes"
+            )
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
         try forget(mailbox, now)
@@ -88,71 +96,138 @@ struct MailboxProcessor: Sendable {
         try device.database.write(at: .apply) { try $0.state.setMailboxListing(text.map { MailboxListingCache(mark: $0, since: now) }) }
     }
 
-    /// By instant; but a bucket goes last, for what pointed at it may be about to go, too.
-    private static func comesBefore(_ left: IncomingMessage, _ right: IncomingMessage) -> Bool {
-        let leftIsLast = left.message.type == .bucketDeleted, rightIsLast = right.message.type == .bucketDeleted
-        if leftIsLast != rightIsLast { return rightIsLast }
-        return left.instant == right.instant ? left.name.id < right.name.id : left.instant < right.instant
+    /// By instant; but rows that others may point at go last, children first, for what points at them may be about to go, too.
+    private func inOrder(_ messages: [IncomingMessage]) -> [IncomingMessage] {
+        let places = Dictionary(device.settings.datasets.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        // Nothing points at a row of which no message adds one.
+        func rank(_ one: IncomingMessage) -> Int {
+            guard let subject = one.subject, subject.operation == .delete, subject.rules?.rows == true else { return .min }
+            return -(places[subject.schema.name] ?? 0)
+        }
+        return messages.map { (rank($0), $0) }.sorted { left, right in
+            if left.0 != right.0 { return left.0 < right.0 }
+            return left.1.instant == right.1.instant ? left.1.name.id < right.1.name.id : left.1.instant < right.1.instant
+        }.map(\.1)
+    }
+
+    /// What was done with messages.
+    struct Applied {
+        /// What triggers did not do.
+        var notices: [String] = []
+        /// How many edits were written to the conflict journal.
+        var conflicts = LostEdits()
+        /// How many messages are left for the next sync.
+        var waitingCount = 0
+        /// Messages that cannot be applied as the tables are, and were not refused yet.
+        var blocked: [IncomingMessage] = []
+
+        static func += (left: inout Applied, right: Applied) {
+            left.notices += right.notices
+            left.conflicts += right.conflicts
+            left.waitingCount += right.waitingCount
+        }
     }
 
     /// Applies messages in one transaction; where a foreign key forbids what they do together, one by one.
     ///
-    /// - Returns: what triggers did not do, and how many edits were written to the conflict journal.
-    func apply(_ messages: [IncomingMessage], at now: Instant) throws -> (notices: [String], conflicts: LostEdits) {
-        func write(_ messages: [IncomingMessage]) throws -> (notices: [String], conflicts: LostEdits) {
-            try SyncError.at(.apply) { try device.database.withoutRollbacks { try device.database.write { try apply(messages, at: now, in: $0) } } }
+    /// - Parameter mayWait: whether a message whose row refers to one that is not here may be left for the next sync: a sync tool may deliver the
+    ///   message about the other row later.
+    func apply(_ messages: [IncomingMessage], at now: Instant, mayWait: Bool = false) throws -> Applied {
+        func write(_ messages: [IncomingMessage], isLast: Bool = true) throws -> Applied {
+            try SyncError.at(.apply) {
+                try device.database.withoutRollbacks {
+                    try device.database.write { try apply(messages, at: now, isLast: isLast, mayWait: mayWait, in: $0) }
+                }
+            }
         }
+        let messages = inOrder(messages)
         do {
             return try write(messages)
         } catch let error as SyncError where error.code == .dataRefused {
-            var notices: [String] = [], count = LostEdits()
-            for message in messages {
-                do {
-                    let applied = try write([message])
-                    notices += applied.notices
-                    count += applied.conflicts
-                } catch let error as SyncError where error.code == .dataRefused {
-                    count += try device.database.write(at: .apply) { transaction in
-                        let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
-                        try note(message, .refused(error.reason), conflicts, at: now, in: transaction)
-                        return conflicts.count
+            var applied = Applied(), open = messages, hasProgress = true
+            while !open.isEmpty {
+                var blocked: [IncomingMessage] = []
+                for message in open {
+                    do {
+                        let one = try write([message], isLast: !hasProgress)
+                        applied += one
+                        blocked += one.blocked
+                    } catch let error as SyncError where error.code == .dataRefused {
+                        applied.conflicts += try device.database.write(at: .apply) { transaction in
+                            let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
+                            try note(message, error.reason, conflicts, at: now, in: transaction)
+                            return conflicts.count
+                        }
                     }
                 }
+                (hasProgress, open) = (blocked.count < open.count, blocked)
             }
-            return (notices, count)
+            return applied
         }
     }
 
-    private func apply(_ messages: [IncomingMessage], at now: Instant, in transaction: LocalTransaction) throws -> (notices: [String], conflicts: LostEdits) {
+    /// - Parameter isLast: whether messages that cannot be applied are refused; otherwise they are handed back.
+    private func apply(_ messages: [IncomingMessage], at now: Instant, isLast: Bool, mayWait: Bool, in transaction: LocalTransaction) throws -> Applied {
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
         let conflicts = MessageConflicts(transaction, device: device.settings.device, now: now)
         let applier = MessageApplier(transaction: transaction, datasets: device.settings.datasets, conflicts: conflicts, now: now)
-        let deletes = messages.contains { $0.message.type.isDeletion }
-        let keeper = deletes ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
+        // A new row may refer to a row of a table that is not synced.
+        let enforces = messages.contains { $0.message.type.isDeletion || $0.subject?.rules?.vocabulary == .rows }
+        let keeper = enforces ? try ForeignKeyEnforcer(transaction, datasets: device.settings.datasets) : nil
+        var waitingCount = 0, left: [IncomingMessage] = []
         try transaction.tracking.importing(device.settings.datasets, then: { try keeper?.enforce() }) {
-            for message in messages where try !transaction.inbox.hasReceived(message.name.id) {
-                let isOvertaken =
-                    try message.entity.map {
-                        try transaction.inbox.hasAppliedLater(than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
-                    } ?? false
-                // What its own author has overtaken is not lost.
-                try note(
-                    message, isOvertaken ? .refused("a later message about it came first") : applier.apply(message), isOvertaken ? nil : conflicts, at: now,
-                    in: transaction)
+            let applied = try transaction.state.applied()?.number ?? 0
+            // What the dataset takes by a version that this device has not read is for later.
+            var open = try messages.filter { message in
+                if message.subject?.refusal != nil, let version = message.message.version, version > applied { return false }
+                return try !transaction.inbox.hasReceived(message.name.id)
+            }
+            while !open.isEmpty {
+                var blocked: [(message: IncomingMessage, reason: String, isDangling: Bool)] = []
+                for message in open {
+                    let isOvertaken =
+                        try message.entity.map {
+                            try transaction.inbox.hasAppliedLater(
+                                than: message.instant, from: message.name.sender, about: $0, notKnownAt: message.message.version)
+                        } ?? false
+                    if isOvertaken {
+                        // What its own author has overtaken is not lost.
+                        try note(message, "a later message about it came first", nil, at: now, in: transaction)
+                        continue
+                    }
+                    switch try applier.apply(message) {
+                    case .applied: try note(message, nil, conflicts, at: now, in: transaction)
+                    case .refused(let reason): try note(message, reason, conflicts, at: now, in: transaction)
+                    case .blocked(let reason, let isDangling): blocked.append((message, reason, isDangling))
+                    }
+                }
+                guard blocked.count == open.count else {
+                    open = blocked.map(\.message)
+                    continue
+                }
+                open = []
+                guard isLast else {
+                    left = blocked.map(\.message)
+                    continue
+                }
+                // Nothing has changed since, and nothing will.
+                for one in blocked {
+                    let waits = mayWait && one.isDangling && one.message.instant > now.advanced(byMicroseconds: -Self.patience)
+                    if waits { waitingCount += 1 } else { try note(one.message, one.reason, conflicts, at: now, in: transaction) }
+                }
             }
         }
-        return (transaction.triggerNotices, conflicts.count)
+        return Applied(notices: transaction.triggerNotices, conflicts: conflicts.count, waitingCount: waitingCount, blocked: left)
     }
 
+    /// Records what became of a message.
+    ///
+    /// - Parameter reason: why it was refused; nil if it was applied.
     private func note(
-        _ message: IncomingMessage, _ outcome: MessageApplier.Outcome, _ conflicts: MessageConflicts?, at now: Instant, in transaction: LocalTransaction
+        _ message: IncomingMessage, _ reason: String?, _ conflicts: MessageConflicts?, at now: Instant, in transaction: LocalTransaction
     ) throws {
-        var reason: String?
-        if case .refused(let why) = outcome {
-            reason = why
-            try conflicts?.recordRefusal(of: message, because: why)
-        }
+        if let reason { try conflicts?.recordRefusal(of: message, because: reason) }
         try transaction.inbox.recordReceived(
             InboxEntry(
                 id: message.name.id, sender: message.name.sender, type: message.message.type.rawValue, isApplied: reason == nil, reason: reason, namedIn: nil),

@@ -19,15 +19,23 @@ struct MessageApplier {
         /// Its change was made, or was there already.
         case applied
         case refused(String)
+        /// As the tables are now, it cannot be made; what other messages change may allow it. Nothing of it was made.
+        case blocked(String, isDangling: Bool)
     }
 
-    /// Applies one message. What a table's rules forbid is refused, and nothing of it stays.
+    /// A row would refer to one that is not there.
+    private struct DanglingRow: Error {}
+
+    /// Applies one message. What a table's rules forbid is blocked, and nothing of it stays.
     func apply(_ incoming: IncomingMessage) throws -> Outcome {
         guard let subject = incoming.subject else { return .applied }
+        if let refusal = subject.refusal { return .refused(refusal) }
         do {
             return try transaction.undoingOnError { try apply(incoming, to: subject) }
-        } catch let error as LocalStoreError where error.code == .badRow || error.code == .foreignKeyViolated {
-            return .refused(error.reason)
+        } catch let error as LocalStoreError where error.code == .badRow || error.code == .foreignKeyViolated || error.code == .schemaMismatch {
+            return .blocked(error.reason, isDangling: false)
+        } catch is DanglingRow {
+            return .blocked("it refers to a row that is not here", isDangling: true)
         }
     }
 
@@ -39,30 +47,31 @@ struct MessageApplier {
     }
 
     private func apply(_ incoming: IncomingMessage, to subject: IncomingMessage.Subject) throws -> Outcome {
-        let copies = EntityCopies(schema: subject.schema, masking: subject.kind.ownColumns(of: subject.schema))
+        let copies = EntityCopies(schema: subject.schema, masking: subject.rules?.ownColumns ?? [])
         try transaction.rows.giveRow(subject.key, of: subject.schema, to: copies)
         let row = copies.copies[subject.key]
         let known = try transaction.changeLog.knownInstant(of: subject.key, in: subject.schema)
         let present = Present(row: row, instant: known ?? row.map { $0.state.timestamp ?? .distantPast })
-        switch incoming.message.type {
-        case .notificationRead: return try markRead(incoming, subject, present)
-        case .notificationDeleted, .bucketDeleted: return try delete(incoming, subject, present)
-        case .bucketCreated, .bucketUpdated: return try put(incoming, subject, present)
-        case .fullSync: return .applied
+        switch subject.operation {
+        case .patch: return try patch(incoming, subject, present)
+        case .delete: return try delete(incoming, subject, present)
+        case .put: return try put(incoming, subject, present)
         }
     }
 
-    /// Sets `readAt` alone, whatever else was edited here since, if it is still what the sender saw.
-    private func markRead(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
-        guard case .notifications(let readAt) = subject.kind, let row = present.row, let instant = present.instant else {
-            return .refused("the notification is not there any more")
+    /// Sets columns alone, whatever else was edited here since, if they are still what the sender saw.
+    private func patch(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
+        let isMark = subject.rules?.vocabulary == .notifications
+        guard let patch = subject.patch, let row = present.row, let instant = present.instant else {
+            return .refused("the \(isMark ? "notification" : "row") is not there any more")
         }
-        guard row.texts[readAt] != incoming.message.newReadAt else { return try confirm(incoming, subject, since: instant) }
-        let (new, last) = ReadMarks.outcome(of: [incoming.message], on: row.texts[readAt], at: instant)
-        guard last != nil else { return .refused("it was marked later by another") }
-        let texts = try ReadMarks.texts(new, of: incoming.message, at: readAt, in: subject.schema, over: row.state.timestamp)
-        try transaction.rows.setTexts(texts, of: subject.key, in: subject.schema)
-        // Later than what it replaces, so that neither the mark nor an edit of the text made before it can undo the other.
+        guard patch.changes.contains(where: { row.values[$0.key] != $0.value.new }) else { return try confirm(incoming, subject, since: instant) }
+        let (new, last) = RowPatch.outcome(of: [patch], on: row.values.filter { patch.changes[$0.key] != nil }, at: instant)
+        guard last != nil else { return .refused(isMark ? "it was marked later by another" : "another changed it later") }
+        try keepingReferences(of: subject) {
+            try transaction.rows.setValues(patch.settings(new, in: subject.schema, over: row.state.timestamp), of: subject.key, in: subject.schema)
+        }
+        // Later than what it replaces, so that neither the patch nor an edit of the rest made before it can undo the other.
         try transaction.changeLog.track(
             of: subject.key, in: subject.schema,
             at: max(limited(incoming, over: instant), instant == .distantPast ? instant : instant.advanced(byMicroseconds: 1)),
@@ -75,7 +84,7 @@ struct MessageApplier {
         // A deletion beats an edit of the same instant.
         guard incoming.instant >= instant else { return .refused("it was changed later here") }
         if let table = try transaction.references.tableReferring(at: subject.key, of: subject.schema, among: datasets) {
-            return .refused("rows of \(table) still point at it")
+            return .blocked("rows of \(table) still point at it", isDangling: false)
         }
         try conflicts.recordRow(at: instant, losingTo: incoming, subject)
         _ = try transaction.rows.deleteEntity(subject.key, of: subject.schema)
@@ -84,20 +93,32 @@ struct MessageApplier {
     }
 
     private func put(_ incoming: IncomingMessage, _ subject: IncomingMessage.Subject, _ present: Present) throws -> Outcome {
-        guard let entity = incoming.message.entity else { return .refused("it lacks the bucket") }
-        let copies = EntityCopies(schema: subject.schema)
-        try EntityDocument.give(entity, of: subject.schema, to: copies)
-        guard let hash = copies.copies[subject.key]?.state.hash else { return .refused("its bucket is another than the one that it names") }
-        if let row = present.row, row.state.hash == hash { return try confirm(incoming, subject, since: present.instant) }
+        guard let entity = incoming.message.entity else { return .refused("it lacks the row") }
+        let schema = subject.entitySchema
+        // The row as far as the sender knows its columns.
+        let new = EntityCopies(schema: schema), here = EntityCopies(schema: schema)
+        try EntityDocument.give(entity, of: schema, to: new)
+        if present.row != nil { try transaction.rows.giveRow(subject.key, of: schema, to: here) }
+        guard let hash = new.copies[subject.key]?.state.hash else { return .refused("its row is another than the one that it names") }
+        let row = here.copies[subject.key]
+        if let row, row.state.hash == hash { return try confirm(incoming, subject, since: present.instant) }
         if let instant = present.instant {
-            let wins = incoming.instant > instant || incoming.instant == instant && present.row.map { hash > $0.state.hash } == true
-            guard wins else { return .refused(present.row == nil ? "it was deleted later" : "it was changed later here") }
+            let wins = incoming.instant > instant || incoming.instant == instant && row.map { hash > $0.state.hash } == true
+            guard wins else { return .refused(row == nil ? "it was deleted later" : "it was changed later here") }
         }
-        if present.row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
-        try EntityDocument.give(entity, of: subject.schema, to: transaction.rows.updating(subject.schema))
+        if row != nil, let instant = present.instant { try conflicts.recordRow(at: instant, losingTo: incoming, subject) }
+        try keepingReferences(of: subject) { try EntityDocument.give(entity, of: schema, to: transaction.rows.updating(schema)) }
         try transaction.changeLog.track(
             of: subject.key, in: subject.schema, at: limited(incoming, over: present.instant), joining: .continuing(base: present.instant))
         return .applied
+    }
+
+    /// Changes a row, which must not refer to a row that is not there afterwards, unless it did before.
+    private func keepingReferences(of subject: IncomingMessage.Subject, _ change: () throws -> Void) throws {
+        func isDangling() throws -> Bool { try transaction.references.isDangling(subject.key, of: subject.schema, among: datasets) }
+        let wasDangling = try isDangling()
+        try change()
+        if try !wasDangling && isDangling() { throw DanglingRow() }
     }
 
     /// The instant of a message's change as it is tracked here: not later than this device's clock, unless what it replaces is.

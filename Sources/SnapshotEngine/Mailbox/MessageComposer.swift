@@ -48,11 +48,12 @@ struct MessageComposer: Sendable {
 
     /// Composes messages for changes of which the notes say that they are marks and nothing else.
     ///
-    /// What the version had as `readAt` is not known. Marked as read, it counts as unread before where no mark before this one says otherwise;
-    /// marked as unread, it counts as read at another time than any. An entity that was marked later by another keeps that.
+    /// What the version had in the column is not known: the later change wins. A column of marks that has a value counts as empty before where no
+    /// message before this one says otherwise; an empty one counts as marked at another time than any.
     private func composeMarks() throws {
         for schema in device.settings.datasets {
-            guard let kind = MessageKind(schema), case .notifications(let readAt) = kind else { continue }
+            // Of several columns it is not known which one was changed.
+            guard let rules = schema.messageRules, rules.patched.count == 1, let column = rules.patched.first else { continue }
             var last: EntityKey?
             repeat {
                 last = try SyncError.at(.read) { [last] in
@@ -61,14 +62,14 @@ struct MessageComposer: Sendable {
                         try transaction.mailbox.prepare()
                         try transaction.changeLog.consolidate(of: device.settings.datasets)
                         let changes = try unsent(of: schema, version, in: transaction, after: last, limit: Self.batch)
-                        let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema))
+                        let rows = EntityCopies(schema: schema, masking: rules.ownColumns)
                         for change in changes where change.isMark && !change.isDeletion {
                             try transaction.rows.giveRow(change.key, of: schema, to: rows)
                             guard let row = rows.copies[change.key] else { continue }
-                            let mark = row.texts[readAt]
-                            let before =
-                                try sent(about: change, schema, in: transaction).last { $0.type == .notificationRead }?.newReadAt ?? (mark == nil ? "" : nil)
-                            try write(.message(.notificationRead, readAt: mark, basedOn: before), of: change, schema, version, in: transaction)
+                            let new = row.values[column] ?? .null
+                            let told = try sent(about: change, schema, in: transaction).compactMap { try? RowPatch($0, schema) }.last?.changes[column]?.new
+                            let seen = told.flatMap { $0 == .null ? nil : $0 } ?? (schema.markColumns.isEmpty ? nil : new == .null ? OwnedValue("") : .null)
+                            try write(.patch([column: .init(new: new, seen: seen)], coversAll: true), of: change, schema, rules, version, in: transaction)
                         }
                         return changes.last?.key
                     }
@@ -80,20 +81,20 @@ struct MessageComposer: Sendable {
     /// Whether a change was tracked since the last comparison; notes must have been folded.
     func hasUntold(in transaction: LocalTransaction) throws -> Bool {
         guard device.settings.role == .reader, try transaction.state.view() == nil, let version = try transaction.state.applied() else { return false }
-        return try device.settings.datasets.contains { try MessageKind($0) != nil && !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
+        return try device.settings.datasets.contains { try $0.messageRules != nil && !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
     }
 
     /// Composes messages for all changes that none was made of; where one dataset's version cannot be read, for those of the others.
     func run() async throws {
         guard device.settings.role == .reader else { return }
-        let schemas = device.settings.datasets.filter { MessageKind($0) != nil }
+        let schemas = device.settings.datasets.filter { $0.messageRules != nil }
         let (version, hasWork) = try device.database.read(at: .read) { transaction in
             // What a view shows is no version with changes on top.
             guard try transaction.state.view() == nil, let version = try transaction.state.applied() else { return (nil as AppliedVersion?, false) }
             let hasWork =
                 try transaction.changeLog.hasEntries(device.settings.datasets)
                 || schemas.contains { try !unsent(of: $0, version, in: transaction, after: nil, limit: 1).isEmpty }
-                || device.settings.datasets.contains { try MessageKind($0) == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
+                || device.settings.datasets.contains { try $0.messageRules == nil && !transaction.outbox.deletionsInDoubt(of: $0, limit: 1).isEmpty }
             return (version, hasWork)
         }
         guard let version, hasWork else { return }
@@ -101,7 +102,7 @@ struct MessageComposer: Sendable {
         var failure: (any Error)?
         for schema in device.settings.datasets {
             do {
-                if MessageKind(schema) == nil {
+                if schema.messageRules == nil {
                     try await forgetPassing(schema, comparedWith: version)
                 } else {
                     try await compose(schema, comparedWith: version)
@@ -114,16 +115,16 @@ struct MessageComposer: Sendable {
     }
 
     private func compose(_ schema: DatasetSchema, comparedWith version: AppliedVersion) async throws {
-        guard let kind = MessageKind(schema) else { return }
+        guard let rules = schema.messageRules else { return }
         var last: EntityKey?
         while true {
             let changes = try SyncError.at(.read) { [last] in
                 try device.database.read { try unsent(of: schema, version, in: $0, after: last, limit: Self.batch) }
             }
             guard let final = changes.last else { return }
-            let base = try await copies(of: changes.map(\.key), schema, in: version, masking: kind.ownColumns(of: schema))
+            let base = try await copies(of: changes.map(\.key), schema, in: version, masking: rules.ownColumns)
             try SyncError.at(.read) {
-                try device.database.withoutRollbacks { try device.database.write { try compose(changes, schema, kind, base, version, in: $0) } }
+                try device.database.withoutRollbacks { try device.database.write { try compose(changes, schema, rules, base, version, in: $0) } }
             }
             last = final.key
         }
@@ -167,24 +168,38 @@ struct MessageComposer: Sendable {
     }
 
     private func compose(
-        _ changes: [UnsentChange], _ schema: DatasetSchema, _ kind: MessageKind, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
+        _ changes: [UnsentChange], _ schema: DatasetSchema, _ rules: MessageRules, _ base: [EntityKey: EntityCopy], _ version: AppliedVersion,
         in transaction: LocalTransaction
     ) throws {
         guard try transaction.state.applied() == version, try transaction.state.view() == nil else { return }
         try transaction.mailbox.prepare()
         try transaction.changeLog.consolidate(of: device.settings.datasets)
-        let rows = EntityCopies(schema: schema, masking: kind.ownColumns(of: schema), keepsJSON: kind == .buckets)
+        let rows = EntityCopies(schema: schema, masking: rules.ownColumns, keepsJSON: rules.rows)
         // What was edited since the comparison began is another change by now.
         for change in changes where try transaction.outbox.isTracked(change, of: schema) {
             try transaction.rows.giveRow(change.key, of: schema, to: rows)
             let base = base[change.key], row = rows.copies[change.key]
             let sent = try sent(about: change, schema, in: transaction)
-            let expected = try Expected(
-                base, sent, schema, kind, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
+            let expected = try ExpectedEntity(
+                base, sent, schema, rules, at: transaction.tombstonesAndInstants.appliedInstant(of: change.key, in: schema),
                 deleted: transaction.tombstonesAndInstants.tombstone(of: change.key, in: schema))
+            if change.isCarried, rules.vocabulary == .rows {
+                let reason = "nobody edited the row, it has values in columns that the version does not describe"
+                try write(.untellable(reason), of: change, schema, rules, version, in: transaction)
+                continue
+            }
+            if rules.vocabulary == .rows, !schema.keyShape.holds(change.key) {
+                try write(.untellable("its key is too long for a version"), of: change, schema, rules, version, in: transaction)
+                continue
+            }
+            if !rules.rows, !change.isDeletion, !change.isMark, change.base == nil, schema.hasSimpleKey, !schema.keyShape.isText {
+                // SQLite may have given the row a key that another device gave to another row; its columns are none of that row's.
+                try write(.untellable("no message adds a row to this dataset"), of: change, schema, rules, version, in: transaction)
+                continue
+            }
             let difference = expected.compare(row, deleted: change.isDeletion ? change.instant : nil)
             if let putBack = expected.putBack(row, change) {
-                try write(putBack, of: change, schema, version, in: transaction)
+                try write(putBack, of: change, schema, rules, version, in: transaction)
                 continue
             }
             if case .nothing = difference, sent.isEmpty, row == nil, base == nil {
@@ -194,24 +209,24 @@ struct MessageComposer: Sendable {
             }
             if case .nothing = difference, sent.isEmpty, let row, let base {
                 // At most the timestamp differs; with the version's the row is the version's, and there is nothing left to track.
-                if let index = schema.timestampIndex, row.state.hash != base.state.hash {
+                if let index = schema.timestampIndex, rules.ownColumns.contains(index), row.state.hash != base.state.hash {
                     try transaction.tracking.importing(device.settings.datasets) {
-                        try transaction.rows.setTexts([index: base.texts[index]], of: change.key, in: schema)
+                        try transaction.rows.setValues([index: base.values[index] ?? .null], of: change.key, in: schema)
                     }
                 }
                 try transaction.outbox.forget(change, of: schema)
                 continue
             }
-            try write(difference, of: change, schema, version, in: transaction)
+            try write(difference, of: change, schema, rules, version, in: transaction)
         }
     }
 
-    /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the marks: they are told again where this
+    /// The messages about a change's entity that wait for an answer, oldest first. Of those in doubt, the patches: they are told again where this
     /// change builds on them.
     private func sent(about change: UnsentChange, _ schema: DatasetSchema, in transaction: LocalTransaction) throws -> [SyncUpdateMessage] {
         try transaction.outbox.unansweredMessages(about: change, of: schema).compactMap { sent in
             let message = try StrictJSON.decode(SyncUpdateMessage.self, from: sent.body)
-            return sent.isInDoubt && message.type != .notificationRead ? nil : message
+            return sent.isInDoubt && message.type.operation != .patch ? nil : message
         }
     }
 
@@ -223,114 +238,106 @@ struct MessageComposer: Sendable {
 
     /// Writes down what a change says, and the message that says it.
     private func write(
-        _ difference: Expected.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, in transaction: LocalTransaction
+        _ difference: ExpectedEntity.Difference, of change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
+        in transaction: LocalTransaction
     ) throws {
         switch difference {
         case .nothing: try transaction.outbox.add(change, of: schema, .same, coversAll: true, comparedWith: version.number)
         case .untellable(let reason):
             try transaction.outbox.add(change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: reason)
-        case .message(let type, let entity, let readAt, let basedOn, let coversAll):
-            let id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
-            let message = SyncUpdateMessage(
-                type: type, entityId: change.key.text, timestamp: change.instant.description, id: id, sender: device.settings.device,
-                dataset: schema.name, entity: entity, readAt: readAt, basedOnReadAt: basedOn,
-                replaces: type == .notificationRead ? nil : change.base.flatMap { $0 == .distantPast ? nil : $0.description }, version: version.number)
-            let body = try StrictJSON.encode(message)
-            if body.count > bodyLimit {
-                try transaction.outbox.add(
-                    change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
-            } else {
-                try transaction.outbox.add(change, of: schema, .stored, id: id, body: body, coversAll: coversAll, comparedWith: version.number)
+        case .put(let entity, let isNew):
+            try store(
+                message(rules.vocabulary.type(of: .put, isNew: isNew), change, schema, rules, version, entity: entity), of: change, schema, version,
+                coversAll: true, in: transaction)
+        case .delete:
+            try store(
+                message(rules.vocabulary.type(of: .delete), change, schema, rules, version), of: change, schema, version, coversAll: true, in: transaction)
+        case .patch(let changes, let coversAll):
+            guard let message = try message(changes, change, schema, rules, version, in: transaction) else {
+                return try write(.untellable("the row cannot travel"), of: change, schema, rules, version, in: transaction)
             }
+            try store(message, of: change, schema, version, coversAll: coversAll, in: transaction)
+        }
+    }
+
+    /// A message that adds, replaces or deletes a row.
+    private func message(
+        _ type: SyncUpdateMessage.UpdateType, _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
+        entity: String? = nil
+    ) -> SyncUpdateMessage {
+        let namesColumns = rules.vocabulary == .rows && entity != nil
+        return SyncUpdateMessage(
+            type: type, key: change.key, timestamp: change.instant.description, id: CloudMessage.newID(at: change.instant, nonces: device.nonces),
+            sender: device.settings.device, dataset: schema.name, entity: entity, replaces: replaced(by: change, rules), version: version.number,
+            columns: namesColumns ? schema.columns.map(\.name) : nil)
+    }
+
+    /// When the entity had last changed that a change replaces. One that never changed since the first version says so only where the publisher knows
+    /// from the type that it is told.
+    private func replaced(by change: UnsentChange, _ rules: MessageRules) -> String? {
+        guard let base = change.base else { return nil }
+        return base == .distantPast ? (rules.vocabulary == .rows ? Self.beforeAll : nil) : base.description
+    }
+
+    private static let beforeAll = "0001-01-01T00:00:00Z"
+
+    /// A message that changes columns by themselves; nil for values that no version can have.
+    private func message(
+        _ changes: [Int: RowPatch.Change], _ change: UnsentChange, _ schema: DatasetSchema, _ rules: MessageRules, _ version: AppliedVersion,
+        in transaction: LocalTransaction
+    ) throws -> SyncUpdateMessage? {
+        let type = rules.vocabulary.type(of: .patch), id = CloudMessage.newID(at: change.instant, nonces: device.nonces)
+        if type == .notificationRead {
+            let mark = changes.values.first
+            return SyncUpdateMessage(
+                type: type, key: change.key, timestamp: change.instant.description, id: id, sender: device.settings.device, dataset: schema.name,
+                readAt: mark?.new.text, basedOnReadAt: mark?.seen?.text, version: version.number)
+        }
+        let columns = changes.keys.sorted(), part = try RowPatch.schema(columns, of: schema)
+        func document(_ values: [Int: OwnedValue]) throws -> String? {
+            try EntityDocument.make(part) { sink in
+                let schemaSink = ColumnsSink(sink, columns: part.columns.map { column in schema.columns.firstIndex { $0.name == column.name } ?? 0 })
+                try transaction.rows.giveRow(change.key, of: schema, to: OverlayingSink(schemaSink, setting: values))
+            }
+        }
+        let seen = changes.compactMapValues(\.seen)
+        do {
+            return SyncUpdateMessage(
+                type: type, key: change.key, timestamp: change.instant.description, id: id, sender: device.settings.device, dataset: schema.name,
+                entity: try document(changes.mapValues(\.new)), version: version.number, columns: columns.map { schema.columns[$0].name },
+                basedOn: seen.count == changes.count ? try document(seen) : nil)
+        } catch is FormatError {
+            return nil
+        }
+    }
+
+    /// Writes down a message, if it is not too large.
+    private func store(
+        _ message: SyncUpdateMessage, of change: UnsentChange, _ schema: DatasetSchema, _ version: AppliedVersion, coversAll: Bool,
+        in transaction: LocalTransaction
+    ) throws {
+        let body = try StrictJSON.encode(message)
+        if body.count > bodyLimit {
+            try transaction.outbox.add(
+                change, of: schema, .local, coversAll: false, comparedWith: version.number, reason: "the entity is too large for a message")
+        } else {
+            try transaction.outbox.add(change, of: schema, .stored, id: message.id, body: body, coversAll: coversAll, comparedWith: version.number)
         }
     }
 }
 
-/// What the publisher will have of an entity once the messages that were told of it are applied: what a row is compared with.
-private struct Expected {
-    enum Difference {
-        case nothing
-        case untellable(String)
-        case message(SyncUpdateMessage.UpdateType, entity: String? = nil, readAt: String? = nil, basedOn: String? = nil, coversAll: Bool = true)
+/// Gives some columns of each entity on, as entities of a part of the schema.
+private final class ColumnsSink: EntitySink {
+    private let sink: any EntitySink
+    private let columns: [Int]
+
+    init(_ sink: any EntitySink, columns: [Int]) {
+        self.sink = sink
+        self.columns = columns
     }
 
-    private let kind: MessageKind
-    private let hash: SnapshotFormat.ContentHash?
-    private let rest: SnapshotFormat.ContentHash?
-    private let readAt: String?
-    private let isThere: Bool
-    /// When the entity was last changed, by the version or by what was told since.
-    private let instant: Instant
-    /// When it was deleted, as far as that is known.
-    private let deleted: Instant?
-
-    /// - Parameters:
-    ///   - base: the applied version's entity.
-    ///   - sent: the messages about it that wait for an answer, oldest first.
-    ///   - instant: the entity's instant, where it is not its own timestamp.
-    ///   - deleted: when the version says that it was deleted.
-    init(
-        _ base: EntityCopy?, _ sent: [SyncUpdateMessage], _ schema: DatasetSchema, _ kind: MessageKind, at instant: Instant?, deleted: Instant?
-    ) throws {
-        self.kind = kind
-        let last = sent.last, isDeleted = last?.type.isDeletion == true
-        let told = try last.map { try Instant(parsing: $0.timestamp) }
-        self.instant = max(instant ?? base?.state.timestamp ?? .distantPast, told ?? .distantPast)
-        self.deleted = isDeleted ? told : deleted
-        switch kind {
-        case .buckets:
-            guard let entity = last?.entity else {
-                (hash, rest, readAt, isThere) = (isDeleted ? nil : base?.state.hash, nil, nil, base != nil && !isDeleted)
-                return
-            }
-            let copies = EntityCopies(schema: schema)
-            try EntityDocument.give(entity, of: schema, to: copies)
-            (hash, rest, readAt, isThere) = (copies.copies.values.first?.state.hash, nil, nil, true)
-        case .notifications(let column):
-            isThere = base != nil && !isDeleted
-            rest = base?.rest
-            hash = sent.isEmpty ? base?.state.hash : nil
-            readAt =
-                base.map { base in
-                    ReadMarks.outcome(of: sent, on: base.texts[column], at: instant ?? base.state.timestamp ?? .distantPast).readAt
-                } ?? nil
-        }
-    }
-
-    /// A bucket or a read mark that was changed and is again as the version or the last message has it: told where that was later, for the
-    /// publisher may have changed it in between. Nil where it is no such change.
-    func putBack(_ row: EntityCopy?, _ change: UnsentChange) -> Difference? {
-        guard let row, isThere, !change.isDeletion, change.instant > instant else { return nil }
-        switch kind {
-        case .buckets: return row.state.hash == hash ? row.json.map { .message(.bucketUpdated, entity: $0) } : nil
-        case .notifications(let column):
-            guard change.isMark, row.texts[column] == readAt, row.rest == rest else { return nil }
-            // That it is not read, and was not, is told like a mark whose base is not known: the later change wins.
-            return .message(.notificationRead, readAt: row.texts[column], basedOn: readAt ?? "")
-        }
-    }
-
-    /// What a row is, told as a change of this.
-    ///
-    /// A deletion that is later than the known one is told: it holds against who brought the entity back in between.
-    func compare(_ row: EntityCopy?, deleted instant: Instant?) -> Difference {
-        guard let row, instant == nil else {
-            let isLater = if let deleted, let instant { instant > deleted } else { false }
-            guard isThere || isLater else { return .nothing }
-            return .message(kind == .buckets ? .bucketDeleted : .notificationDeleted)
-        }
-        if isThere, row.state.hash == hash { return .nothing }
-        switch kind {
-        case .buckets:
-            guard let entity = row.json else { return .untellable("the row cannot travel") }
-            return .message(isThere ? .bucketUpdated : .bucketCreated, entity: entity)
-        case .notifications(let column):
-            guard isThere else { return .untellable("no message type creates a notification") }
-            if row.texts[column] != readAt {
-                return .message(.notificationRead, readAt: row.texts[column], basedOn: readAt, coversAll: row.rest == rest)
-            }
-            // A timestamp alone says nothing that the publisher does not have.
-            return row.rest == rest ? .nothing : .untellable("no message type edits a notification")
-        }
+    func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
+        let part = columns.map { values[$0] }
+        try part.withUnsafeBufferPointer { try sink.take($0) }
     }
 }

@@ -61,7 +61,7 @@ struct MessageSender: Sendable {
         try device.database.write(at: .announce) { try $0.outbox.recordRemoved(answered.map(\.number)) }
     }
 
-    /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a mark
+    /// What may have been answered in commits that are pruned is told again, as another message, if its change is tracked still or is a patch
     /// that a later one builds on.
     private func renewDoubtful() async throws {
         let entries = try device.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true).filter { $0.state == .doubtful } }
@@ -70,7 +70,7 @@ struct MessageSender: Sendable {
             try await remove(old)
             try device.database.write(at: .announce) { transaction in
                 guard let message = try entry.body.map({ try StrictJSON.decode(SyncUpdateMessage.self, from: $0) }),
-                    try transaction.outbox.isCurrent(entry) || message.type == .notificationRead && transaction.outbox.isBuiltOn(entry)
+                    try transaction.outbox.isCurrent(entry) || message.type.operation == .patch && transaction.outbox.isBuiltOn(entry)
                 else { return try transaction.outbox.renew(entry.number, nil) }
                 let id = CloudMessage.newID(at: (try? Instant(parsing: message.timestamp)) ?? device.now(), nonces: device.nonces)
                 try transaction.outbox.renew(entry.number, (id, try StrictJSON.encode(message.renamed(id, sender: device.settings.device))))
@@ -125,7 +125,7 @@ extension SyncUpdateMessage {
     /// The same message under another id, by a device that may have another name by now.
     func renamed(_ id: String, sender: String) -> SyncUpdateMessage {
         SyncUpdateMessage(
-            type: type, entityId: entityId, timestamp: timestamp, id: id, sender: sender, dataset: dataset, entity: entity, readAt: readAt,
-            basedOnReadAt: basedOnReadAt, replaces: replaces, version: version)
+            type: type, key: key, timestamp: timestamp, id: id, sender: sender, dataset: dataset, entity: entity, readAt: readAt,
+            basedOnReadAt: basedOnReadAt, replaces: replaces, version: version, columns: columns, basedOn: basedOn)
     }
 }

@@ -115,7 +115,9 @@ extension SyncEngine {
         if isKnown { return .receivedBefore }
         _ = try MailboxProcessor(device: device).apply([incoming], at: now())
         let entry = try database.read(at: .read) { try $0.inbox.entries(onlyUnnamed: true).first { $0.id == name.id } }
-        return entry.map { $0.isApplied ? .applied : .refused($0.reason ?? "") } ?? .receivedBefore
+        // What is not noted is about edits that this device does not know yet to be allowed.
+        guard let entry else { return .refused("this device has not read the version yet that allows it; sync first") }
+        return entry.isApplied ? .applied : .refused(entry.reason ?? "")
     }
 
     /// How old a message may be, in microseconds. A publisher forgets what it received after 90 days; the rest is for clocks.

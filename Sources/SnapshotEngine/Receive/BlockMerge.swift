@@ -7,8 +7,8 @@ package import StrictText
 /// Decides, entity by entity, between the changes that were made here and a version: last write wins.
 ///
 /// The greater of (instant, deletion over edit, SHA-256 of the canonical entity) wins, whoever syncs first. A change of an
-/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes. Where a read
-/// mark was told and not answered yet, it comes on top of what wins.
+/// entity that the version knows nothing of stays, whatever its instant: what was made offline never vanishes. Where a patch
+/// was told and not answered yet, it comes on top of what wins.
 package struct BlockMerge {
     let schema: DatasetSchema
     let transaction: LocalTransaction
@@ -40,12 +40,12 @@ package struct BlockMerge {
 
     private enum Verdict {
         case stays, goes, tooOld
-        /// The change is a read mark, which comes on the version's entity.
+        /// The change is a patch, which comes on the version's entity.
         case overlaid
-        /// A read mark comes on the version's entity; the rest of the change goes.
+        /// A patch comes on the version's entity; the rest of the change goes.
         case reduced
 
-        /// Whether the version's side is later than the change, or than more of it than its mark.
+        /// Whether the version's side is later than the change, or than more of it than its patch.
         var loses: Bool { self == .goes || self == .reduced }
     }
 
@@ -53,7 +53,7 @@ package struct BlockMerge {
     struct Decided {
         /// The changes whose rows stay, each with whether the version has the entity.
         var kept: [(key: EntityKey, isInVersion: Bool)] = []
-        /// Those of which a read mark comes on the version's entity.
+        /// Those of which a patch comes on the version's entity.
         var overlaid: [(key: EntityKey, isInVersion: Bool)] = []
         /// Those that go, for the version has them or has something later.
         var lost: [EntityKey] = []
@@ -174,15 +174,15 @@ package struct BlockMerge {
 
     private func verdicts(_ changes: [TrackedChange], _ version: [EntityKey: EntityState], _ block: EntityBlock?) throws -> [Verdict] {
         let verdicts = try changes.map { try isAnswered($0, over: version[$0.key]) ? .goes : verdict($0, over: version[$0.key]) }
-        guard !rule.cloudWins, let readMarks = ReadMarks(schema, in: transaction) else { return verdicts }
-        let sent = try readMarks.sent(of: changes.map(\.key))
+        guard !rule.cloudWins, let overlay = PatchOverlay(schema, in: transaction) else { return verdicts }
+        let sent = try overlay.sent(of: changes.map(\.key))
         guard !sent.isEmpty else { return verdicts }
-        let marked = readMarks.copies(of: sent.keys)
+        let marked = overlay.copies(of: sent.keys)
         try block?.give(to: marked)
         return try zip(changes, verdicts).map { change, verdict in
             guard verdict != .tooOld, let one = sent[change.key] else { return verdict }
             let instant = try version[change.key].map { try self.instant(of: $0, change.key) } ?? Instant.distantPast
-            switch readMarks.decide(one, over: marked.copies[change.key], at: instant, change, wins: verdict == .stays) {
+            switch overlay.decide(one, over: marked.copies[change.key], at: instant, change, wins: verdict == .stays) {
             case .version: return .goes
             case .row: return .stays
             case .overlay: return one.coversAll && !change.isDeletion ? .overlaid : .reduced

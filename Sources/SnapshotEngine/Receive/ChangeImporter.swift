@@ -38,7 +38,7 @@ struct ChangeImporter {
         }
         let (count, hasClashed) = try insert(changes, sparing: kept)
         growth += count
-        if !overlaid.isEmpty { try ReadMarks(schema, in: transaction)?.applyOverlays(to: overlaid) }
+        if !overlaid.isEmpty { try PatchOverlay(schema, in: transaction)?.applyOverlays(to: overlaid) }
         return contested == 0 && !hasClashed ? growth : nil
     }
 

@@ -76,7 +76,7 @@ struct DatasetImporter: Sendable {
             try limitTimestamps(in: transaction)
             if let kept { try ledger.restore(kept, of: VersionLookup(asset, schema), in: transaction) }
             if !hasChanges { try transaction.rows.checkCount(of: schema, is: index.recordCount) }
-            if hasChanges { try ReadMarks(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) }
+            if hasChanges { try PatchOverlay(schema, in: transaction)?.applyOverlays(to: transaction.merge.overlaidKeys(of: schema)) }
         }
         try transaction.merge.end(of: schema)
         return outcome

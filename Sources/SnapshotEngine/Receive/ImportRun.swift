@@ -92,6 +92,9 @@ package struct ImportRun: Sendable {
         let followed = try SchemaUpdate(device: device).follow(upstream.changes.commits)
         device = followed.device
         warnings += followed.notices
+        let agreed = try SchemaUpdate(device: device).followMessages(upstream.changes)
+        device = agreed.device
+        warnings += agreed.notices
         let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && uncompared == nil && !isLast)
         let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
         if case .applied = outcome { await device.report(newest) }

@@ -11,11 +11,17 @@ public struct DescriptionUpdateRequest: Sendable {
     public var removed: [String]
     /// Whether columns and tables that the zone has and this database lacks are made.
     public var creates: Bool
+    /// The tables whose rows readers may edit from now on; nil leaves it as it is. Publishers only.
+    public var readerEdits: ReaderEdits?
+    /// Whether it is accepted that a reader and another device give one integer key to different rows.
+    public var sharesKeys: Bool
 
-    public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false) {
+    public init(tables: TableChoice? = nil, removed: [String] = [], creates: Bool = false, readerEdits: ReaderEdits? = nil, sharesKeys: Bool = false) {
         self.tables = tables
         self.removed = removed
         self.creates = creates
+        self.readerEdits = readerEdits
+        self.sharesKeys = sharesKeys
     }
 }
 
@@ -27,6 +33,8 @@ public struct DescriptionUpdateReport: Sendable, Encodable {
             case columnAdded, columnRemoved, columnRenamed, tableRenamed, columnMade, tableMade, datasetAdded, datasetRemoved
             /// The zone has it and this database does not.
             case columnLacking, datasetLacking
+            /// What readers may edit.
+            case readerEditsChanged
         }
         public let kind: Kind
         public let dataset: String
@@ -78,6 +86,12 @@ extension SchemaUpdate {
             throw SyncError(
                 .refused, step: .open, at: device.database.path, "this device is a reader, and the zone says which tables travel",
                 hint: "add the table on a device that publishes; --create makes it here"
+            ).asSlip
+        }
+        guard request.readerEdits == nil || settings.role.publishes else {
+            throw SyncError(
+                .refused, step: .open, at: device.database.path, "this device is a reader, and a device that publishes says what readers may edit",
+                hint: "run the same command on a device that publishes"
             ).asSlip
         }
         let fresh = try request.tables.map { try describe($0) } ?? []
@@ -153,6 +167,7 @@ extension SchemaUpdate {
                 report.willPublish = true
             }
             datasets = try transaction.describer.sorted(datasets)
+            if let edits = request.readerEdits { try setReaderEdits(edits) }
             if device.settings.role == .peer {
                 let hasRange = try transaction.keyRanges.current()?.device == device.settings.device
                 try SharedKeys(datasets, in: transaction).refuse(fresh, hasRange: hasRange, at: device.database.path)
@@ -163,6 +178,22 @@ extension SchemaUpdate {
             report.datasets = datasets.map(\.name)
             let travelling = Set(datasets.map { $0.table.asciiLowercased })
             if publishes { report.otherTables = try transaction.describer.applicationTables().filter { !travelling.contains($0.asciiLowercased) } }
+        }
+
+        private mutating func setReaderEdits(_ edits: ReaderEdits) throws {
+            let before = datasets
+            datasets = try edits.apply(to: datasets, sharesKeys: request.sharesKeys, in: transaction, at: device.database.path)
+            var hashes = try transaction.state.descriptionNote()?.hashes ?? [:]
+            for (old, new) in zip(before, datasets) where old != new {
+                if device.settings.datasets.contains(where: { $0.name == old.name }) {
+                    try transaction.transition.take(old, as: new, publishes: publishes)
+                }
+                hashes[new.name] = ""
+                note(.readerEditsChanged, new.name, new.messagesSentence)
+                report.willPublish = true
+            }
+            // The next publish compares these descriptions with the zone's, although no table has changed.
+            if before != datasets { try transaction.state.setDescriptionNote(DescriptionNote(schemaVersion: -1, hashes: hashes)) }
         }
 
         private mutating func remove(_ schema: DatasetSchema) throws {

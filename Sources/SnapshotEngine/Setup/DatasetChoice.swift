@@ -21,7 +21,13 @@ struct DatasetChoice {
     init(_ request: SetupRequest, _ filed: [DatasetSchema], _ backend: (any CloudDatabase)?, _ database: LocalDatabase) async throws {
         if let tables = request.tables {
             let found = try DatabaseDescriber.datasets(of: database, tables, role: request.role)
-            (datasets, described) = (found.datasets, found)
+            datasets =
+                try request.readerEdits.map { edits in
+                    try database.read(at: .open) {
+                        try edits.apply(to: found.datasets, sharesKeys: request.sharesKeys, in: $0, at: request.database)
+                    }
+                } ?? found.datasets
+            described = found
         } else if request.datasets == nil, !request.assumesBuiltIn,
             let found = try await Self.descriptions(in: ZoneID(request.zone), request, backend, database)
         {

@@ -23,6 +23,8 @@ public struct SetupReport: Sendable, Encodable {
     public internal(set) var isReturning = false
     /// How many edits that waited since `detach` are tracked again.
     public internal(set) var changesTaken = 0
+    /// The datasets that say what readers may edit, besides the built-in ones.
+    public internal(set) var readerEdits: [String] = []
     /// The number of this device's range of new keys in its zone, from 0; nil if it has none.
     public internal(set) var keyRange: Int?
     /// What makes the zone a signed one; nil if it is none.
@@ -34,7 +36,7 @@ public struct SetupReport: Sendable, Encodable {
 
     enum CodingKeys: String, CodingKey {
         case database, cloud, cloudUUID, zone, role, device, datasets, tablesMade, journalMode, cloudMade, isEnabled, preference, triggers, isReturning,
-            changesTaken, keyRange, signature, warnings
+            changesTaken, readerEdits, keyRange, signature, warnings
     }
 }
 

@@ -42,8 +42,11 @@ public struct SetupRequest: Sendable {
     public var isReplicated = false
     /// Whether new rows of tables with AUTOINCREMENT get keys of a range that this device alone has. For a device that publishes where others do, too.
     public var takesKeyRange = false
-    /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys.
+    /// Whether it is accepted that several devices give one integer key to different rows, in tables in which SQLite makes the keys: peers, and
+    /// readers that may insert (``readerEdits``).
     public var sharesKeys = false
+    /// The tables whose rows readers may edit, if ``tables`` says which travel; nil leaves it to the description.
+    public var readerEdits: ReaderEdits?
     /// Whether the zone that is made is signed: keys say who may publish and send messages. A zone that is there says itself whether it is.
     public var isSigned = false
     /// Whether the zone that is made is sealed: the store cannot read what it holds. Such a zone is signed, too.

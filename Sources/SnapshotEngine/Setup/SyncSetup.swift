@@ -116,6 +116,7 @@ package enum SyncSetup {
                 warnings: probeWarnings + name.warnings
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
             report.signature = signed?.report
+            report.readerEdits = datasets.filter { $0.statedMessages?.isEmpty == false }.map(\.name)
             report.isReturning = claim.isReturning
             DetachedDevice.remove(besides: request.database)
             report.described = choice.described.map { DescribeReport($0, database: request.database) }
@@ -175,6 +176,9 @@ package enum SyncSetup {
             try refuseSetUp(transaction, request)
             let made = !request.createsTables ? [] : try choice.fromZone?.createTables(in: transaction) ?? transaction.tables.createBuiltIn()
             if request.role == .peer { try SharedKeys(choice.datasets, in: transaction).refuse(request) }
+            if request.role.publishes, choice.fromZone == nil {
+                try ReaderEdits.refuse(choice.datasets, sharesKeys: request.sharesKeys, in: transaction, at: request.database)
+            }
             for schema in choice.datasets {
                 let shape = try transaction.tables.check(of: schema)
                 if let description = choice.fromZone?.descriptions.first(where: { $0.schema == schema }) { try transaction.tables.check(description) }

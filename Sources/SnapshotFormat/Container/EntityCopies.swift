@@ -5,8 +5,8 @@ package struct EntityCopy: Sendable, Hashable {
     package let state: EntityState
     /// The hash of what is left when the masked columns are taken out.
     package let rest: ContentHash
-    /// The values of the masked columns that hold text, by their positions in the schema.
-    package let texts: [Int: String]
+    /// The values of the masked columns, by their positions in the schema.
+    package let values: [Int: OwnedValue]
     /// The canonical JSON, if it was asked for; nil for a row that cannot be an entity.
     package let json: String?
 }
@@ -44,12 +44,12 @@ package final class EntityCopies: EntitySink {
     package func take(_ values: UnsafeBufferPointer<ColumnValue>) throws {
         guard let key = plan.keyShape.key(of: values), isWanted(key) else { return }
         try states.take(values)
-        var texts: [Int: String] = [:]
+        var own: [Int: OwnedValue] = [:]
         var rest = Array(values)
         // Text, JSON and bytes at once.
         let mark: StaticString = "0"
         for index in masked {
-            if case .text(let bytes) = values[index] { texts[index] = String(decoding: bytes, as: UTF8.self) }
+            own[index] = OwnedValue(values[index], of: kinds[index])
             // SAFETY: a static string's bytes live as long as the program.
             let bytes = UnsafeRawBufferPointer(start: mark.utf8Start, count: mark.utf8CodeUnitCount)
             rest[index] =
@@ -63,7 +63,7 @@ package final class EntityCopies: EntitySink {
         }
         try rest.withUnsafeBufferPointer { try rests.take($0) }
         guard let state = states.states[key], let remaining = rests.states[key] else { return }
-        copies[key] = EntityCopy(state: state, rest: remaining.hash, texts: texts, json: keepsJSON ? json(values) : nil)
+        copies[key] = EntityCopy(state: state, rest: remaining.hash, values: own, json: keepsJSON ? json(values) : nil)
     }
 
     private func json(_ values: UnsafeBufferPointer<ColumnValue>) -> String? {

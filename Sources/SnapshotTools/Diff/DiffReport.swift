@@ -1,3 +1,4 @@
+package import SnapshotModel
 public import SnapshotVersions
 
 /// One side of a comparison.

@@ -12,7 +12,9 @@ public struct MessagesReport: Sendable, Encodable {
         public let sender: String
         public let id: String
         public let type: String
-        /// The key of the notification or bucket; nil for `fullSync`.
+        /// The dataset; nil for `fullSync`.
+        public let dataset: String?
+        /// The key of the row: a text as it is, several values as a JSON array; nil for `fullSync`.
         public let entityId: String?
         public let timestamp: String
         /// `applied` or `refused` at this device, a publisher; nil where it was not looked at.
@@ -72,7 +74,8 @@ extension SnapshotInspector {
                     let outcome = outcomes[found.id]
                     waiting.append(
                         MessagesReport.Waiting(
-                            sender: found.sender, id: found.id, type: message.type.rawValue, entityId: message.entityId, timestamp: message.timestamp,
+                            sender: found.sender, id: found.id, type: message.type.rawValue, dataset: message.type.dataset ?? message.dataset,
+                            entityId: message.entityId, timestamp: message.timestamp,
                             outcome: outcome.map { $0.isApplied ? "applied" : "refused" }, reason: outcome?.reason))
                 } catch let fault as IncomingMessage.Fault {
                     setAside.append(MessagesReport.SetAside(file: "\(zone)/messages/\(found.sender)/\(found.id).json", reason: fault.reason))
@@ -89,7 +92,7 @@ extension MessagesReport.Told {
         guard entry.state != .same else { return nil }
         let message = entry.body.flatMap { try? StrictJSON.decode(SyncUpdateMessage.self, from: $0) }
         self.init(
-            state: entry.state.rawValue, id: entry.id, type: message?.type.rawValue, dataset: entry.dataset, entityId: entry.key?.text,
+            state: entry.state.rawValue, id: entry.id, type: message?.type.rawValue, dataset: entry.dataset, entityId: entry.key?.plainText,
             timestamp: message?.timestamp, reason: entry.reason, isMissing: entry.id.map(missing.contains) == true)
     }
 }

@@ -14,7 +14,8 @@ struct DescribeCommand: AsyncParsableCommand {
 
             With --update, the command takes the tables of a database that is set up over as they are now: columns that were added, \
             renamed or dropped, a table that was renamed, and what other devices changed in the zone's description. It changes no row and \
-            publishes nothing; the next sync does what follows. docs/datasets.md says when it is needed.
+            publishes nothing; the next sync does what follows. docs/datasets.md says when it is needed. --reader-edits says which tables \
+            readers may edit from now on.
 
             EXAMPLES
               snapsync describe --db app.db
@@ -24,6 +25,7 @@ struct DescribeCommand: AsyncParsableCommand {
               snapsync describe --update --db app.db --tables tags
               snapsync describe --update --db app.db --remove drafts
               snapsync describe --update --db copy.db --create
+              snapsync describe --update --db app.db --reader-edits tasks,lists
             """)
 
     @OptionGroup var database: DatabaseFile
@@ -36,11 +38,16 @@ struct DescribeCommand: AsyncParsableCommand {
     var remove: [String] = []
     @Flag(help: "With --update: make the columns and tables that the zone has and this database lacks.")
     var create = false
+    @OptionGroup var readers: ReaderEditsOption
+    @Flag(name: .long, help: "With --reader-edits: accept that two devices that insert at the same time may give one integer key to two rows.")
+    var sharedKeys = false
     @OptionGroup var tables: TableOptions
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
         guard update || remove.isEmpty && !create else { throw ValidationError("--remove and --create need --update.") }
+        guard update || readers.choice == nil else { throw ValidationError("--reader-edits needs --update; with init it is an option of its own.") }
+        guard !sharedKeys || readers.choice != nil else { throw ValidationError("--shared-keys belongs to --reader-edits.") }
     }
 
     func run() async throws {
@@ -49,7 +56,9 @@ struct DescribeCommand: AsyncParsableCommand {
             if update {
                 let names = remove.flatMap { (list: String) in list.split(separator: ",").map(String.init) }
                 let report = try await SyncEngine.ofCommand(database: path).updateDescriptions(
-                    DescriptionUpdateRequest(tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create))
+                    DescriptionUpdateRequest(
+                        tables: tables.isGiven ? tables.choice() : nil, removed: names, creates: create, readerEdits: readers.choice,
+                        sharesKeys: sharedKeys))
                 return try output.printer.print(report, report.lines)
             }
             let report = try SyncEngine.describe(path, tables: tables.choice())

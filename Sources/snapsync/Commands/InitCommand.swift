@@ -22,6 +22,7 @@ struct InitCommand: AsyncParsableCommand {
             EXAMPLES
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all
               snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all --skip cache,log
+              snapsync init --db app.db --cloud /mnt/share/cloud --role writer --tables all --reader-edits tasks,lists
               snapsync init --db phone.db --cloud /mnt/share/cloud --role writer --create
               snapsync init --db watch.db --cloud /mnt/share/cloud --role reader --create
               snapsync init --db desk.db --cloud /mnt/share/team --role peer --create
@@ -68,6 +69,7 @@ struct InitCommand: AsyncParsableCommand {
         help: ArgumentHelp("A dataset file (JSON) instead of --tables. Default at a reader: what the zone describes.", valueName: "file"), completion: .file())
     var datasets: String?
     @OptionGroup var tables: TableOptions
+    @OptionGroup var readers: ReaderEditsOption
     @Flag(
         name: .long,
         help: """
@@ -139,7 +141,10 @@ struct InitCommand: AsyncParsableCommand {
     var keyRange = false
     @Flag(
         name: .long,
-        help: "Accept that two peers that insert at the same time may give one integer key to two rows: the later keeps it, the other is kept as a conflict.")
+        help: """
+            Accept that two devices that insert at the same time, peers or readers that may edit the table, may give one integer key to two \
+            rows: the later keeps it, the other is kept as a conflict.
+            """)
     var sharedKeys = false
     @Flag(
         name: .long,
@@ -210,6 +215,9 @@ struct InitCommand: AsyncParsableCommand {
         }
         guard !tables.isGiven || !tables.tables.isEmpty else { throw ValidationError("--skip and --timestamp belong to --tables.") }
         guard !create || !tables.isGiven else { throw ValidationError("--tables describes the tables that the database has; there is nothing to create.") }
+        guard readers.choice == nil || tables.isGiven else {
+            throw ValidationError("--reader-edits belongs to --tables; in a dataset file, messages says what readers may edit, and in a zone its publisher.")
+        }
         guard share == nil || (role != nil && role != .reader) else {
             throw ValidationError("--share sets the rights of a cloud directory, which is for who publishes there: --role writer or peer.")
         }
@@ -253,6 +261,7 @@ struct InitCommand: AsyncParsableCommand {
         request.keyStore = FileKeyStore.ofCommand(locksNewKeys: passphrase)
         request.trust = trust.flatMap { KeyFingerprint($0) }
         request.sharesKeys = sharedKeys
+        request.readerEdits = readers.choice
         if keepWithin != nil || keepLast != nil { request.retention = RetentionPolicy(keepLast: keepLast, keepWithin: keepWithin?.duration) }
         request.zoneDeletion = onZoneDeletion == .erase ? .erase : .keep
         try await output.printer.run { [request] in
@@ -297,6 +306,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         if report.cloudMade { lines.append("  made the cloud \(report.cloudUUID)") }
         if !report.tablesMade.isEmpty { lines.append("  made the tables \(report.tablesMade.joined(separator: ", "))") }
+        if !report.readerEdits.isEmpty { lines.append("  readers may edit \(report.readerEdits.joined(separator: ", "))") }
         if let range = report.keyRange { lines.append("  new rows of tables with AUTOINCREMENT get keys of range \(range), which no other device has") }
         if let signature = report.signature { lines += signature.lines(report.zone, device: report.device, database: report.database) }
         if report.journalMode != "wal" {

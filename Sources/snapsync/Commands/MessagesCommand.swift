@@ -55,18 +55,24 @@ extension MessagesReport {
             ? ["no message waits in the mailbox of \(zone)"] : ["\(Format.count(waiting.count, "message")) in the mailbox of \(zone)"]
         lines += waiting.map { one in
             let outcome = one.outcome.map { ", \($0)" + (one.reason.map { ": \($0)" } ?? "") } ?? ""
-            return "  \(one.type)\(one.entityId.map { " \($0)" } ?? "") of \(one.timestamp) from \(one.sender)\(outcome)"
+            return "  \(one.type)\(one.name)\(one.entityId.map { " \($0)" } ?? "") of \(one.timestamp) from \(one.sender)\(outcome)"
         }
         lines += setAside.map { "  set aside: \($0.file): \($0.reason)" }
         guard !told.isEmpty else { return lines }
         lines.append("told by this device")
         lines += told.map { one in
-            let what = [one.type ?? one.dataset, one.entityId].compactMap(\.self).joined(separator: " ")
+            // The type of a message about a built-in dataset says which one it is.
+            let what = [one.type ?? one.dataset, one.type?.hasPrefix("row") == true ? one.dataset : nil, one.entityId].compactMap(\.self).joined(separator: " ")
             return "  \(one.state): \(what)" + (one.timestamp.map { " of \($0)" } ?? "") + (one.reason.map { ": \($0)" } ?? "")
                 + (one.isMissing ? ": its file is not in the mailbox as it was sent; the next sync puts it back" : "")
         }
         return lines
     }
+}
+
+extension MessagesReport.Waiting {
+    /// The dataset, where the type does not say it.
+    fileprivate var name: String { type.hasPrefix("row") ? dataset.map { " \($0)" } ?? "" : "" }
 }
 
 extension SendReport {

@@ -3,20 +3,20 @@ import SnapshotFormat
 import SnapshotModel
 import StrictText
 
-/// Keeps read marks that were not answered yet on top of a version that comes in, so that nothing flickers back to unread.
+/// Keeps patches that were not answered yet on top of a version that comes in, so that nothing flickers back.
 ///
 /// What a reader shows is the version with its own messages applied to it, in the way the publisher will apply them.
-struct ReadMarks {
+struct PatchOverlay {
     let schema: DatasetSchema
     let transaction: LocalTransaction
-    private let readAt: Int
+    private let patched: [Int]
 
-    /// Nil for a dataset whose entities cannot be marked as read.
+    /// Nil for a dataset of which no message changes columns by themselves.
     init?(_ schema: DatasetSchema, in transaction: LocalTransaction) {
-        guard case .notifications(let readAt)? = MessageKind(schema) else { return nil }
+        guard let rules = schema.messageRules, !rules.patched.isEmpty else { return nil }
         self.schema = schema
         self.transaction = transaction
-        self.readAt = readAt
+        patched = rules.patched
     }
 
     /// What becomes of a tracked change.
@@ -25,7 +25,7 @@ struct ReadMarks {
         case version
         /// The row stays as it is.
         case row
-        /// The version's entity comes in with the mark on top.
+        /// The version's entity comes in with the patch on top.
         case overlay
     }
 
@@ -34,35 +34,36 @@ struct ReadMarks {
         /// The entry of the change itself; nil if it was made after the last comparison.
         var state: OutboxEntry.State?
         var coversAll = false
-        /// The marks that wait for an answer, oldest first.
-        var marks: [SyncUpdateMessage] = []
-        /// Marks before those whose answers may have been missed: what ``marks`` build on, and nothing by themselves unless the change's own is
+        /// The patches that wait for an answer, oldest first.
+        var patches: [RowPatch] = []
+        /// Patches before those whose answers may have been missed: what ``patches`` build on, and nothing by themselves unless the change's own is
         /// the last of them.
-        var inDoubt: [SyncUpdateMessage] = []
+        var inDoubt: [RowPatch] = []
 
-        /// What the version's `readAt` becomes with the marks on top.
-        func outcome(on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
-            guard !marks.isEmpty || state == .doubtful else { return (readAt, nil) }
-            let outcome = ReadMarks.outcome(of: inDoubt + marks, on: readAt, at: instant)
-            return state == .doubtful || marks.contains { $0.id == outcome.last?.id } ? outcome : (readAt, nil)
+        /// What the columns of the version become with the patches on top.
+        func outcome(on values: [Int: OwnedValue], at instant: Instant) -> (values: [Int: OwnedValue], last: RowPatch?) {
+            guard !patches.isEmpty || state == .doubtful else { return (values, nil) }
+            let outcome = RowPatch.outcome(of: inDoubt + patches, on: values, at: instant)
+            return state == .doubtful || patches.contains { $0.id == outcome.last?.id } ? outcome : (values, nil)
         }
     }
 
     /// What was told of entities that have tracked changes.
     func sent(of keys: some Sequence<EntityKey>) throws -> [EntityKey: Sent] {
         guard try transaction.mailbox.exist() else { return [:] }
-        return try Self.group(keys.flatMap { try transaction.outbox.sentChanges(of: $0, in: schema) })
+        return try group(keys.flatMap { try transaction.outbox.sentChanges(of: $0, in: schema) })
     }
 
-    private static func group(_ entries: [SentChange]) throws -> [EntityKey: Sent] {
+    private func group(_ entries: [SentChange]) throws -> [EntityKey: Sent] {
         var sent: [EntityKey: Sent] = [:]
         for entry in entries {
             var one = sent[entry.key] ?? Sent()
             if entry.isCurrent { (one.state, one.coversAll) = (entry.state, entry.coversAll) }
             if let body = entry.body, [.stored, .sent, .doubtful].contains(entry.state) {
                 let message = try StrictJSON.decode(SyncUpdateMessage.self, from: body)
-                let place = entry.state == .doubtful ? \Sent.inDoubt : \Sent.marks
-                if message.type == .notificationRead { one[keyPath: place].append(message) }
+                let place = entry.state == .doubtful ? \Sent.inDoubt : \Sent.patches
+                // One of columns that are not described any longer is nothing here; the publisher answers it.
+                if let patch = try? RowPatch(message, schema) { one[keyPath: place].append(patch) }
             }
             sent[entry.key] = one
         }
@@ -72,7 +73,7 @@ struct ReadMarks {
     /// A sink that keeps of a version's block what ``decide(_:over:at:_:wins:)`` looks at.
     func copies(of keys: some Collection<EntityKey>) -> EntityCopies {
         let wanted = Set(keys)
-        return EntityCopies(schema: schema, masking: [readAt]) { wanted.contains($0) }
+        return EntityCopies(schema: schema, masking: patched) { wanted.contains($0) }
     }
 
     /// Decides about one change.
@@ -85,7 +86,7 @@ struct ReadMarks {
         let isMark = sent.coversAll && !change.isDeletion
         // In doubt it is told again, unless the version has something later.
         if isMark, sent.state == .doubtful, !wins { return .version }
-        // The publisher had something as late when it refused the mark: of two marks with equal instants the one that came first stays.
+        // The publisher had something as late when it refused the patch: of two with equal instants the one that came first stays.
         if isMark, sent.state == .refused, change.instant <= instant { return .version }
         let isCarried = isMark && [.stored, .sent, .same, .applied, .doubtful].contains(sent.state)
         // A tie is with the effect of a mark that came with more, which has not travelled.
@@ -94,45 +95,21 @@ struct ReadMarks {
         if isMark, entity == nil, sent.state == .refused || sent.state == .doubtful { return .version }
         if !isCarried, wins || isTie { return .row }
         guard let entity else { return .version }
-        return sent.outcome(on: entity.texts[readAt], at: instant).last == nil ? .version : .overlay
+        return sent.outcome(on: entity.values, at: instant).last == nil ? .version : .overlay
     }
 
-    /// Puts the marks that were decided to be overlays on the rows that have come in.
+    /// Puts the patches that were decided to be overlays on the rows that have come in.
     func applyOverlays(to keys: some Sequence<EntityKey>) throws {
         for (key, sent) in try sent(of: keys) {
             let copies = copies(of: [key])
             try transaction.rows.giveRow(key, of: schema, to: copies)
             guard let row = copies.copies[key] else { continue }
             let instant = try transaction.tombstonesAndInstants.appliedInstant(of: key, in: schema) ?? row.state.timestamp ?? .distantPast
-            let (mark, last) = sent.outcome(on: row.texts[readAt], at: instant)
+            let (values, last) = sent.outcome(on: row.values, at: instant)
             guard let last else { continue }
-            // The row's own timestamp may become the mark's; what is changed on top of both must be later than both.
+            // The row's own timestamp may become the patch's; what is changed on top of both must be later than both.
             if instant != .distantPast { try transaction.tombstonesAndInstants.setPresent(key, at: instant, in: schema) }
-            try transaction.rows.setTexts(Self.texts(mark, of: last, at: readAt, in: schema, over: row.state.timestamp), of: key, in: schema)
+            try transaction.rows.setValues(last.settings(values, in: schema, over: row.state.timestamp), of: key, in: schema)
         }
-    }
-
-    /// What `readAt` becomes when marks are applied in turn, and the last of them that changes it; nil if none does.
-    ///
-    /// A mark is applied if `readAt` is what its sender saw, or if it is later than what it replaces.
-    static func outcome(of marks: [SyncUpdateMessage], on readAt: String?, at instant: Instant) -> (readAt: String?, last: SyncUpdateMessage?) {
-        var (readAt, instant, last) = (readAt, instant, nil as SyncUpdateMessage?)
-        for mark in marks where mark.type == .notificationRead && readAt != mark.newReadAt {
-            let markedAt = (try? Instant(parsing: mark.timestamp)) ?? .distantPast
-            guard readAt == mark.basedOnReadAt || markedAt > instant else { continue }
-            (readAt, instant, last) = (mark.newReadAt, max(markedAt, instant.advanced(byMicroseconds: instant == .distantPast ? 0 : 1)), mark)
-        }
-        return (readAt, last)
-    }
-
-    /// What a mark sets: `readAt`, and the timestamp if the mark is later.
-    static func texts(_ newReadAt: String?, of mark: SyncUpdateMessage, at readAt: Int, in schema: DatasetSchema, over timestamp: Instant?) throws -> [Int:
-        String?]
-    {
-        var texts: [Int: String?] = [readAt: newReadAt]
-        if let index = schema.timestampIndex, try timestamp.map({ $0 < (try Instant(parsing: mark.timestamp)) }) ?? true {
-            texts.updateValue(mark.timestamp, forKey: index)
-        }
-        return texts
     }
 }

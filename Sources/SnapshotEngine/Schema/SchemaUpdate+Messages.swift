@@ -1,0 +1,45 @@
+import CloudStore
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+
+extension SchemaUpdate {
+    /// Takes over what the zone says that readers may edit: whatever this device's dataset file says, the publisher decides what it takes.
+    func followMessages(_ changes: ZoneChanges) throws -> Outcome {
+        var outcome = Outcome(device: device)
+        let isFirst = try SyncError.at(.read) { try device.database.read { try $0.state.applied() == nil } }
+        var latest: [String: (record: CloudRecord, isOwn: Bool)] = [:]
+        // What a publisher has changed itself and not published yet is not in a checkpoint.
+        if isFirst || !device.settings.role.publishes {
+            for record in changes.base where DatasetDescription.isRecord(record) { latest[record.name] = (record, false) }
+        }
+        for commit in changes.commits {
+            for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (record, commit.device == device.settings.device) }
+        }
+        for one in latest.values.sorted(by: { $0.record.name < $1.record.name }) where !one.isOwn {
+            guard let zone = try? DatasetDescription(one.record, in: device.zone).schema,
+                let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.name }),
+                let after = try? schema.with(messages: zone.messages.limited(to: schema.columns)), after != schema
+            else { continue }
+            try SyncError.at(.open) {
+                try device.database.write { transaction in
+                    try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+                    outcome.device.settings.replace(after)
+                    try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                }
+            }
+            if !isFirst { outcome.notices.append(after.messagesSentence) }
+        }
+        return outcome
+    }
+}
+
+extension DatasetSchema {
+    /// What readers may edit, in words.
+    var messagesSentence: String {
+        if messages.isEmpty { return "\(name): edits of readers are not taken any longer; what they change stays with them" }
+        if messages.rows { return "\(name): readers may add, change and delete rows" }
+        let columns = messages.patch.isEmpty ? [] : ["change \(messages.patch.joined(separator: ", "))"]
+        return "\(name): readers may \((columns + (messages.delete ? ["delete rows"] : [])).joined(separator: " and "))"
+    }
+}

@@ -1,0 +1,63 @@
+import LocalStore
+public import SnapshotModel
+import SnapshotVersions
+
+/// The tables whose rows readers may add, change and delete, by messages to a device that publishes.
+///
+///     request.readerEdits = .tables(["tasks", "lists"])
+public enum ReaderEdits: Sendable, Hashable {
+    case none, all
+    /// By the tables' or the datasets' names.
+    case tables([String])
+}
+
+extension ReaderEdits {
+    /// The datasets with what readers may tell of them. The built-in ones keep what their messages have always been, unless they are named.
+    ///
+    /// - Parameter sharesKeys: whether it is accepted that a reader and another device give one integer key to different rows.
+    /// - Throws: ``SyncError`` with `.refused` for a table that is not there, or that two devices must not insert into.
+    func apply(to datasets: [DatasetSchema], sharesKeys: Bool, in transaction: LocalTransaction, at path: String) throws -> [DatasetSchema] {
+        let isChosen: (DatasetSchema) -> Bool
+        switch self {
+        case .none: isChosen = { _ in false }
+        case .all: isChosen = { !$0.takesBuiltInMessages }
+        case .tables(let names):
+            let wanted = Set(names.map(\.asciiLowercased))
+            isChosen = { wanted.contains($0.name.asciiLowercased) || wanted.contains($0.table.asciiLowercased) }
+            let known = Set(datasets.flatMap { [$0.name.asciiLowercased, $0.table.asciiLowercased] })
+            let unknown = names.filter { !known.contains($0.asciiLowercased) }
+            guard unknown.isEmpty else {
+                throw SyncError(
+                    .refused, step: .open, at: path, "no table that travels is named \(unknown.joined(separator: ", "))",
+                    hint: "the tables are \(datasets.map(\.table).joined(separator: ", "))"
+                ).asSlip
+            }
+        }
+        let edited = try datasets.map { schema in
+            if isChosen(schema) { return try schema.with(messages: .wholeRows) }
+            // What a dataset file says of single columns is not taken back by a choice of whole tables.
+            return schema.messages.rows && !schema.takesBuiltInMessages ? try schema.with(messages: .none) : schema
+        }
+        try Self.refuse(edited, sharesKeys: sharesKeys, in: transaction, at: path)
+        return edited
+    }
+
+    /// Refuses tables in which SQLite makes the keys, where readers may insert: two devices would give one key to different rows.
+    static func refuse(_ datasets: [DatasetSchema], sharesKeys: Bool, in transaction: LocalTransaction, at path: String) throws {
+        let inserting = datasets.filter { $0.messages.rows && !$0.takesBuiltInMessages }
+        if let hidden = try inserting.first(where: { try transaction.tables.hasHiddenKey($0) }) {
+            throw SyncError(
+                .refused, step: .open, at: "\(path), table \(hidden.table)",
+                "dataset \(hidden.name): the table has no key but the rowid, and a reader would give other rows the same one",
+                hint: "give the table a PRIMARY KEY, or leave it out of --reader-edits")
+        }
+        let made = try inserting.filter { try transaction.tables.hasRowidKey($0) }
+        guard !made.isEmpty, !sharesKeys else { return }
+        throw SyncError(
+            .refused, step: .open, at: path,
+            "SQLite gives new rows the next free integer as their key, so a reader and another device that insert at the same time give one key to two rows: \(made.map(\.name).joined(separator: ", "))",
+            hint:
+                "give the rows a text key that is unique everywhere; leave the table out of --reader-edits; or, where readers only change and delete rows, or the later of two rows may keep the key, accept it with --shared-keys: snapsync conflicts keeps the other row"
+        )
+    }
+}

@@ -1,0 +1,60 @@
+/// What a reader may tell the publisher about the rows of a dataset: part of the dataset's description.
+///
+/// In a dataset file: `"messages": {"rows": true}`, or `"messages": {"patch": ["readAt"], "delete": true}`. Source: docs/messages.md.
+public struct MessagePolicy: Hashable, Sendable {
+    /// Nothing: the dataset is copied one way.
+    public static let none = MessagePolicy()
+    /// Rows are added, replaced as a whole, and deleted.
+    public static let wholeRows = MessagePolicy(rows: true)
+
+    /// Whether rows are added, replaced as a whole, and deleted.
+    public let rows: Bool
+    /// The JSON names of columns that are changed by themselves, whatever else the row has.
+    public let patch: [String]
+    /// Whether rows are deleted.
+    public let delete: Bool
+
+    /// - Parameter delete: counts only without `rows`, which say it already.
+    public init(rows: Bool = false, patch: [String] = [], delete: Bool = false) {
+        self.rows = rows
+        self.patch = patch
+        self.delete = rows || delete
+    }
+
+    /// Whether a reader may tell anything.
+    public var isEmpty: Bool { !rows && patch.isEmpty && !delete }
+
+    /// The same for a dataset that has these columns only.
+    package func limited(to columns: [DatasetColumn]) -> MessagePolicy {
+        MessagePolicy(rows: rows, patch: patch.filter { name in columns.contains { $0.name == name } }, delete: delete)
+    }
+
+    /// - Throws: ``SchemaError`` for columns that cannot be changed by themselves.
+    func verify(_ columns: [DatasetColumn], keys: [String], timestamp: String?, _ dataset: String) throws {
+        try SchemaError.require(!rows || patch.isEmpty, "messages have whole rows (rows) or columns (patch), not both", dataset)
+        try SchemaError.require(patch.count <= 64 && Set(patch).count == patch.count, "messages name more than 64 columns, or one twice", dataset)
+        for name in patch {
+            try SchemaError.require(columns.contains { $0.name == name }, "messages name \(name.debugDescription), which is not among the columns", dataset)
+            try SchemaError.require(!keys.contains(name) && name != timestamp, "messages cannot change the key or the timestamp by itself", dataset)
+        }
+    }
+}
+
+extension MessagePolicy: Codable {
+    private enum CodingKeys: String, CodingKey { case rows, patch, delete }
+
+    public init(from decoder: any Decoder) throws {
+        try AnyKey.refuseUnknown(in: decoder, known: ["rows", "patch", "delete"])
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            rows: try container.decodeIfPresent(Bool.self, forKey: .rows) ?? false, patch: try container.decodeIfPresent([String].self, forKey: .patch) ?? [],
+            delete: try container.decodeIfPresent(Bool.self, forKey: .delete) ?? false)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        if rows { return try container.encode(true, forKey: .rows) }
+        if !patch.isEmpty { try container.encode(patch, forKey: .patch) }
+        if delete { try container.encode(true, forKey: .delete) }
+    }
+}

@@ -1,0 +1,29 @@
+import ArgumentParser
+import SnapshotSync
+
+/// Which tables' rows readers may edit: for `init` and `describe --update`.
+struct ReaderEditsOption: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            """
+            The tables whose rows readers may add, change and delete: all, none, or names with commas between them. A reader sends its edits as \
+            messages (docs/messages.md). With init it needs --tables; a dataset file says it itself. With describe it needs --update. Default: \
+            readers only read; with describe --update, as it was.
+            """, valueName: "all|none|a,b"))
+    var readerEdits: String?
+
+    func validate() throws {
+        guard readerEdits?.isEmpty != true else { throw ValidationError("--reader-edits takes all, none, or the names of tables.") }
+    }
+
+    /// What was chosen; nil if nothing was.
+    var choice: ReaderEdits? {
+        switch readerEdits {
+        case nil: nil
+        case "all": .all
+        case "none": ReaderEdits.none
+        case let names?: .tables(names.split(separator: ",").map { String($0.drop { $0 == " " }) })
+        }
+    }
+}

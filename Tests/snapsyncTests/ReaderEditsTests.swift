@@ -1,0 +1,376 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Edits of an application's own tables on readers, which reach everybody through the writer: a to-do application with a writer and two readers.
+@Suite struct ReaderEditsTests {
+    private static let schema = """
+        CREATE TABLE lists(id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL UNIQUE, updated_at TEXT NOT NULL);
+        CREATE TABLE tasks(list TEXT NOT NULL REFERENCES lists(id), number INTEGER NOT NULL, title TEXT NOT NULL, done INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY(list, number)) WITHOUT ROWID;
+        CREATE TABLE steps(id INTEGER PRIMARY KEY, list TEXT NOT NULL, number INTEGER NOT NULL, what TEXT, modified INTEGER NOT NULL,
+            FOREIGN KEY(list, number) REFERENCES tasks(list, number));
+        CREATE TABLE tags(name TEXT COLLATE NOCASE PRIMARY KEY NOT NULL, color TEXT);
+        CREATE TABLE marks(at REAL NOT NULL, uuid BLOB NOT NULL, value, PRIMARY KEY(at, uuid));
+        """
+    private static let rows = """
+        INSERT INTO lists VALUES('home', 'Home', '2026-01-01T00:00:00Z'), ('work', 'Work', '2026-01-01T00:00:00Z');
+        INSERT INTO tasks VALUES('home', 1, 'sweep', 0), ('home', 2, 'cook', 0), ('work', 1, 'write', 0);
+        INSERT INTO steps VALUES(1, 'home', 1, 'find the broom', 1700000000), (2, 'work', 1, 'open the editor', 1700000001);
+        INSERT INTO tags VALUES('Urgent', 'red'), ('later', NULL);
+        INSERT INTO marks VALUES(1.5, x'00ff', 7), (-2.0, x'', 'seven'), (3.0, x'01', 7.0);
+        """
+    private static let tables = [("lists", "id"), ("tasks", "title"), ("steps", "id"), ("tags", "name"), ("marks", "at")]
+    private static let edits = "--tables all --reader-edits all --shared-keys"
+
+    /// A writer that has published version 1 and two readers that have it.
+    private func scene(_ options: String = edits, readers: [String] = ["phone", "tablet"]) throws -> Scene {
+        let scene = try Scene()
+        try scene.database("desk.db").run(Self.schema + Self.rows)
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk \(options)")
+        try scene.succeed("sync --db desk.db")
+        for reader in readers {
+            try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
+            try scene.succeed("sync --db \(reader).db")
+        }
+        return scene
+    }
+
+    private func contents(_ scene: Scene, _ database: String) throws -> String {
+        try Self.tables.map { try scene.database(database).values(of: $0.0, orderedBy: $0.1) }.joined(separator: "\n")
+    }
+
+    private func mailbox(_ scene: Scene, of device: String) throws -> [String] {
+        let folder = scene.scratch.path("\(Scene.zone)/messages/\(device)")
+        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted()
+    }
+
+    private func round(_ scene: Scene, _ order: [String] = ["phone", "tablet", "desk", "phone", "tablet"]) throws {
+        for device in order { try scene.succeed("sync --db \(device).db") }
+    }
+
+    /// All devices have the same rows, nothing waits, and every database is its version.
+    private func expectSettled(_ scene: Scene, _ devices: [String] = ["phone", "tablet"], at location: SourceLocation = #_sourceLocation) throws {
+        for device in devices {
+            #expect(try contents(scene, "\(device).db") == contents(scene, "desk.db"), "\(device)", sourceLocation: location)
+            #expect(try mailbox(scene, of: device) == [], sourceLocation: location)
+            #expect(
+                try scene.database("\(device).db").run("SELECT count(*) FROM snapsync_changes; SELECT count(*) FROM snapsync_outbox") == "0\n0\n",
+                sourceLocation: location)
+            try scene.succeed("verify --local --db \(device).db", at: location)
+        }
+        try scene.succeed("verify --local --db desk.db", at: location)
+    }
+
+    @Test func editsOfTwoReadersReachEverybody() throws {
+        let scene = try scene()
+        try scene.database("phone.db").run(
+            """
+            INSERT INTO lists VALUES('club', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'));
+            INSERT INTO tasks VALUES('club', 7, 'meet', 0);
+            INSERT INTO steps VALUES(9, 'club', 7, 'call', unixepoch());
+            UPDATE tasks SET done = 1 WHERE list = 'home' AND number = 1;
+            DELETE FROM steps WHERE id = 2;
+            UPDATE tags SET color = 'blue' WHERE name = 'URGENT';
+            UPDATE marks SET value = 7.0 WHERE at = 1.5;
+            """)
+        try scene.database("tablet.db").run(
+            """
+            DELETE FROM tasks WHERE list = 'home' AND number = 2;
+            INSERT INTO tags VALUES('new', 'green');
+            DELETE FROM marks WHERE at = -2.0;
+            INSERT INTO marks VALUES(9.0, x'abcd', x'00'), (0.25, x'', NULL);
+            UPDATE steps SET what = 'look for it', modified = unixepoch() WHERE id = 1;
+            """)
+        let phone = try contents(scene, "phone.db")
+        #expect(try scene.succeed("sync --db phone.db").hasSuffix("sent 7 messages to the publisher\n"))
+        #expect(try contents(scene, "phone.db") == phone)
+        #expect(try scene.succeed("messages --cloud cloud").contains("\n  rowAdded tasks [\"club\",7] of "))
+        #expect(try scene.succeed("sync --db tablet.db").hasSuffix("sent 6 messages to the publisher\n"))
+        #expect(try scene.succeed("status --db phone.db").contains("\n  messages: 7 not answered yet\n"))
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 13 applied\n"))
+        try round(scene, ["phone", "tablet"])
+        try expectSettled(scene)
+        let look = """
+            SELECT (SELECT count(*) FROM tasks), (SELECT done FROM tasks WHERE title = 'sweep'), (SELECT what FROM steps WHERE id = 1),
+                (SELECT color FROM tags WHERE name = 'urgent'), (SELECT group_concat(typeof(value)) FROM (SELECT value FROM marks ORDER BY at))
+            """
+        for device in ["desk", "phone", "tablet"] { #expect(try scene.database("\(device).db").run(look) == "3|1|look for it|blue|null,real,real,blob\n") }
+        #expect(try scene.succeed("sync --db desk.db") == "nothing new since version 2; nothing was written\n")
+        #expect(try scene.succeed("conflicts --db desk.db").contains("no "))
+    }
+
+    @Test func theMessageIsJSONThatOtherToolsRead() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("phone.db").run(
+            "UPDATE tasks SET title = 'sweep it' WHERE title = 'sweep'; DELETE FROM steps WHERE id = 2; INSERT INTO marks VALUES(0.5, x'00ff', 'x')")
+        try scene.succeed("sync --db phone.db")
+        try Python.run(
+            """
+            import glob, json, sys
+            bodies = {b['type']: b for b in (json.load(open(p))['message']['body'] for p in glob.glob(sys.argv[1] + '/*.json'))}
+            changed, deleted, added = bodies['rowChanged'], bodies['rowDeleted'], bodies['rowAdded']
+            assert changed['dataset'] == 'tasks' and changed['entityId'] == ['home', 1] and changed['version'] == 1, changed
+            assert json.loads(changed['entity']) == {'list': 'home', 'number': 1, 'title': 'sweep it', 'done': 0}, changed
+            assert changed['columns'] == ['list', 'number', 'title', 'done'] and changed['sender'] == 'phone', changed
+            assert changed['replaces'] == '0001-01-01T00:00:00Z', changed
+            assert deleted['entityId'] == 2 and 'entity' not in deleted and 'columns' not in deleted, deleted
+            assert deleted['replaces'] == '2023-11-14T22:13:21Z', deleted
+            assert added['entityId'] == [0.5, {'base64': 'AP8='}] and 'replaces' not in added, added
+            """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
+    }
+
+    @Test func theLaterEditWinsAndTheOtherIsKept() throws {
+        let scene = try scene(readers: ["phone"])
+        // Both at once, without knowledge of each other; a table without a timestamp.
+        try scene.database("phone.db").run("UPDATE tags SET color = 'of the phone' WHERE name = 'later'")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("UPDATE tags SET color = 'of the desk' WHERE name = 'later'")
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("conflicts --db desk.db").contains("of the phone"))
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "of the desk\n")
+        try expectSettled(scene, ["phone"])
+        // The reader's is the later one: the writer's published edit loses, and stands in its journal.
+        try scene.database("desk.db").run("UPDATE tags SET color = 'of the desk' WHERE name = 'Urgent'")
+        try scene.succeed("sync --db desk.db")
+        try scene.database("phone.db").run("UPDATE tags SET color = 'of the phone' WHERE name = 'Urgent'")
+        try scene.succeed("sync --db phone.db")
+        let lost = try scene.run("sync --db desk.db")
+        #expect(lost.status == 0 && lost.text.contains("messages of readers: 1 applied"))
+        #expect(try scene.database("desk.db").run("SELECT color FROM tags WHERE name = 'Urgent'") == "of the phone\n")
+        #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("of the desk") == true)
+        try scene.succeed("sync --db phone.db")
+        try expectSettled(scene, ["phone"])
+    }
+
+    @Test func aMessageThatASyncToolBringsBackIsAppliedOnce() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("phone.db").run("UPDATE tasks SET title = 'sweep twice' WHERE title = 'sweep'")
+        try scene.succeed("sync --db phone.db")
+        let name = try #require(try mailbox(scene, of: "phone").first), path = "\(Scene.zone)/messages/phone/\(name)"
+        let bytes = try scene.scratch.read(path)
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("UPDATE tasks SET title = 'the last word' WHERE title = 'sweep twice'")
+        try Data(bytes).write(to: URL(fileURLWithPath: scene.scratch.path(path)))
+        try scene.succeed("sync --db desk.db")
+        #expect(try scene.database("desk.db").run("SELECT title FROM tasks WHERE list = 'home' AND number = 1") == "the last word\n")
+        #expect(try scene.database("desk.db").run("SELECT count(*) FROM snapsync_inbox") == "1\n")
+        try scene.succeed("sync --db phone.db")
+        #expect(try contents(scene, "phone.db") == contents(scene, "desk.db"))
+    }
+
+    @Test func aValueThatIsTakenIsRefusedAndTheReaderKeepsItsRow() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("phone.db").run("INSERT INTO lists VALUES('club', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("INSERT INTO lists VALUES('other', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("messages --db desk.db").contains("refused: UNIQUE constraint failed"))
+        #expect(try scene.succeed("conflicts --db desk.db").contains("club"))
+        #expect(try scene.database("desk.db").run("SELECT id FROM lists WHERE name = 'Club'") == "other\n")
+    }
+
+    @Test func aUniqueValueMovesFromADeletedRowToANewOne() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("phone.db").run(
+            """
+            INSERT INTO lists VALUES('club', 'Club', '2026-01-02T00:00:00Z');
+            """)
+        try round(scene, ["phone", "desk", "phone"])
+        try scene.database("phone.db").run(
+            "DELETE FROM lists WHERE id = 'club'; INSERT INTO lists VALUES('society', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ'))")
+        #expect(try scene.succeed("sync --db phone.db").hasSuffix("sent 2 messages to the publisher\n"))
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 2 applied\n"))
+        try scene.succeed("sync --db phone.db")
+        try expectSettled(scene, ["phone"])
+    }
+
+    @Test func aChildWaitsForItsParentsMessage() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("phone.db").run(
+            "INSERT INTO lists VALUES('club', 'Club', strftime('%Y-%m-%dT%H:%M:%fZ')); INSERT INTO tasks VALUES('club', 1, 'meet', 0)")
+        try scene.succeed("sync --db phone.db")
+        // A sync tool delivers the message about the list last.
+        let parent = try #require(
+            try mailbox(scene, of: "phone").first { name in
+                try String(decoding: scene.scratch.read("\(Scene.zone)/messages/phone/\(name)"), as: UTF8.self).contains("Club")
+            })
+        let path = scene.scratch.path("\(Scene.zone)/messages/phone/\(parent)")
+        try FileManager.default.moveItem(atPath: path, toPath: scene.scratch.path("late.json"))
+        let early = try scene.run("sync --db desk.db")
+        #expect(early.status == 0 && (early.text + early.errorText).contains("1 message waits for rows that it refers to"), "\(early.text)\(early.errorText)")
+        #expect(try scene.database("desk.db").run("SELECT count(*) FROM tasks WHERE list = 'club'") == "0\n")
+        try FileManager.default.moveItem(atPath: scene.scratch.path("late.json"), toPath: path)
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 2 applied\n"))
+        try scene.succeed("sync --db phone.db")
+        try expectSettled(scene, ["phone"])
+    }
+
+    @Test func aTreeOfRowsIsDeletedAndOneThatOthersReferToStays() throws {
+        let scene = try scene()
+        try scene.database("phone.db").run(
+            "DELETE FROM steps WHERE list = 'home'; DELETE FROM tasks WHERE list = 'home'; DELETE FROM lists WHERE id = 'home';")
+        // The other reader adds a row that refers to the task that the first one deletes.
+        try scene.database("tablet.db").run(
+            "DELETE FROM steps WHERE list = 'work'; DELETE FROM tasks WHERE list = 'work'; DELETE FROM lists WHERE id = 'work'")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("sync --db tablet.db")
+        try scene.database("desk.db").run("INSERT INTO tasks VALUES('work', 2, 'read', 0)")
+        #expect(try scene.succeed("sync --db desk.db").contains("\n  messages of readers: 6 applied, 1 refused"))
+        #expect(try scene.succeed("messages --db desk.db").contains("refused: rows of tasks still point at it"))
+        #expect(try scene.database("desk.db").run("SELECT group_concat(id) FROM lists; SELECT group_concat(title) FROM tasks") == "work\nread\n")
+        try round(scene, ["phone", "tablet"])
+        try expectSettled(scene)
+    }
+
+    @Test func nothingIsTakenUnlessItIsSaidAndItCanBeSaidLater() throws {
+        let scene = try scene("--tables all", readers: ["phone"])
+        try scene.database("phone.db").run("UPDATE tags SET color = 'mine' WHERE name = 'later'")
+        #expect(!(try scene.succeed("sync --db phone.db")).contains("sent"))
+        #expect(try mailbox(scene, of: "phone") == [])
+        #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
+        let said = try scene.succeed("describe --update --db desk.db --reader-edits tags,tasks")
+        #expect(said.contains("tags: readers may add, change and delete rows") && said.contains("tasks: readers may"))
+        try scene.succeed("sync --db desk.db")
+        // The reader learns it from the zone, and what waited is sent.
+        let learnt = try scene.run("sync --db phone.db")
+        #expect(learnt.status == 0 && (learnt.text + learnt.errorText).contains("tags: readers may add, change and delete rows"))
+        #expect(learnt.text.hasSuffix("sent 1 message to the publisher\n"))
+        try round(scene, ["desk", "phone"])
+        #expect(try scene.database("desk.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
+        try expectSettled(scene, ["phone"])
+        // And no longer: what is under way is refused, not forgotten.
+        try scene.database("phone.db").run("UPDATE tags SET color = 'mine again' WHERE name = 'later'")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("describe --update --db desk.db --reader-edits none")
+        #expect(try scene.succeed("sync --db desk.db").contains("messages of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("messages --db desk.db").contains("refused: the dataset tags takes no such edits from readers"))
+        #expect(try scene.run("sync --db phone.db").status == 0)
+        #expect(try scene.database("phone.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine again\n")
+        #expect(try scene.database("desk.db").run("SELECT color FROM tags WHERE name = 'later'") == "mine\n")
+        // A description without the policy is what earlier versions wrote.
+        #expect(try scene.database("desk.db").run("SELECT count(*) FROM snapsync_settings WHERE value LIKE '%\"messages\"%'") == "0\n")
+    }
+
+    @Test func tablesInWhichSQLiteMakesTheKeysNeedAYes() throws {
+        let scene = try Scene()
+        try scene.database("desk.db").run(Self.schema + "CREATE TABLE notes(text TEXT);" + Self.rows)
+        let refused = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --reader-edits all --shared-keys")
+        #expect(refused.status == 78 && refused.errorText.contains("dataset notes: the table has no key but the rowid"))
+        let keys = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits all")
+        #expect(keys.status == 78 && keys.errorText.contains("give one key to two rows: steps") && keys.errorText.contains("--shared-keys"))
+        let unknown = try scene.run("init --db desk.db --cloud cloud --role writer --tables all --skip notes --reader-edits task")
+        #expect(unknown.status == 78 && unknown.errorText.contains("no table that travels is named task"))
+        #expect(try scene.run("init --db desk.db --cloud cloud --role writer --reader-edits all").status == 64)
+        let taken = try scene.succeed("init --db desk.db --cloud cloud --role writer --tables all --reader-edits tasks,lists")
+        #expect(taken.contains("\n  readers may edit lists, tasks\n"))
+    }
+
+    private static let patches = """
+        {"formatVersion": 1, "datasets": [
+          {"name": "tasks", "table": "todo", "key": "id", "timestamp": "updated", "messages": {"patch": ["done", "rating"], "delete": true}, "columns": [
+            {"name": "id", "type": "integer"}, {"name": "title", "type": "text"}, {"name": "done", "type": "boolean"},
+            {"name": "rating", "type": "real", "optional": true}, {"name": "updated", "type": "text"}]}]}
+        """
+
+    @Test func columnsTravelByThemselves() throws {
+        let scene = try Scene()
+        try scene.scratch.write(Self.patches, to: "todo.json")
+        try scene.database("desk.db").run(
+            """
+            CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL);
+            INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z'), (2, 'two', 0, NULL, '2026-01-01T00:00:00Z'),
+                (3, 'three', 0, 2.5, '2026-01-01T00:00:00Z'), (4, 'four', 1, 1, '2026-01-01T00:00:00Z');
+            """)
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("sync --db desk.db")
+        for reader in ["phone", "tablet"] {
+            try scene.succeed("init --db \(reader).db --cloud cloud --role reader --device \(reader) --create")
+            try scene.succeed("sync --db \(reader).db")
+        }
+        let now = "strftime('%Y-%m-%dT%H:%M:%fZ')"
+        try scene.database("phone.db").run(
+            """
+            UPDATE todo SET done = 1, updated = \(now) WHERE id = 1;
+            UPDATE todo SET rating = 4.25 WHERE id = 2;
+            UPDATE todo SET title = 'mine', done = 1 WHERE id = 3;
+            INSERT INTO todo VALUES(9, 'only here', 0, NULL, \(now));
+            DELETE FROM todo WHERE id = 4;
+            """)
+        try scene.database("tablet.db").run("UPDATE todo SET rating = NULL WHERE id = 1")
+        #expect(try scene.succeed("sync --db phone.db").contains("sent 4 messages to the publisher\n"))
+        try Python.run(
+            """
+            import glob, json, sys
+            bodies = [json.load(open(p))['message']['body'] for p in glob.glob(sys.argv[1] + '/*.json')]
+            one = [b for b in bodies if b['entityId'] == 1][0]
+            assert one['type'] == 'rowPatched' and one['dataset'] == 'tasks' and one['columns'] == ['done'], one
+            assert json.loads(one['entity']) == {'id': 1, 'done': True} and json.loads(one['basedOn']) == {'id': 1, 'done': False}, one
+            two = [b for b in bodies if b['entityId'] == 2][0]
+            assert json.loads(two['entity']) == {'id': 2, 'rating': 4.25} and json.loads(two['basedOn']) == {'id': 2}, two
+            """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
+        try scene.succeed("sync --db tablet.db")
+        // Edits of the text do not undo a patch, nor a patch them.
+        try scene.database("desk.db").run("UPDATE todo SET title = title || ' of the desk', updated = \(now)")
+        try scene.succeed("sync --db desk.db")
+        let rows = "SELECT id, title, done, rating FROM todo ORDER BY id"
+        let wanted = "1|one of the desk|1|\n2|two of the desk|0|4.25\n3|three of the desk|1|2.5\n"
+        #expect(try scene.database("desk.db").run(rows).hasPrefix(wanted))
+        for reader in ["phone", "tablet"] { try scene.succeed("sync --db \(reader).db") }
+        #expect(try scene.database("tablet.db").run(rows) == scene.database("desk.db").run(rows))
+        #expect(try scene.database("phone.db").run("SELECT title FROM todo WHERE id = 9") == "only here\n")
+        #expect(try scene.succeed("messages --db phone.db").contains("no message adds a row to this dataset"))
+        for device in ["desk", "phone", "tablet"] { try scene.succeed("verify --local --db \(device).db") }
+    }
+
+    @Test func aPatchThatSomebodyElseHasOvertakenIsRefusedAndKept() throws {
+        let scene = try Scene()
+        try scene.scratch.write(Self.patches, to: "todo.json")
+        try scene.database("desk.db").run(
+            "CREATE TABLE todo(id INTEGER PRIMARY KEY, title TEXT NOT NULL, done INTEGER NOT NULL, rating REAL, updated TEXT NOT NULL); INSERT INTO todo VALUES(1, 'one', 0, 2, '2026-01-01T00:00:00Z')"
+        )
+        try scene.succeed("init --db desk.db --cloud cloud --role writer --device desk --datasets todo.json")
+        try scene.succeed("sync --db desk.db")
+        try scene.succeed("init --db phone.db --cloud cloud --role reader --device phone --create")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("phone.db").run("UPDATE todo SET rating = 3")
+        try scene.succeed("sync --db phone.db")
+        try scene.database("desk.db").run("UPDATE todo SET rating = 5, updated = strftime('%Y-%m-%dT%H:%M:%fZ')")
+        #expect(try scene.succeed("sync --db desk.db").contains("messages of readers: 0 applied, 1 refused"))
+        #expect(try scene.succeed("messages --db desk.db").contains("refused: another changed it later"))
+        #expect(try scene.json("conflicts --db desk.db")["conflicts"].map { "\($0)" }?.contains("rating") == true)
+        try scene.succeed("sync --db phone.db")
+        #expect(try scene.database("phone.db").run("SELECT rating FROM todo") == "5.0\n")
+        try scene.succeed("verify --local --db phone.db")
+    }
+
+    @Test func aReaderThatLacksAColumnDoesNotClearIt() throws {
+        let scene = try scene(readers: ["phone"])
+        try scene.database("desk.db").run("ALTER TABLE tags ADD COLUMN icon TEXT; UPDATE tags SET icon = 'flag'")
+        #expect(try scene.run("sync --db desk.db").status == 0)
+        #expect(try scene.run("sync --db phone.db").status == 0)
+        try scene.database("phone.db").run("UPDATE tags SET color = 'blue'; INSERT INTO tags VALUES('fresh', 'white')")
+        #expect(try scene.run("sync --db phone.db").status == 0)
+        #expect(try scene.run("sync --db desk.db").status == 0)
+        #expect(
+            try scene.database("desk.db").run("SELECT name, color, icon FROM tags ORDER BY name") == "fresh|white|\nlater|blue|flag\nUrgent|blue|flag\n")
+    }
+
+    @Test(.enabled(if: SignedScene.isAvailable)) func editsTravelInASealedZone() throws {
+        let scene = try SignedScene()
+        try scene.scene.database("phone.db").run(Self.schema + Self.rows)
+        _ = try scene.initSealed("init --db phone.db --cloud cloud --role writer --device phone --sealed \(Self.edits)")
+        try scene.succeed("sync --db phone.db")
+        try scene.join("watch")
+        try scene.succeed("sync --db watch.db")
+        try scene.scene.database("watch.db").run("INSERT INTO tags VALUES('CANARY', 'x'); UPDATE tasks SET done = 1")
+        try scene.succeed("sync --db watch.db")
+        try scene.expectNowhere(["CANARY", "rowAdded"])
+        #expect(try scene.succeed("sync --db phone.db").contains("messages of readers: 4 applied"))
+        try scene.succeed("sync --db watch.db")
+        #expect(try contents(scene.scene, "watch.db") == contents(scene.scene, "phone.db"))
+    }
+}
