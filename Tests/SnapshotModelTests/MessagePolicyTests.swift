@@ -1,0 +1,96 @@
+import Foundation
+@testable import SnapshotModel
+import StrictText
+import Testing
+
+/// What a description says of readers' edits, and the messages that carry them.
+@Suite struct MessagePolicyTests {
+    private func file(_ messages: String, name: String = "tasks", key: String = "id") -> String {
+        """
+        {"formatVersion": 1, "datasets": [{"name": "\(name)", "key": "\(key)", "timestamp": "at", \(messages)"columns": [
+          {"name": "id", "type": "text"}, {"name": "number", "type": "integer"}, {"name": "at", "type": "text"},
+          {"name": "done", "type": "boolean"}, {"name": "readAt", "type": "text", "optional": true}]}]}
+        """
+    }
+
+    private func schema(_ messages: String, name: String = "tasks", key: String = "id") throws -> DatasetSchema {
+        try #require(try DatasetFile.decode(file(messages, name: name, key: key)).first)
+    }
+
+    @Test func aReaderTellsNothingUnlessTheDescriptionSaysSo() throws {
+        #expect(try schema("").messages == .none)
+        #expect(try schema("").messageRules == nil)
+        let rows = try schema("\"messages\": {\"rows\": true}, ")
+        #expect(rows.messages == .wholeRows && rows.messages.delete)
+        #expect(rows.messageRules?.vocabulary == .rows && rows.messageRules?.ownColumns == [])
+        let patch = try schema("\"messages\": {\"patch\": [\"done\"], \"delete\": true}, ")
+        #expect(patch.messageRules?.patched == [3] && patch.messageRules?.ownColumns == [3, 2] && patch.messageRules?.deletes == true)
+    }
+
+    @Test func theBuiltInDatasetsTellWhatTheyAlwaysHave() throws {
+        #expect(DatasetSchema.buckets.messages == .wholeRows && DatasetSchema.buckets.messageRules?.vocabulary == .buckets)
+        #expect(DatasetSchema.notifications.messages == MessagePolicy(patch: ["readAt"], delete: true))
+        #expect(DatasetSchema.notifications.messageRules?.vocabulary == .notifications)
+        let text = try String(decoding: DatasetFile.encode(DatasetSchema.builtIn), as: UTF8.self)
+        #expect(!text.contains("messages"))
+        // A table of that name whose key is no text tells nothing, unless it is said.
+        #expect(try schema("", name: "buckets", key: "number").messages == .none)
+        #expect(try schema("\"messages\": {}, ", name: "buckets").messages == .none)
+        #expect(try schema("\"messages\": {\"rows\": true}, ", name: "buckets", key: "number").messageRules?.vocabulary == .rows)
+    }
+
+    @Test(arguments: ["", "\"messages\": {\"rows\": true}, ", "\"messages\": {\"patch\": [\"done\", \"number\"]}, ", "\"messages\": {\"delete\": true}, "])
+    func aPolicyIsPartOfTheFileAndOfTheZonesDescription(_ messages: String) throws {
+        let schema = try schema(messages)
+        #expect(try DatasetFile.decode(DatasetFile.encode([schema])) == [schema])
+        #expect(try DatasetFile.decode(DatasetFile.text([schema])) == [schema])
+        let columns = schema.columns.map { TableStructure.Column(column: $0.column, declared: .text, notNull: false, collation: .binary) }
+        let structure = TableStructure(
+            columns: columns, primaryKey: ["id"], autoincrement: false, withoutRowid: false, strict: false, unique: [], references: [])
+        let text = try DatasetDescription(schema: schema, structure: structure).text()
+        #expect(text.hasSuffix("}") && text.contains("\"formatVersion\":\(messages.isEmpty ? 1 : 2),"))
+        #expect(text.contains("messages") == !messages.isEmpty)
+        #expect(try DatasetDescription(text).schema == schema)
+        // Columns that go take their part of the policy with them.
+        let fewer = try schema.with(columns: schema.columns.filter { $0.name != "number" })
+        #expect(fewer.messages.patch == schema.messages.patch.filter { $0 != "number" })
+        #expect(try schema.inTable("other").messages == schema.messages)
+    }
+
+    @Test(arguments: [
+        ("\"messages\": {\"rows\": true, \"patch\": [\"done\"]}, ", "not both"), ("\"messages\": {\"patch\": [\"gone\"]}, ", "not among the columns"),
+        ("\"messages\": {\"patch\": [\"id\"]}, ", "the key or the timestamp"), ("\"messages\": {\"patch\": [\"at\"]}, ", "the key or the timestamp"),
+        ("\"messages\": {\"patch\": [\"done\", \"done\"]}, ", "one twice"), ("\"messages\": {\"row\": true}, ", "the key is not known"),
+    ])
+    func whatMakesNoSenseIsRefused(_ messages: String, _ reason: String) throws {
+        let error = try #require(throws: (any Error).self) { try DatasetFile.decode(Data(file(messages).utf8)) }
+        #expect(DatasetFile.explain(error).contains(reason))
+    }
+
+    @Test func theTypesOfEarlierVersionsKeepTheirBytes() throws {
+        let mark = SyncUpdateMessage(
+            type: .notificationRead, entityId: "n-17", timestamp: "2026-11-21T07:32:00.250Z", id: "0", sender: "watch", dataset: "notifications",
+            readAt: "2026-11-21T07:32:00Z", basedOnReadAt: "", version: 3)
+        let text = try String(decoding: StrictJSON.encode(mark), as: UTF8.self)
+        #expect(
+            text
+                == #"{"basedOnReadAt":"","dataset":"notifications","entityId":"n-17","id":"0","readAt":"2026-11-21T07:32:00Z","sender":"watch","timestamp":"2026-11-21T07:32:00.250Z","type":"notificationRead","version":3}"#
+        )
+        #expect(try StrictJSON.decode(SyncUpdateMessage.self, from: Data(text.utf8)) == mark)
+        let full = SyncUpdateMessage(type: .fullSync, timestamp: "t")
+        #expect(try String(decoding: StrictJSON.encode(full), as: UTF8.self) == #"{"timestamp":"t","type":"fullSync"}"#)
+    }
+
+    @Test(arguments: [
+        (EntityKey("17"), "\"17\"", "17"), (.integer(-17), "-17", "-17"),
+        (EntityKey(encoding: [.text(Array("a".utf8)), .integer(1)]), "[\"a\",1]", "[\"a\",1]"),
+        (EntityKey(encoding: [.blob([0, 255])]), "[{\"base64\":\"AP8=\"}]", "[{\"base64\":\"AP8=\"}]"), (EntityKey(encoding: [.real(1.5)]), "[1.5]", "[1.5]"),
+    ])
+    func aKeyOfAnyShapeStandsInAMessage(_ key: EntityKey, _ json: String, _ text: String) throws {
+        let message = SyncUpdateMessage(type: .rowDeleted, key: key, timestamp: "t", dataset: "tasks")
+        let bytes = try StrictJSON.encode(message)
+        #expect(String(decoding: bytes, as: UTF8.self) == "{\"dataset\":\"tasks\",\"entityId\":\(json),\"timestamp\":\"t\",\"type\":\"rowDeleted\"}")
+        #expect(try StrictJSON.decode(SyncUpdateMessage.self, from: bytes) == message)
+        #expect(message.entityId == text)
+    }
+}
