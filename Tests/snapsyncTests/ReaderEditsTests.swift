@@ -116,7 +116,7 @@ import Testing
             assert changed['columns'] == ['list', 'number', 'title', 'done'] and changed['sender'] == 'phone', changed
             assert changed['replaces'] == '0001-01-01T00:00:00Z', changed
             assert deleted['entityId'] == 2 and 'entity' not in deleted and 'columns' not in deleted, deleted
-            assert deleted['replaces'] == '2023-11-14T22:13:21Z', deleted
+            assert deleted['replaces'] == '2023-11-14T22:13:21.000Z', deleted
             assert added['entityId'] == [0.5, {'base64': 'AP8='}] and 'replaces' not in added, added
             """, [scene.scratch.path("\(Scene.zone)/messages/phone")])
     }

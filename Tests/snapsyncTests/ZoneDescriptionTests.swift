@@ -165,7 +165,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scene.scratch.path("copy.db")))
         // A description in an unknown format is for a newer program.
         try CloudForgery.rewriteCommit(
-            commit, "[r for r in commit['saved'] if r['name'] == 'table.books'][0]['fields']['description']['value'] = '{\"formatVersion\":2}'")
+            commit, "[r for r in commit['saved'] if r['name'] == 'table.books'][0]['fields']['description']['value'] = '{\"formatVersion\":3}'")
         let newer = try scene.run("init --db copy.db --cloud cloud --role reader --create")
         #expect(newer.status == 78 && newer.errorText.contains("update snapsync"), "\(newer.errorText)")
     }
