@@ -25,7 +25,8 @@ package struct CheckpointDocument: Codable {
 extension ReplayedHistory {
     /// The file of the checkpoint at the log's last commit; nil before the first commit.
     package func checkpointBytes() throws -> [UInt8]? {
-        guard let token, let timestamp else { return nil }
+        // Nothing follows a zone that was moved, so no commit could name the checkpoint.
+        guard let token, let timestamp, deletion?.successor == nil else { return nil }
         let document = CheckpointDocument(
             cloud: history.cloud, commit: token.hash, number: token.number,
             records: records.map { RecordDocument($0, tagged: true) }, timestamp: timestamp, zone: history.zone.description,

@@ -19,7 +19,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
     package func prepare(_ draft: CommitDraft, after token: ChangeToken?) throws -> PreparedCommit {
         // Whether the token's commit is there still, the publisher looks when its own is in place.
         let log = try token.map { try reader.log(after: $0, takesRecent: true) } ?? ReplayedHistory(of: history)
-        if let deletion = log.deletion, draft.zoneEvent != .created { throw deletion.error(in: history.zone) }
+        if let deletion = log.deletion, draft.zoneEvent != .created || deletion.successor != nil { throw deletion.error(in: history.zone) }
         if log.deletion == nil, draft.zoneEvent == .created {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
         }

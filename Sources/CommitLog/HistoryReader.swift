@@ -24,7 +24,7 @@ package struct HistoryReader<Source: HistorySource> {
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
-            if let members = log.members { try source.authority.accept(members, isNewest: true, of: history) }
+            if let members = log.members { try source.authority.accept(members, isNewest: true, after: commits, of: history) }
             // Their publisher may not have come to that yet, or been killed: what a device has read must not be taken back.
             try source.makeCommitsDurable()
             source.ends.remember(log)

@@ -126,6 +126,9 @@ package struct ReplayedHistory {
             error.missingParent = next.commit.parent.map { ChangeToken(number: nextNumber - 1, hash: $0) }
             throw error
         }
+        guard deletion?.successor == nil else {
+            throw CloudError(.damaged, at: place, "the commit goes on in a zone that goes on elsewhere", hint: CloudError.damageHint)
+        }
         guard (deletion == nil) == (next.zoneEvent != .created) else {
             throw CloudError(
                 .damaged, at: place, deletion == nil ? "the commit makes a zone that is there" : "the commit goes on in a zone that was deleted",

@@ -1,18 +1,22 @@
 import CloudStore
 import StrictText
 
-/// What a commit does to its zone, as JSON: `{"kind":"deleted","reason":"purged"}` or `{"kind":"created"}`.
+/// What a commit does to its zone, as JSON: `{"kind":"deleted","reason":"purged"}`, `{"kind":"created"}`, or
+/// `{"kind":"moved","to":{"creator":"…","features":["signed"],"zone":"…"}}`.
 struct ZoneEventDocument: Codable {
     let kind: String
     let reason: String?
+    /// Where a zone that was moved goes on.
+    let to: ZoneSuccessor?
 
     /// What such a commit names under `requires`: a reader that does not know it stops there.
     static let requirement = "zoneEvents"
 
     init(_ event: ZoneEvent) {
         switch event {
-        case .deleted(let reason): (kind, self.reason) = ("deleted", reason.rawValue)
-        case .created: (kind, reason) = ("created", nil)
+        case .deleted(let reason): (kind, self.reason, to) = ("deleted", reason.rawValue, nil)
+        case .created: (kind, reason, to) = ("created", nil, nil)
+        case .moved(let successor): (kind, reason, to) = ("moved", nil, successor)
         }
     }
 
@@ -21,14 +25,18 @@ struct ZoneEventDocument: Codable {
         switch kind {
         case "deleted": reason.flatMap(ZoneDeletion.Reason.init(rawValue:)).map(ZoneEvent.deleted)
         case "created": .created
+        case "moved": to.flatMap { $0.isKnown ? .moved($0) : nil }
         default: nil
         }
     }
 
     /// The deletion that a commit of this device and timestamp is; nil if it is none.
     func deletion(at timestamp: Instant, device: String) -> ZoneDeletion? {
-        guard case .deleted(let reason) = event else { return nil }
-        return ZoneDeletion(reason: reason, device: device, at: timestamp)
+        switch event {
+        case .deleted(let reason): ZoneDeletion(reason: reason, device: device, at: timestamp)
+        case .moved(let successor): ZoneDeletion(reason: .deleted, device: device, at: timestamp, successor: successor)
+        case .created, nil: nil
+        }
     }
 
     /// The error for an event that this version does not know; nil for one that it does.
@@ -64,9 +72,27 @@ struct ZoneDeletionDocument: Codable {
     }
 }
 
+extension ZoneSuccessor {
+    /// Whether this version can go on there: the zone's features are known, and make it a signed one.
+    fileprivate var isKnown: Bool {
+        CloudNames.isName(zone) && KeyFingerprint(creator)?.words == creator && Set(features).isSubset(of: ZoneMarker.knownFeatures)
+            && features.contains(ZoneInfo.signedFeature)
+    }
+
+    /// What every reader and publisher of the zone gets that goes on here.
+    fileprivate func error(in zone: ZoneID, _ deletion: ZoneDeletion) -> CloudError {
+        var error = CloudError(
+            .zoneMoved, at: "\(zone)", "\(deletion.device) has \(kind) the zone at \(deletion.at); it goes on as zone \(self.zone), made by \(creator)",
+            hint: "a device that is set up follows with its next snapsync sync; a command without a database wants --zone \(self.zone)")
+        error.successor = self
+        return error
+    }
+}
+
 extension ZoneDeletion {
     /// What every reader and publisher of the deleted zone gets.
     func error(in zone: ZoneID) -> CloudError {
+        if let successor { return successor.error(in: zone, self) }
         let words =
             switch reason {
             case .deleted: "the zone was deleted"

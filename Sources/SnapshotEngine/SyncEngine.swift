@@ -33,6 +33,8 @@ public final class SyncEngine: Sendable {
     let stopwatch: @Sendable () -> @Sendable () -> Duration
     /// Counts the requests to a bucket that this engine opens.
     package let requests: RequestMeter
+    /// What there is to say of zones that this database was moved to, until a run says it.
+    let moves = ZoneMoveNotices()
     /// Whether this database is synced, decided anew for each run.
     public let gate: SyncGate
 
@@ -73,13 +75,14 @@ public final class SyncEngine: Sendable {
     ///   - database: the SQLite file.
     ///   - cloud: the backend. It must satisfy the contract that the module CloudStoreConformance checks.
     ///   - gate: who says whether the user may and wants to sync, where that is not in the database's settings.
+    ///   - keys: where the device's private keys lie, if its zone is signed.
     ///   - now: the time, for tests.
     /// - Throws: ``SyncError`` if the database cannot be opened.
     public convenience init(
-        database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), logger: Logger = Logger(label: "snapsync"),
-        now: @escaping @Sendable () -> Instant = { Instant.now }
+        database path: String, cloud: any CloudDatabase, gate: GateOptions = GateOptions(), keys: any KeyStore = FileKeyStore(),
+        logger: Logger = Logger(label: "snapsync"), now: @escaping @Sendable () -> Instant = { Instant.now }
     ) throws {
-        try self.init(database: path, gate: gate, logger: logger, now: now, backend: cloud) { _ in cloud }
+        try self.init(database: path, gate: gate, keys: keys, logger: logger, now: now, backend: cloud) { _ in cloud }
     }
 
     /// Opens a database whose cloud `openCloud` makes anew for each run.
@@ -194,7 +197,11 @@ public final class SyncEngine: Sendable {
 
     private func importUpdates(_ allowed: ShrinkApproval, _ progress: ProgressHandler?) async throws -> ImportReport {
         try await run {
-            try await adoptingUnknownColumns(updatedDevice()) { try await ImportRun(device: $0, progress: progress, allowed: allowed).importNewest() }
+            try await adoptingUnknownColumns(updatedDevice()) { device in
+                let report = try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest()
+                let stale = device.settings.role == .reader ? try device.staleness() : nil
+                return stale.map { report.warning($0) } ?? report
+            }
         }
     }
 
@@ -229,11 +236,13 @@ public final class SyncEngine: Sendable {
                 let device = try await updatedDevice()
                 if try await device.isOneOfMany() {
                     let report = try await PeerSync(device: device, level: level, allowed: allowed, progress: progress, pause: pause).run()
-                    guard let exported = report.exported else { return report }
+                    try await device.admitEarlierMembers()
+                    guard let exported = try await fresh(device, report.exported) else { return report }
                     return SyncReport(role: report.role, exported: try await retaining(exported), imported: report.imported)
                 }
                 let exported = try await ExportRun(device: device, level: level, isFull: false, progress: progress, allowed: allowed).run()
-                return SyncReport(role: settings.role.rawValue, exported: try await retaining(exported), imported: nil)
+                try await device.admitEarlierMembers()
+                return SyncReport(role: settings.role.rawValue, exported: try await retaining(fresh(device, exported)), imported: nil)
             }
         case .reader:
             if let view = try database.read(at: .read, { try $0.state.view() }) {
@@ -243,6 +252,17 @@ public final class SyncEngine: Sendable {
             let imported = try await importUpdates(allowed, progress)
             return SyncReport(role: settings.role.rawValue, exported: nil, imported: imported, messages: try await sendMessages())
         }
+    }
+
+    /// What was exported, with the version that the zone has promised where there was nothing new (``setFreshness(_:)``).
+    private func fresh(_ device: SyncContext, _ exported: ExportReport) async throws -> ExportReport {
+        guard !exported.published, let version = try await device.keepFresh() else { return exported }
+        return exported.keepingFresh(as: version)
+    }
+
+    private func fresh(_ device: SyncContext, _ exported: ExportReport?) async throws -> ExportReport? {
+        guard let exported else { return nil }
+        return try await fresh(device, exported) as ExportReport
     }
 
     /// The database, its settings and the cloud that they name.
@@ -273,21 +293,21 @@ public final class SyncEngine: Sendable {
         let cloud = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
         let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: cloud)
-        return (signedZone?.opening(cloud) ?? cloud, signedZone)
+        return (signedZone?.opened ?? cloud, signedZone)
     }
 
     /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).
     func updatedDevice() async throws -> SyncContext {
         let outcome = try await SchemaUpdate(device: device()).automatic()
         var device = outcome.device
-        device.notices = outcome.notices
+        device.notices = moves.take() + outcome.notices
         return device
     }
 
-    /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that was
-    /// deleted is met as the settings say.
+    /// Runs one transfer: no other run works on this database meanwhile, its outcome is noted for `status`, and a zone that goes
+    /// on elsewhere is followed, and one that was deleted is met as the settings say.
     package func run<T>(_ body: () async throws -> T) async throws -> T {
-        try await locked { try await recorded { try await meetingZoneDeletion(body) } }
+        try await locked { try await recorded { try await followingZone { try await meetingZoneDeletion(body) } } }
     }
 
     /// Runs `body` while no other run works on this database.

@@ -45,6 +45,8 @@ public struct SyncError: Error, Sendable, CustomStringConvertible {
     public private(set) var details: [String] = []
     /// Why the zone was deleted, if that is what went wrong.
     package var zoneDeletion: ZoneDeletion?
+    /// Where the zone goes on, if that is why; and the last version that this device and the zone have in common, if it has another one.
+    package var move: (successor: ZoneSuccessor, commonVersion: Int?)?
     /// Whether a file of the cloud is there in part: a transport is still writing it.
     package var isArriving = false
     /// Whether what was asked of the cloud may have been done, or may be yet: no answer came.
@@ -110,6 +112,7 @@ extension SyncError {
             identifier = error.cause.code.entry.identifier
             retryAfter = error.retryAfter
             zoneDeletion = error.zoneDeletion
+            move = error.successor.map { ($0, error.commonVersion) }
             isArriving = error.isArriving
             isOutcomeUnknown = error.code == .serverResponseLost
         case let error as LocalStoreError:
@@ -167,7 +170,7 @@ extension SyncError {
         switch error.code {
         case .cloudUnavailable: .cloudUnavailable
         case .notACloud, .zoneNotFound, .unknownItem: .nothingThere
-        case .userDeletedZone, .limitExceeded, .notAuthenticated, .keyUnavailable: .refused
+        case .userDeletedZone, .zoneMoved, .limitExceeded, .notAuthenticated, .keyUnavailable: .refused
         case .badContainer, .incompatibleVersion, .notAuthorized, .clockUnusable, .invalidArguments, .changeTokenExpired: .refused
         case .rolledBack, .damaged, .untrusted: .dataRefused
         case .pending, .serverResponseLost, .serverRecordChanged, .zoneBusy, .requestRateLimited, .accountTemporarilyUnavailable: .tryAgainLater

@@ -28,7 +28,7 @@ struct Snapsync: AsyncParsableCommand {
         subcommands: [
             DemoCommand.self, InitCommand.self, DescribeCommand.self, DetachCommand.self, RelocateCommand.self, MirrorCommand.self, DeviceCommand.self,
             MemberCommand.self,
-            KeyCommand.self,
+            KeyCommand.self, SignCommand.self, SealCommand.self,
             GenerateCommand.self,
             ExportCommand.self, ImportCommand.self, SyncCommand.self, WatchCommand.self, ScheduleCommand.self,
             EnableCommand.self, DisableCommand.self, LicenceCommand.self, OpenCommand.self, MigrateCommand.self,

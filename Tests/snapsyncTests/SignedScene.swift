@@ -59,9 +59,9 @@ struct SignedScene {
     }
 
     /// Checks the zone with the independent program. Returns what it prints.
-    func verifyIndependently(_ words: String = "") throws -> ProgramRun {
+    func verifyIndependently(_ words: String = "", zone: String = Self.zone) throws -> ProgramRun {
         try ProgramRun(
-            "python3", ["\(Self.scripts)/run_forgery.py", "@verify_zone.py", Self.zone] + (words.isEmpty ? [] : [words]), in: scene.scratch.path)
+            "python3", ["\(Self.scripts)/run_forgery.py", "@verify_zone.py", zone] + (words.isEmpty ? [] : [words]), in: scene.scratch.path)
     }
 
     /// Makes the cloud as it is the one that ``attack(exit:saying:reader:independently:at:forge:)`` puts back.

@@ -8,6 +8,8 @@ extension CloudError {
             code, at: place, reason, hint: hint, isRetryable: isRetryable, retryAfter: retryAfter, partialErrors: partialErrors,
             conflict: conflict, zoneDeletion: zoneDeletion)
         moved.isArriving = isArriving
+        moved.successor = successor
+        moved.commonVersion = commonVersion
         return moved
     }
 }

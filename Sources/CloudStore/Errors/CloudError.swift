@@ -18,6 +18,8 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
         public static let zoneNotFound = Code(name: "zoneNotFound")
         /// The zone was deleted, and the error says why: ``CloudError/zoneDeletion``.
         public static let userDeletedZone = Code(name: "userDeletedZone")
+        /// The zone goes on in another one, and the error says which: ``CloudError/successor``.
+        public static let zoneMoved = Code(name: "zoneMoved")
         /// The record, the version or the asset is not there.
         public static let unknownItem = Code(name: "unknownItem")
         /// Another device has taken the commit's number, or saved the record since it was fetched.
@@ -94,6 +96,10 @@ public struct CloudError: Error, Sendable, CustomStringConvertible {
     public let conflict: RecordConflict?
     /// Under `userDeletedZone`: why the zone was deleted.
     public let zoneDeletion: ZoneDeletion?
+    /// Under `zoneMoved`: where the zone goes on.
+    public package(set) var successor: ZoneSuccessor?
+    /// Under `zoneMoved`, at a device whose version lost its number to another one's: the last version that both have.
+    package var commonVersion: Int?
     /// Under `damaged`, for a commit that does not follow the one before it: the commit that it was made after.
     package var missingParent: ChangeToken?
     /// Under `pending`: whether a beginning of the file is there, rather than nothing.

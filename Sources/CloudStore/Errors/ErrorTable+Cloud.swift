@@ -241,6 +241,16 @@ extension ErrorTable {
                 "Dati condivisi eliminati", "I dati condivisi sono stati eliminati su un altro dispositivo.",
                 "Scegli se conservare, rimuovere o caricare di nuovo ciò che è su questo dispositivo."
             )),
+        ErrorEntry(
+            28, "userDeletedZone", "the zone was signed or sealed, and goes on in another zone", .afterAction, as: .zoneMoved,
+            en: (
+                "Shared data moved", "The shared data was signed or encrypted, and goes on in another place.",
+                "Sync once more; another device may have to approve this one."
+            ),
+            it: (
+                "Dati condivisi spostati", "I dati condivisi sono stati firmati o cifrati e continuano in un’altra posizione.",
+                "Sincronizza di nuovo; un altro dispositivo potrebbe dover approvare questo."
+            )),
     ]
 
     static let shares: [ErrorEntry] = [

@@ -18,12 +18,15 @@ public struct ZoneDeletion: Hashable, Sendable {
     public let device: String
     /// When: the commit's timestamp.
     public let at: Instant
+    /// Where the zone goes on; nil if it does not.
+    public let successor: ZoneSuccessor?
 
     /// Describes a deletion.
-    public init(reason: Reason, device: String, at: Instant) {
+    public init(reason: Reason, device: String, at: Instant, successor: ZoneSuccessor? = nil) {
         self.reason = reason
         self.device = device
         self.at = at
+        self.successor = successor
     }
 }
 
@@ -33,4 +36,6 @@ public enum ZoneEvent: Hashable, Sendable {
     case deleted(ZoneDeletion.Reason)
     /// The zone is there again, empty.
     case created
+    /// The zone goes on in another one; nothing may follow.
+    case moved(ZoneSuccessor)
 }

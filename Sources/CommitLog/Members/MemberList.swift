@@ -215,7 +215,9 @@ extension MemberList {
         }
     }
 
-    static func untrusted(_ place: String, _ reason: String) -> CloudError {
-        CloudError(.untrusted, at: place, reason, hint: "somebody who may not has written to the cloud, or an older copy was put back; run snapsync doctor")
+    static func untrusted(_ place: String, _ reason: String, hint: String? = nil) -> CloudError {
+        CloudError(
+            .untrusted, at: place, reason,
+            hint: hint ?? "somebody who may not has written to the cloud, or an older copy was put back; run snapsync doctor")
     }
 }

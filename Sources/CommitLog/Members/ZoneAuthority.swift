@@ -20,6 +20,8 @@ package struct ZoneKnowledge: Hashable, Sendable, Codable {
     package var keyRecord: String?
     /// The public key of the recovery code, at the device that makes the zone, before its first commit.
     package var recoveryKey: String?
+    /// This device's own statements that lost their number to another device's commit in a fork, and are to be given again.
+    package var lost: [String] = []
 
     package init(creator: KeyFingerprint? = nil, own: DevicePublicKeys? = nil) {
         self.creator = creator?.words
@@ -42,6 +44,7 @@ extension ZoneKnowledge: PlainReadable, PlainWritable {
         isSealed = try members.optional("sealed")?.boolean() ?? false
         keyRecord = try members.optional("keyRecord")?.text()
         recoveryKey = try members.optional("recoveryKey")?.text()
+        lost = try members.optional("lost").map { node throws(JSONNode.Misfit) in try [String](node) } ?? []
     }
 
     package var node: JSONNode {
@@ -49,6 +52,7 @@ extension ZoneKnowledge: PlainReadable, PlainWritable {
             "creator": creator.map { .text($0) }, "statements": .texts(statements), "savedBy": .count(savedBy), "floor": floor?.node,
             "own": own.map { .object(["key": .text($0.signing), "sealKey": .text($0.sealing)]) }, "sealed": isSealed ? .boolean(true) : nil,
             "keyRecord": keyRecord.map { .text($0) }, "recoveryKey": recoveryKey.map { .text($0) },
+            "lost": lost.isEmpty ? nil : .texts(lost),
         ])
     }
 }
@@ -64,6 +68,7 @@ package final class ZoneAuthority: Sendable {
         var keys: DeviceKeys?
         var ring: KeyRing?
         var isSealing = false
+        var settlesForks = false
     }
 
     private let state: Mutex<State>
@@ -187,9 +192,12 @@ package final class ZoneAuthority: Sendable {
 
     /// Sees that a list which was verified by itself is one that this device trusts.
     ///
-    /// - Parameter isNewest: whether it is the list of the zone's newest commit: then it must have all that is known, and is remembered.
+    /// - Parameters:
+    ///   - isNewest: whether it is the list of the zone's newest commit: then it must have all that is known, and is remembered.
+    ///   - commits: the commits after a version that this device knows, if the list was read with them: after a fork the list may be another one
+    ///     (``ownStatementsLost(_:instead:_:)``).
     /// - Throws: ``CloudError`` with `.untrusted`.
-    func accept(_ list: MemberList, isNewest: Bool, of history: HistoryID) throws(CloudError) {
+    func accept(_ list: MemberList, isNewest: Bool, after commits: [Commit] = [], of history: HistoryID) throws(CloudError) {
         let known = knowledge
         guard let creator = list.creator?.keys.fingerprint.words else {
             guard isNewest, !known.statements.isEmpty else { return }
@@ -200,9 +208,12 @@ package final class ZoneAuthority: Sendable {
                 .untrusted, at: "\(history.zone)", "the zone was made by the holder of the key \(creator), and this device trusts \(pinned)",
                 hint: "somebody has put another zone in its place, or --trust had another fingerprint; ask whoever made the zone")
         }
+        var lost: [String] = []
         if let trusted = try current(of: history), !list.extends(trusted) {
-            guard !isNewest, trusted.extends(list) else {
-                throw MemberList.untrusted("\(history.zone)", "the list of members is not the one that this device has seen, with what was added since")
+            if isNewest, let own = ownStatementsLost(list, instead: trusted, commits) {
+                lost = own
+            } else if isNewest || !trusted.extends(list) {
+                throw MemberList.untrusted("\(history.zone)", "the list of members is not the one that this device has seen, with what was added since", hint: Self.forkHint)
             }
         }
         guard isNewest else { return }
@@ -211,6 +222,33 @@ package final class ZoneAuthority: Sendable {
             $0.knowledge.creator = creator
             $0.knowledge.statements = list.statements
             $0.knowledge.savedBy = list.savedBy
+            $0.knowledge.lost += lost
+        }
+    }
+
+    private static let forkHint =
+        "somebody who may not has written to the cloud, or an older copy was put back; if two members changed the list at one time, the one whose change is gone has to sync first, or a person decides: snapsync member settle"
+
+    /// Whether a person has decided that the history which stands counts, whoever has published in it since the fork.
+    var settlesForks: Bool { state.withLock { $0.settlesForks } }
+
+    /// Lets the history that stands count after a fork, whoever has published in it. What was taken away in the other one is taken away again, if this
+    /// device may do that.
+    package func settleForks() { state.withLock { $0.settlesForks = true } }
+
+    /// Says that the statements which were lost are given again.
+    package func forgetLost() { state.withLock { $0.knowledge.lost = [] } }
+
+    /// Takes over the key record of the history that stands, after a fork: the known one may have lost its number.
+    ///
+    /// - Throws: ``CloudError`` with `.untrusted` if there is none.
+    package func replaceKeys(by record: CloudRecord?, of history: HistoryID) throws {
+        guard let record else { throw MemberList.untrusted("\(history.zone)", "the zone is sealed, and has no record of its keys") }
+        let ring = try KeyRing(record, at: "\(history.zone)")
+        let text = String(decoding: try StrictJSON.encode(RecordDocument(ring.record, tagged: true)), as: UTF8.self)
+        state.withLock {
+            $0.ring = ring
+            $0.knowledge.keyRecord = text
         }
     }
 
@@ -287,4 +325,11 @@ package protocol SigningCloud: CloudDatabase {
     func members(in zone: ZoneID) async throws -> MemberList?
     /// The newest reports of devices that ask to be members, in the order of their names.
     func joinRequests(in zone: ZoneID) async throws -> [DeviceReport]
+    /// The same cloud for one device: what is known of its zones there is known of them nowhere else. A cloud that each device opens for itself leaves
+    /// this to the default.
+    func forOneDevice() -> any SigningCloud
+}
+
+extension SigningCloud {
+    package func forOneDevice() -> any SigningCloud { self }
 }

@@ -4,7 +4,8 @@ public import StrictText
 extension MemoryCloudDatabase {
     public func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
         let store = try store(zone)
-        let bytes = try MessageDocument.encode(message, of: store.history)
+        try store.authority.verifySealing(in: store.history)
+        let bytes = try MessageDocument.encode(message, of: store.history, by: store.history.isSigned ? store.authority.signer() : nil)
         try CommitClock.verify(clock, against: store.now())
         let isThere = store.zone.change { files in
             let found = files.messages[message.sender]?["\(message.id).json"]
@@ -16,10 +17,11 @@ extension MemoryCloudDatabase {
 
     public func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
         let store = try store(zone)
+        let signers = try MessageSigners(store, request)
         var mailbox = CloudMailbox()
         let all = store.zone.files.messages.filter { request.sender == nil || $0.key == request.sender }
         for (sender, files) in all.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
-            mailbox.take(Array(files.keys), of: sender, request, in: store.history, at: "\(zone)/\(CloudNames.messages)/\(sender)") { files[$0] }
+            mailbox.take(Array(files.keys), of: sender, request, in: store.history, by: signers, at: "\(zone)/\(CloudNames.messages)/\(sender)") { files[$0] }
         }
         return mailbox
     }

@@ -12,7 +12,8 @@ public final class MemoryCloudDatabase: CloudDatabase {
     private let opened: CloudIdentity
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
-    private let contents = Mutex<[ZoneID: MemoryZone]>([:])
+    package let authorities = ZoneAuthorities()
+    private let contents: Contents
     private let now: @Sendable () -> Instant
 
     /// Makes an empty cloud.
@@ -27,15 +28,30 @@ public final class MemoryCloudDatabase: CloudDatabase {
         opened = CloudIdentity(formatVersion: 1, uuid: nonces.uuid(), container: container)
         self.now = now
         self.nonces = nonces
+        contents = Contents()
+    }
+
+    /// The same zones for another device of this process.
+    private init(sharing other: MemoryCloudDatabase) {
+        (opened, now, nonces, contents) = (other.opened, other.now, other.nonces, other.contents)
+    }
+
+    /// The zones, which all devices of this process share.
+    private final class Contents: Sendable {
+        let zones = Mutex<[ZoneID: MemoryZone]>([:])
     }
 
     public func identity() async throws -> CloudIdentity { opened }
 
     public func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
+    }
+
+    private func createZone(_ zone: ZoneID, _ marker: ZoneMarker) throws -> ZoneInfo {
         try CloudNames.verify(zone)
-        try CloudNames.verify(creator, isNameOf: "device")
-        let info = ZoneInfo(id: zone, formatVersion: 1, features: [], creator: creator, publishers: publishers)
-        return contents.withLock { zones in
+        try CloudNames.verify(marker.creator, isNameOf: "device")
+        let info = try ZoneMarker.info(of: zone, from: marker.bytes(), at: "\(zone)/\(ZoneMarker.fileName)")
+        return contents.zones.withLock { zones in
             if let found = zones[zone] { return found.info }
             zones[zone] = MemoryZone(info: info, now: now)
             return info
@@ -47,7 +63,7 @@ public final class MemoryCloudDatabase: CloudDatabase {
     }
 
     public func zones() async throws -> [ZoneInfo] {
-        contents.withLock { $0.values.map(\.info) }
+        contents.zones.withLock { $0.values.map(\.info) }
             .sorted { $0.id.description.utf8.lexicographicallyPrecedes($1.id.description.utf8) }
     }
 
@@ -80,7 +96,9 @@ public final class MemoryCloudDatabase: CloudDatabase {
     ) async throws -> sending any AssetWriter {
         try CloudNames.verify(record, isNameOf: "record")
         guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
-        return MemoryAssetWriter(AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind), into: try store(zone).zone)
+        let store = try store(zone)
+        try store.authority.verifySealing(in: store.history)
+        return MemoryAssetWriter(AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind), into: store.zone)
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
@@ -101,14 +119,18 @@ public final class MemoryCloudDatabase: CloudDatabase {
 
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try report.verify()
-        try store(zone).zone.change { files in
-            if let last = files.reports[report.device], !report.isNews(after: last) { return }
-            files.reports[report.device] = report
+        let store = try store(zone), keys = store.history.isSigned ? try store.authority.signer() : nil
+        let made = MemoryFiles.Report(bytes: try report.bytes(of: store.history, by: keys), key: keys?.publicKeys.signing)
+        store.zone.change { files in
+            let own = files.reports[report.device]?.first { $0.key == made.key }
+            if let last = own.flatMap({ try? DeviceReport($0.bytes, of: report.device, in: store.history, at: "\(zone)") }), !report.isNews(after: last) { return }
+            files.reports[report.device] = (files.reports[report.device] ?? []).filter { $0.key != made.key } + [made]
         }
     }
 
     public func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
-        try store(zone).zone.files.reports[device]
+        let store = try store(zone), reports = store.zone.files.reports[device] ?? []
+        return ReportReader(store).newest(of: device, Array(reports.indices)) { (reports[$0].bytes, "\(zone)") }
     }
 
     public func forgetDevice(_ device: String, in zone: ZoneID) async throws {
@@ -117,7 +139,27 @@ public final class MemoryCloudDatabase: CloudDatabase {
     }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] {
-        try store(zone).zone.files.reports.values.sorted { $0.device.utf8.lexicographicallyPrecedes($1.device.utf8) }
+        let store = try store(zone), reader = ReportReader(store)
+        return reports(in: store) { name, reports in reader.newest(of: name, Array(reports.indices)) { (reports[$0].bytes, "\(zone)") } }
+    }
+
+    private func reports(in store: MemoryStore, _ pick: (String, [MemoryFiles.Report]) -> DeviceReport?) -> [DeviceReport] {
+        store.zone.files.reports.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.compactMap { pick($0.key, $0.value) }
+    }
+}
+
+extension MemoryCloudDatabase: SigningCloud {
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
+        try createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    }
+
+    package func forOneDevice() -> any SigningCloud { MemoryCloudDatabase(sharing: self) }
+
+    package func members(in zone: ZoneID) async throws -> MemberList? { try HistoryReader(source: store(zone)).newestMembers() }
+
+    package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] {
+        let store = try store(zone), reader = ReportReader(store)
+        return reports(in: store) { name, reports in reader.request(of: name, Array(reports.indices)) { (reports[$0].bytes, "\(zone)") } }
     }
 }
 
@@ -129,9 +171,11 @@ extension MemoryCloudDatabase {
 
     func store(_ zone: ZoneID) throws(CloudError) -> MemoryStore {
         try CloudNames.verify(zone)
-        guard let found = contents.withLock({ $0[zone] }) else {
+        guard let found = contents.zones.withLock({ $0[zone] }) else {
             throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "create the zone first")
         }
-        return MemoryStore(history: HistoryID(cloud: opened.uuid, zone: zone), ends: ends, zone: found, now: now)
+        return MemoryStore(
+            history: HistoryID(cloud: opened.uuid, zone: zone, isSigned: found.info.isSigned, isSealed: found.info.isSealed), ends: ends,
+            authority: try authorities.authority(of: found.info), zone: found, now: now)
     }
 }

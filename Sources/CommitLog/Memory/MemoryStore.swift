@@ -8,7 +8,14 @@ struct MemoryFiles {
     var checkpoints: [Int: [UInt8]] = [:]
     /// Assets and indexes by their paths beneath the zone.
     var assets: [String: [UInt8]] = [:]
-    var reports: [String: DeviceReport] = [:]
+    /// The newest report of each device, as its file would be; in a signed zone of each key under a device's name, so that nobody takes another's away.
+    var reports: [String: [Report]] = [:]
+
+    /// A report's file, and whose keys have signed it: nil in a zone that is not signed.
+    struct Report: Sendable {
+        let bytes: [UInt8]
+        let key: String?
+    }
     /// When each file was written, by its path beneath the zone.
     var written: [String: Instant] = [:]
     /// The messages of each sender, by their files' names.
@@ -40,6 +47,7 @@ final class MemoryZone: Sendable {
 struct MemoryStore: HistoryStore {
     let history: HistoryID
     let ends: VerifiedHeadCache
+    let authority: ZoneAuthority
     let zone: MemoryZone
     let now: @Sendable () -> Instant
 

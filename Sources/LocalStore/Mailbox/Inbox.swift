@@ -103,6 +103,12 @@ package struct Inbox: TransactionPart {
         try db.execute(sql: "DELETE FROM snapsync_inbox WHERE named > ?", arguments: [number])
     }
 
+    /// Forgets which commits answered messages, and not the answers: the numbers are those of a zone that was left.
+    func forgetNumbers() throws {
+        guard try transaction.mailbox.exist() else { return }
+        try db.execute(sql: "UPDATE snapsync_inbox SET named = 0 WHERE named IS NOT NULL")
+    }
+
     /// Whether an answer that was published before an instant is remembered.
     package func hasReceived(before instant: Instant) throws -> Bool { try !answered(before: instant, limit: 1).isEmpty }
 

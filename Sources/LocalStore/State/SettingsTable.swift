@@ -73,6 +73,11 @@ package struct SettingsTable: TransactionPart {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'cloud'", arguments: [path])
     }
 
+    /// Stores another zone.
+    func setZone(_ name: String) throws {
+        try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'zone'", arguments: [name])
+    }
+
     /// Gives the device another name.
     package func setDevice(_ name: String) throws {
         try db.execute(sql: "UPDATE snapsync_settings SET value = ? WHERE key = 'device'", arguments: [name])

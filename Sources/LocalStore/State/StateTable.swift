@@ -18,6 +18,9 @@ package struct StateTable: TransactionPart {
         try transaction.lineage.record(version)
     }
 
+    /// Forgets the applied version, and leaves the rows: they are to be the first version of another zone.
+    func forgetApplied() throws { try setPlainValue("applied", nil as AppliedVersion?) }
+
     /// The commit that a publisher was about to put in place; nil if none is under way.
     package func intended() throws -> IntendedVersion? { try plainValue("intended") }
 

@@ -70,6 +70,6 @@ struct RunGuard: Sendable {
     /// No dataset has lost more than half of its entities without approval.
     static let shrink = RunGuard { facts in
         guard let upstream = facts.upstream else { return }
-        try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: (upstream.fork ?? upstream.applied)?.token)
+        try await ShrinkCheck(device: facts.device, allowed: facts.allowed).verify(upstream.changes, after: upstream.common?.token)
     }
 }

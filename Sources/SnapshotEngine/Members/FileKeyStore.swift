@@ -56,6 +56,10 @@ public struct FileKeyStore: KeyStore {
         if protectsMemory { System.protectMemory() }
         guard !place.isCredential else { throw place.error("a credential of systemd is only read", "create it before the device is set up") }
         let file = try locksNewKeys ? locked(keys, of: owner, with: passphrases.newPassphrase(for: place.path), at: place) : KeyFile(keys, of: owner)
+        try create(file, at: place)
+    }
+
+    private func create(_ file: KeyFile, at place: PrivateFile) throws {
         let folder = URL(fileURLWithPath: place.path).deletingLastPathComponent().path
         try put(file, at: place) { bytes, temporary in
             // The keys must be there after a power cut if the zone is, which only they can write to.
@@ -63,6 +67,17 @@ public struct FileKeyStore: KeyStore {
             let isPlaced = try FileReplacement.create(place.path, with: bytes, through: temporary, mode: 0o600)
             guard isPlaced else { throw place.error("other keys are there already", "remove that file only if nobody needs its keys") }
         }
+    }
+
+    /// Gives a device the keys in one zone that it has in another; a file with a passphrase has it there, too.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable`.
+    package func copy(of owner: KeyOwner, to next: KeyOwner) throws {
+        guard let (keys, isLocked) = try read(owner) else { return }
+        guard isLocked else { return try store(keys, of: next) }
+        let source = location(of: owner), place = location(of: next)
+        guard !place.isCredential else { throw place.error("a credential of systemd is only read", "create the one of \(next.zone)") }
+        try create(locked(keys, of: next, with: passphrases.passphrase(of: source.path), at: place), at: place)
     }
 
     public func place(of owner: KeyOwner) -> String { location(of: owner).path }

@@ -34,7 +34,7 @@ struct SealedJoin {
         var knowledge = ZoneKnowledge(creator: trusted, own: keys.publicKeys)
         knowledge.isSealed = true
         let zone = try SignedZone(knowledge, owner, request.keyStore, in: opened)
-        cloud = zone.opening(opened)
+        cloud = zone.opened
         let state = try await opened.at(.verify).records(in: id)
         // The zone is this device's own, and its first version is still to come.
         if state.token == nil, info.creator == name.name, request.role.publishes { return }

@@ -22,7 +22,7 @@ package struct SignedZone: Sendable {
     ///
     /// - Throws: ``SyncError`` with `.refused` for a backend that knows no signatures.
     init(_ knowledge: ZoneKnowledge, _ owner: KeyOwner, _ keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
-        guard let signing = cloud as? any SigningCloud else {
+        guard let signing = (cloud as? any SigningCloud)?.forOneDevice() else {
             throw SyncError(
                 .refused, step: .open, at: "zone \(owner.zone)", "the zone is signed, and this backend does not check signatures",
                 hint: "use a directory or a bucket")
@@ -57,6 +57,9 @@ package struct SignedZone: Sendable {
 
     /// A cloud through which the zone's contents can be read and written: the same one if the zone is not sealed.
     package func opening(_ cloud: any CloudDatabase) -> any CloudDatabase { keys.map { SealedZoneCloud(wrapping: cloud, $0) } ?? cloud }
+
+    /// The backend itself, through which the zone's contents can be read and written.
+    package var opened: any CloudDatabase { opening(cloud) }
 
     /// What a database keeps of what is known.
     static func text(_ knowledge: ZoneKnowledge) throws -> String { try StrictJSON.text(knowledge) }

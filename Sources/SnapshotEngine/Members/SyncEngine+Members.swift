@@ -222,3 +222,58 @@ extension SyncEngine {
             hint: "give it the role reader (sends messages) or observer (reads only)")
     }
 }
+
+extension SyncContext {
+    /// Gives this device's statements about members again that lost their number to another device's commit in a fork.
+    func repeatLostStatements() async throws {
+        guard let zone = signedZone, case let lost = zone.authority.knowledge.lost, !lost.isEmpty else { return }
+        _ = try await MetadataPublisher(device: self).publish { state in
+            guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
+            return try SyncError.at(.announce) {
+                let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                var repeated = list
+                try repeated.repeatStatements(lost, floor: token, by: zone.owner.device, zone.authority.signer(), at: now(), of: zone.history)
+                guard repeated != list else { return MetadataPublisher.Changes() }
+                let ring = try zone.keys?.ring(for: repeated, after: list)
+                return MetadataPublisher.Changes(saving: [repeated.record] + [ring?.record].compactMap(\.self))
+            }
+        }
+        zone.authority.forgetLost()
+        try database.write(at: .announce) { try $0.state.setZoneKnowledge(SignedZone.text(zone.authority.knowledge)) }
+    }
+}
+
+/// What `member settle` did.
+public struct MemberSettlementReport: Sendable, Encodable {
+    public let zone: String
+    /// The zone's newest version.
+    public let version: Int?
+    /// The devices that have lost their membership or a role again, because a version that does not count had said so.
+    public let repeated: [String]
+    /// What this device is in the zone now; nil if it is no member.
+    public let role: String?
+}
+
+extension SyncEngine {
+    /// Lets the history that stands count, where two members changed the list of members at one time and the one that this device has seen lost its number.
+    ///
+    /// For a person who has asked the members: what the device has refused is imported. If it publishes, it removes again whom the lost versions had removed.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed.
+    public func settleMembers() async throws -> MemberSettlementReport {
+        try await gate.enter()
+        return try await run {
+            let context = try await updatedDevice()
+            let zone = try signed(context.signedZone)
+            zone.authority.settleForks()
+            let imported = try await ImportRun(device: context, progress: nil).importNewest()
+            let before = try SyncError.at(.verify) { try zone.authority.current(of: zone.history)?.members ?? [] }
+            try await context.repeatLostStatements()
+            let members = try SyncError.at(.verify) { try zone.authority.current(of: zone.history)?.members ?? [] }
+            return MemberSettlementReport(
+                zone: zone.owner.zone.name, version: try database.read(at: .read) { try $0.state.applied()?.number } ?? imported.version,
+                repeated: before.filter { !members.contains($0) }.map(\.device),
+                role: members.first { $0.keys == zone.authority.knowledge.own }?.role.rawValue)
+        }
+    }
+}

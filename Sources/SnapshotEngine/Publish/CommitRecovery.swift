@@ -13,6 +13,7 @@ extension SyncContext {
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     func recoverAndFetchUpstreamChanges() async throws -> UpstreamChanges {
         let upstream = try await fetchUpstreamChanges()
+        try noteFreshness(upstream.changes)
         guard settings.role.publishes, let first = upstream.changes.commits.first, let intended = upstream.intended?.attempt(AppliedVersion(first.token)),
             first.token.number == (upstream.applied?.number ?? 0) + 1
         else { return upstream }

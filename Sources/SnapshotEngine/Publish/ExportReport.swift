@@ -27,6 +27,15 @@ public struct ExportReport: Sendable, Encodable {
 
 extension ExportReport: RequestCounting {}
 
+extension ExportReport {
+    /// This report of a run that found nothing new, with the version that the zone had promised (``SyncEngine/setFreshness(_:)``).
+    func keepingFresh(as version: Int) -> ExportReport {
+        var report = ExportReport(published: true, version: version, written: [], unchanged: unchanged, warnings: warnings)
+        (report.messagesApplied, report.messagesRefused, report.conflicts, report.refusedEdits) = (messagesApplied, messagesRefused, conflicts, refusedEdits)
+        return report
+    }
+}
+
 /// One dataset that an export wrote.
 public struct ExportedDataset: Sendable, Encodable {
     /// What was written: the whole as a snapshot asset, or what changed as a change asset.

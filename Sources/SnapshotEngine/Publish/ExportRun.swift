@@ -256,9 +256,10 @@ package struct ExportRun: Sendable {
             let shrunk = try await ShrinkCheck(device: device, allowed: allowed).approvals(
                 for: stored.datasets.map { ($0.schema, $0.fields.recordCount) }, after: base.token)
             let horizon = stored.datasets.compactMap(\.horizon).first
+            let carried = try await device.recordsOfFirstVersion(after: base.token)
             var draft = CommitDraft(
                 device: device.settings.device,
-                saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records,
+                saving: stored.datasets.map { $0.fields.record(of: $0.schema) } + pending.pins.map(\.record) + base.descriptions.records + carried,
                 deleting: base.descriptions.removed, clock: device.now(), approvals: shrunk + (horizon.map { [TombstoneHorizon.text($0)] } ?? []))
             draft.messages = stored.answers
             let commit = try await device.cloud.at(.announce).prepare(draft, after: base.token, in: device.zone)

@@ -41,7 +41,10 @@ struct PeerSync: Sendable {
         while true {
             let hasPlace: Bool
             let (report, upstream) = try await importUpstream()
-            if let report { imported = imported.map { $0.followed(by: report) } ?? report }
+            if let report {
+                imported = imported.map { $0.followed(by: report) } ?? report
+                try await device.repeatLostStatements()
+            }
             var publisher = device
             if imported != nil { publisher.notices = [] }
             publisher.notices += found

@@ -70,7 +70,7 @@ package struct ImportRun: Sendable {
         warnings += try upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()
         // While the version that the changes were made on can still be compared with.
-        let uncompared = discardsChanges ? nil : try await MessageComposer(device: device).runIfPossible()
+        let uncompared = discardsChanges || upstream.isOfEarlierZone ? nil : try await MessageComposer(device: device).runIfPossible()
         if let uncompared { warnings.append(uncompared) }
         try await TrackingRebuild(device: device).run(upstream)
         var local = try localState(upstream)
@@ -95,7 +95,7 @@ package struct ImportRun: Sendable {
         let agreed = try SchemaUpdate(device: device).followMessages(upstream.changes)
         device = agreed.device
         warnings += agreed.notices
-        let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && uncompared == nil && !isLast)
+        let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && !upstream.isOfEarlierZone && uncompared == nil && !isLast)
         let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
         if case .applied = outcome { await device.report(newest) }
         return outcome
@@ -194,7 +194,7 @@ package struct ImportRun: Sendable {
                 )
             }
         }
-        let state = try await device.records(at: newest.number, notBefore: upstream.fork ?? local.applied)
+        let state = try await device.records(at: newest.number, notBefore: upstream.common)
         return try await apply(state, local, token: newest, view: nil, mail, isDoubtful: needsWhole || warnings.count > noted.count, warnings: warnings)
     }
 

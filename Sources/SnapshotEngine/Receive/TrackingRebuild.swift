@@ -23,6 +23,7 @@ struct TrackingRebuild: Sendable {
         guard !untracked.isEmpty else { return }
         let state = try await SyncError.at(.fetch) {
             do {
+                guard !news.isOfEarlierZone else { return try await device.cloud.records(in: device.zone) }
                 return try await device.cloud.records(in: device.zone, at: applied.number, notBefore: applied.token)
             } catch let error as CloudError where error.code == .unknownItem {
                 // It is no longer kept. Against the newest version more differs, and each entity's own timestamp decides.

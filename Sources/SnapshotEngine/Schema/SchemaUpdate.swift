@@ -84,7 +84,7 @@ struct SchemaUpdate {
 
     /// What the zone has, and how it describes its datasets; nil before its first version.
     func zoneState() async throws -> (state: ZoneState, descriptions: [DatasetDescription])? {
-        let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.applied() })
+        let state = try await device.records(at: nil, notBefore: device.database.read(at: .read) { try $0.state.appliedHere() })
         return state.token == nil ? nil : (state, try state.descriptions(in: device.zone))
     }
 

@@ -51,6 +51,8 @@ public struct SetupRequest: Sendable {
     public var isSigned = false
     /// Whether the zone that is made is sealed: the store cannot read what it holds. Such a zone is signed, too.
     public var isSealed = false
+    /// Whether the publishers of the zone that is made make a version at least once a day (``SyncEngine/setFreshness(_:)``).
+    public var isFresh = false
     /// The recovery code of a sealed zone, with which a device reads it that nobody has approved: where all others are lost.
     public var recovery: RecoveryCode?
     /// The fingerprint of the creator of a signed zone; nil trusts the one that is met first. Given, a zone that is not signed is refused.

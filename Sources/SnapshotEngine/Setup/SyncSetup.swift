@@ -13,7 +13,8 @@ package enum SyncSetup {
     /// Sets a database up.
     ///
     /// - Parameter backend: the caller's backend; nil for the cloud directory that the request names.
-    static func run(_ request: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
+    static func run(_ asked: SetupRequest, in backend: (any CloudDatabase)? = nil) async throws -> SetupReport {
+        let request = try await asked.followingZone(in: backend)
         guard backend == nil || request.sharing == nil else {
             throw SyncError(
                 .refused, step: .open, at: request.cloud, "only a cloud directory has a mode that says who may use it",
@@ -74,7 +75,7 @@ package enum SyncSetup {
                 device: device, datasets: datasets, replacesOwnRows: request.replacesOwnRows, adoptsOwnRows: request.adoptsOwnRows,
                 container: identity.container)
             let madeZone = hasBegun
-            let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opening(cloud) ?? cloud, device: device)
+            let range = KeyRangeClaim(zone: zone, cloud: signed?.zone.opened ?? cloud, device: device)
             let keyRange = sharesZone ? try await claimKeyRange(request, datasets, range, database) : nil
             var taken = 0
             let journalMode = try SyncError.at(.open) {
@@ -84,6 +85,7 @@ package enum SyncSetup {
                     try claim.note(madeZone: madeZone, in: $0)
                     if let signed {
                         try $0.state.setZoneKnowledge(SignedZone.text(signed.zone.authority.knowledge))
+                        if request.isFresh, madeZone { try $0.state.setFreshness(FreshnessNote(interval: FreshnessRecord.standardInterval, newest: nil)) }
                         if let seen = signed.report.isMember ? claim.requestNonce : nonce {
                             try $0.state.setReportNonces(ReportNonces(seen: seen, next: NonceSource.system.uuid()))
                         }
@@ -113,7 +115,8 @@ package enum SyncSetup {
                 device: device, datasets: datasets.map(\.name), tablesMade: tablesMade, journalMode: journalMode, cloudMade: cloudMade,
                 isEnabled: preference == .on, preference: preference.rawValue,
                 triggers: triggers, changesTaken: taken, keyRange: keyRange?.index,
-                warnings: probeWarnings + name.warnings
+                warnings: (request.zone == asked.zone ? [] : ["zone \(asked.zone) goes on as zone \(request.zone), which this device joins"])
+                    + probeWarnings + name.warnings
                     + (sharesZone ? try database.read(at: .read) { try SharedKeys(datasets, in: $0).warnings(request) } : []))
             report.signature = signed?.report
             report.readerEdits = datasets.filter { $0.statedMessages?.isEmpty == false }.map(\.name)

@@ -1,4 +1,5 @@
 import CloudStore
+import CommitLog
 import LocalStore
 import SnapshotVersions
 
@@ -29,6 +30,11 @@ struct ForkFinder: Sendable {
                 "\(error.reason); it may be a fork, two commits of one number, but nobody has gone on from the one that is there",
                 hint: "if a tool replicates the folder, this ends by itself when the other device publishes again; else an older copy was put back")
         }
+        if let signed = device.signedZone, signed.keys != nil {
+            // The keys that are known may be those of a commit that does not count.
+            let record = try await signed.cloud.at(.fetch).records(in: device.zone).record(KeyRing.recordName)
+            try SyncError.at(.verify) { try signed.authority.replaceKeys(by: record, of: signed.history) }
+        }
         return UpstreamChanges(
             applied: applied, changes: changes, fork: common,
             warnings: [
@@ -46,6 +52,9 @@ struct ForkFinder: Sendable {
                 continue
             } catch let error as CloudError where error.code == .changeTokenExpired || error.code == .damaged {
                 return nil
+            } catch var error as CloudError where error.code == .zoneMoved {
+                error.commonVersion = version.number
+                throw SyncError(error, step: .fetch)
             } catch {
                 throw SyncError(error, step: .fetch)
             }

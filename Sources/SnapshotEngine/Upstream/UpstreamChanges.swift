@@ -16,10 +16,15 @@ package struct UpstreamChanges: Sendable {
     let warnings: [String]
     /// Whether the commit of what is here was pruned: then nothing is known of what lies between.
     var isExpired = false
+    /// Whether the version that is here is one of the zone that this one goes on from: then it is as if its commit was pruned.
+    var isOfEarlierZone = false
     /// Whether the version that is here was found to be a commit that an earlier run had published without recording it.
     var hasRecovered = false
     /// The version that this device was about to publish when a run was last ended between its commit and the record of it.
     var intended: IntendedVersion?
+
+    /// The last version that this device and the zone have in common; nil if there is none.
+    var common: AppliedVersion? { isOfEarlierZone ? nil : fork ?? applied }
 
     /// What the new commits say of messages.
     var answers: MailboxAnswers {
@@ -44,11 +49,14 @@ extension SyncContext {
     ///
     /// - Throws: ``SyncError`` with `.dataRefused` if the zone was rolled back or is damaged.
     package func fetchUpstreamChanges() async throws -> UpstreamChanges {
-        let (applied, intended) = try database.read(at: .read) { (try $0.state.applied(), try $0.state.intended()) }
+        let (applied, intended, isOfEarlierZone) = try database.read(at: .read) { transaction in
+            let applied = try transaction.state.applied()
+            return (applied, try transaction.state.intended(), try transaction.state.isOfEarlierZone(applied))
+        }
         let changes: ZoneChanges
-        var isExpired = false
+        var isExpired = isOfEarlierZone
         do {
-            changes = try await cloud.changes(since: applied?.token, in: zone)
+            changes = try await cloud.changes(since: isOfEarlierZone ? nil : applied?.token, in: zone)
         } catch let error as CloudError where error.code == .changeTokenExpired {
             changes = try await cloud.at(.fetch).changes(since: nil, in: zone)
             isExpired = true
@@ -57,7 +65,8 @@ extension SyncContext {
         } catch {
             throw SyncError(error, step: .fetch)
         }
-        return UpstreamChanges(applied: applied, changes: changes, fork: nil, warnings: [], isExpired: isExpired, intended: intended)
+        return UpstreamChanges(
+            applied: applied, changes: changes, fork: nil, warnings: [], isExpired: isExpired, isOfEarlierZone: isOfEarlierZone, intended: intended)
     }
 
     /// The error where another run on this database has moved it on since it was read.

@@ -33,6 +33,7 @@ struct Doctor: Sendable {
                     "encryption", "the zone is not sealed, and \(readers.place)", means: "whoever can read \(readers.what) can read every row",
                     do: "if that is more than those who may: make a sealed zone (snapsync init --sealed --zone NAME), and let the devices join it"))
         }
+        findings += facts.leftZones.map { $0.finding(isSealed: survey?.info.isSealed == true) }
         if let database = facts.database { findings += DatabaseChecks.findings(database) }
         switch facts.status {
         case .success(let status):
@@ -99,6 +100,9 @@ extension SyncEngine {
                 var device = try device(settings, cloud)
                 device.signedZone = signedZone
                 inspector = SnapshotInspector(cloud: cloud, zone: zone, applied: applied, device: device)
+                for earlier in try database.read({ try $0.state.earlierZones() }) {
+                    facts.leftZones.append(await LeftZoneFacts(ZoneID(earlier.zone, scope: zone.scope), before: zone, in: backend))
+                }
                 return try await ZoneSurvey(cloud, zone, device: device, applied: applied, now: now())
             }
         }

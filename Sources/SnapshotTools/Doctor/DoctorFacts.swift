@@ -16,6 +16,8 @@ struct DoctorFacts: Sendable {
     var bucket: BucketFacts?
     var zone: Look<ZoneSurvey>?
     var database: DatabaseFacts?
+    /// What lies in the zones that this database has left.
+    var leftZones: [LeftZoneFacts] = []
     /// What `status` says; nil without a database.
     var status: Look<StatusReport>?
 

@@ -5,7 +5,7 @@ import StrictText
 /// What a database's syncing is like: the gate, what waits, what failed, what is overdue.
 enum SyncChecks {
     static func findings(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {
-        gate(status.gate) + [version(status, at: place)] + changes(status, at: place) + messages(status, at: place) + [
+        gate(status.gate) + [version(status, at: place)] + freshness(status) + changes(status, at: place) + messages(status, at: place) + [
             schedule(status, at: place), lastRun(status, at: place),
         ] + conflicts(status, at: place) + copies(status, at: place)
     }
@@ -44,6 +44,18 @@ enum SyncChecks {
         guard let behind = status.behind, behind > 0 else { return .ok("version", "version \(version) is here") }
         return .notice(
             "version", "version \(version) is here, \(behind) behind the newest", means: "the next sync brings what is new", do: "run: snapsync sync \(place)")
+    }
+
+    private static func freshness(_ status: StatusReport) -> [DoctorReport.Finding] {
+        guard let promise = status.freshness else { return [] }
+        guard promise.isLate else { return [.ok("freshness", "the zone has a version at least every \(AgeText.words(seconds: promise.interval)), and so it has here")] }
+        return [
+            .warning(
+                "freshness", .tryAgainLater,
+                "the newest version that came here is of \(promise.newest ?? "never"), and the zone has one at least every \(AgeText.words(seconds: promise.interval))",
+                means: "either no publisher syncs, or somebody keeps new versions back from this device",
+                do: "ask a publisher for its version: snapsync status there")
+        ]
     }
 
     private static func changes(_ status: StatusReport, at place: String) -> [DoctorReport.Finding] {

@@ -1,3 +1,5 @@
+import CloudStore
+import Foundation
 import LocalStore
 import SnapshotModel
 import StrictText
@@ -24,6 +26,11 @@ struct LocalStatus: Sendable {
     let undo: UndoPoint?
     /// How many entries of the conflict journal are open.
     let conflicts: Int
+    /// At least how often the zone has a new version.
+    let freshness: FreshnessNote?
+    /// The zones that this database has left, and the one that it waits to go on in.
+    let earlierZones: [EarlierZone]
+    let nextZone: String?
     /// When it was looked at.
     let now: Instant
 
@@ -56,6 +63,9 @@ struct LocalStatus: Sendable {
                 try transaction.state.lastRetention(), try transaction.state.lastRestoreCheck(), try transaction.conflictJournal.openCount()
             )
         }
+        let next: String?
+        (freshness, earlierZones, next) = try database.read { (try $0.state.freshness(), try $0.state.earlierZones(), try $0.state.nextZone()) }
+        nextZone = try next.map { try StrictJSON.decode(ZoneSuccessor.self, from: Data($0.utf8)).zone }
         // A run with nothing to do leaves its note beside the database.
         let imported = [noted.success, idle?.at].compactMap { $0 }.max()
         // A reader's work is to send, too: an import alone is half of it.

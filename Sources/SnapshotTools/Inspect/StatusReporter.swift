@@ -65,6 +65,25 @@ public struct StatusReport: Sendable, Encodable {
         public let problems: Int
     }
 
+    /// How often a signed zone has a new version, and what came here.
+    public struct Freshness: Sendable, Encodable {
+        /// In seconds.
+        public let interval: Int
+        /// The publisher's clock in the newest version that came here; nil before the first.
+        public let newest: String?
+        /// Whether that is more than three intervals ago, by this device's clock.
+        public let isLate: Bool
+    }
+
+    /// A zone that this database has left.
+    public struct LeftZone: Sendable, Encodable {
+        public let zone: String
+        /// The last version of it that was here; nil if there was none.
+        public let version: Int?
+        /// Whether this database has removed what lay there; if not, it may be readable still (`doctor` looks).
+        public let isRemoved: Bool
+    }
+
     /// A run that ended well.
     public struct Run: Sendable, Encodable {
         public let at: String
@@ -114,6 +133,12 @@ public struct StatusReport: Sendable, Encodable {
     public let gate: GateReport
     /// Why the cloud could not be looked at; nil if it was, or if the gate is closed.
     public let cloudProblem: CloudProblem?
+    /// At least how often the signed zone has a new version, and how old the newest is that came here; nil if nobody has promised that.
+    public let freshness: Freshness?
+    /// The zones that this database has left because they were signed or sealed, oldest first.
+    public let earlierZones: [LeftZone]
+    /// The zone in which this one goes on, while the device waits to be approved there; nil if it waits for nothing.
+    public let nextZone: String?
     /// What `undo` would bring back, in words; nil if nothing was replaced on purpose.
     public let undo: String?
     /// The copies of earlier data that lie beside the database, newest first.
@@ -200,6 +225,11 @@ extension StatusReport {
         signature = zone?.signature
         self.gate = gate
         cloudProblem = problem
+        freshness = local.freshness.map {
+            Freshness(interval: $0.interval, newest: $0.newest?.description, isLate: local.settings.role == .reader && $0.silence(at: local.now) != nil)
+        }
+        earlierZones = local.earlierZones.map { LeftZone(zone: $0.zone, version: $0.version?.number, isRemoved: $0.isPruned) }
+        nextZone = local.nextZone
         undo = local.undo.map { "the state before the \($0.act), of \($0.at)" }
         self.copies = copies.map(KeptCopyReport.init)
         conflicts = local.conflicts

@@ -160,6 +160,12 @@ struct InitCommand: AsyncParsableCommand {
     var sealed = false
     @Flag(
         name: .long,
+        help:
+            "With --signed or --sealed: the publishers make a version at least once a day, so that devices notice when new ones are kept back (member freshness changes it later)."
+    )
+    var freshness = false
+    @Flag(
+        name: .long,
         help: "Read a sealed zone with its recovery code, from standard input, where no member is left that could approve this device; with --role reader.")
     var recover = false
     @Flag(
@@ -229,6 +235,7 @@ struct InitCommand: AsyncParsableCommand {
         }
         guard !signed || (role != nil && role != .reader) else { throw ValidationError("--signed is for who makes the zone: --role writer or peer.") }
         guard !sealed || (role != nil && role != .reader) else { throw ValidationError("--sealed is for who makes the zone: --role writer or peer.") }
+        guard !freshness || signed || sealed else { throw ValidationError("--freshness is for who makes a signed zone: --signed or --sealed.") }
         guard !recover || role == .reader else { throw ValidationError("--recover reads what there is: --role reader.") }
         guard trust.map({ KeyFingerprint($0) != nil }) ?? true else {
             throw ValidationError("--trust takes eight words of five letters, as init and member list print them: \(KeyFingerprint.example)")
@@ -258,6 +265,7 @@ struct InitCommand: AsyncParsableCommand {
         request.takesKeyRange = keyRange
         request.isSigned = signed || sealed
         request.isSealed = sealed
+        request.isFresh = freshness
         request.keyStore = FileKeyStore.ofCommand(locksNewKeys: passphrase)
         request.trust = trust.flatMap { KeyFingerprint($0) }
         request.sharesKeys = sharedKeys

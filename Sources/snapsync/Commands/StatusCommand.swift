@@ -149,10 +149,25 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let retention = report.retention { say(line(retention)) }
         if let signature = report.signature { say("  \(signature.sentence)") }
+        if let freshness = report.freshness {
+            let newest = freshness.newest.map { "the newest that came here is of \($0)" } ?? "none has come here yet"
+            let late = freshness.isLate ? ": too old; either no publisher syncs, or new versions are kept back from this device" : ""
+            say("  a version at least every \(AgeText.words(seconds: freshness.interval)); \(newest)\(late)", freshness.isLate ? .attention : nil)
+        }
+        if let next = report.nextZone { say("  it goes on as zone \(next); this device has asked to be a member there", .attention) }
+        for left in report.earlierZones {
+            say("  it goes on from zone \(left.zone)\(left.version.map { ", version \($0)" } ?? "")\(leftover(left, report))", left.isRemoved ? nil : .attention)
+        }
         lines += messageLines(report.messages) + devices(report.devices)
         for fork in report.forks { say("  \(fork.sentence)", fork.isHealed ? nil : .bad) }
         if let requests = report.requests { say("  this look took \(Format.requests(requests))") }
         return lines
+    }
+
+    private func leftover(_ left: StatusReport.LeftZone, _ report: StatusReport) -> String {
+        if left.isRemoved { return ", whose versions were removed" }
+        let command = report.signature?.isSealed == true ? "seal" : "sign"
+        return ", whose versions can still be read by whoever can read the store, unless they were removed: snapsync \(command) --prune-old"
     }
 
     private func messageLines(_ counts: MessageCounts) -> [Line] {

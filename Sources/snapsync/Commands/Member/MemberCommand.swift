@@ -14,8 +14,9 @@ struct MemberCommand: AsyncParsableCommand {
               snapsync member approve phone --db desk.db
               snapsync member role phone observer --db desk.db
               snapsync member remove phone --db desk.db
+              snapsync member freshness on --db desk.db
             """,
-        subcommands: [MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self])
+        subcommands: [MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self, MemberSettleCommand.self])
 }
 
 extension MemberRole: ExpressibleByArgument {}

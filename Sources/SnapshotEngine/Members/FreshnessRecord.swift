@@ -1,0 +1,108 @@
+import CloudStore
+import LocalStore
+import SnapshotVersions
+import StrictText
+
+/// The promise of a signed zone's publishers that there is a new version at least once a day: a record of the zone.
+///
+/// Who can keep new versions back from a device cannot make one, so the age of the newest version tells. Source: docs/security.md, "Freshness".
+package struct FreshnessRecord: Sendable {
+    package static let recordType = "SnapshotFreshness"
+    package static let recordName = "snapshot_freshness"
+    /// A day, in seconds.
+    package static let standardInterval = 86_400
+    private static let field = "interval"
+
+    /// At least how often there is a new version, in seconds.
+    let interval: Int
+
+    init(interval: Int) { self.interval = interval }
+
+    /// The promise that a record makes; nil for another record, or one that says nothing that can be kept.
+    init?(_ record: CloudRecord) {
+        guard record.name == Self.recordName, record.type == Self.recordType, case .integer(let seconds) = record.fields[Self.field],
+            (60...31_536_000).contains(seconds)
+        else { return nil }
+        interval = Int(seconds)
+    }
+
+    /// The record as the zone keeps it.
+    var record: CloudRecord { CloudRecord(type: Self.recordType, name: Self.recordName, fields: [Self.field: .integer(Int64(interval))]) }
+}
+
+/// What `member freshness` did.
+public struct FreshnessReport: Sendable, Encodable {
+    public let zone: String
+    /// At least how often the zone has a new version from now on, in seconds; nil if nobody promises that any more.
+    public let interval: Int?
+    /// The version that says so.
+    public let version: Int
+}
+
+extension SyncEngine {
+    /// Promises that the signed zone has a new version at least once a day, or takes that back. Every publisher keeps the promise with its syncs; readers
+    /// warn after three days without a version.
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone is not signed, or this device does not publish in it.
+    public func setFreshness(_ isPromised: Bool) async throws -> FreshnessReport {
+        try await gate.enter()
+        return try await locked {
+            let context = try device()
+            _ = try signed(context.signedZone)
+            let promise = isPromised ? FreshnessRecord(interval: FreshnessRecord.standardInterval) : nil
+            let token = try await MetadataPublisher(device: context).publish { state in
+                let known = state.record(FreshnessRecord.recordName)
+                guard promise == nil || known.flatMap(FreshnessRecord.init) == nil else { return MetadataPublisher.Changes() }
+                return MetadataPublisher.Changes(saving: [promise?.record].compactMap(\.self), deleting: promise == nil && known != nil ? [FreshnessRecord.recordName] : [])
+            }
+            guard token.number > 0 else {
+                throw SyncError(
+                    .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet", hint: "run snapsync sync first")
+            }
+            try database.write(at: .announce) { transaction in
+                try transaction.state.setFreshness(promise.map { FreshnessNote(interval: $0.interval, newest: context.now()) })
+            }
+            return FreshnessReport(zone: context.zone.name, interval: promise?.interval, version: token.number)
+        }
+    }
+}
+
+extension SyncContext {
+    /// Notes what new commits say of the zone's promise, and when the newest was made.
+    func noteFreshness(_ changes: ZoneChanges) throws {
+        guard signedZone != nil, let newest = changes.commits.last else { return }
+        let before = try database.read(at: .read) { try $0.state.freshness() }
+        var interval = changes.base.isEmpty ? before?.interval : changes.base.compactMap(FreshnessRecord.init).first?.interval
+        for commit in changes.commits {
+            if commit.deleted.contains(FreshnessRecord.recordName) { interval = nil }
+            if let promise = commit.saved.compactMap(FreshnessRecord.init).first { interval = promise.interval }
+        }
+        let note = interval.map { FreshnessNote(interval: $0, newest: newest.clock) }
+        guard note != before else { return }
+        try database.write(at: .read) { try $0.state.setFreshness(note) }
+    }
+
+    /// Publishes a version that changes nothing, if the zone has promised one by now and there is none. Returns its number.
+    func keepFresh() async throws -> Int? {
+        guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), note.isDue(at: now()) else { return nil }
+        // Versions that this device has made since are noted nowhere.
+        let applied = try database.read(at: .read) { try $0.state.appliedHere() }
+        guard let applied, let newest = try await cloud.at(.fetch).commits(upTo: applied.token, count: 1, in: zone).last else { return nil }
+        var current = FreshnessNote(interval: note.interval, newest: newest.clock)
+        var version: Int?
+        if current.isDue(at: now()) {
+            try ClockGuard.verify(now())
+            let promise = FreshnessRecord(interval: note.interval)
+            version = try await MetadataPublisher(device: self).publish { _ in MetadataPublisher.Changes(saving: [promise.record]) }.number
+            current = FreshnessNote(interval: note.interval, newest: now())
+        }
+        try database.write(at: .announce) { [current] in try $0.state.setFreshness(current) }
+        return version
+    }
+
+    /// The warning of a reader to which nothing new has come for three intervals; nil if all is well.
+    func staleness() throws -> String? {
+        guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
+        return "the newest version is \(AgeText.words(seconds: age)) old, and the zone has one at least every \(AgeText.words(seconds: note.interval)): either no publisher syncs, or new versions are kept back from this device"
+    }
+}

@@ -1,0 +1,104 @@
+public import CloudStore
+import CommitLog
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// What `sign` and `seal` are asked to do.
+public struct TurnOverRequest: Sendable {
+    /// Whether the next zone is sealed; else it is signed.
+    public var isSealed: Bool
+    /// The name of the next zone; nil makes one of the present name and `signed` or `sealed`.
+    public var zone: String?
+    /// Whether the versions, assets and messages of the zone that is left are removed, once the next one has its first version.
+    public var removesEarlier = false
+    /// Whether only to say what would happen.
+    public var isDryRun = false
+
+    public init(isSealed: Bool, zone: String? = nil) {
+        self.isSealed = isSealed
+        self.zone = zone
+    }
+}
+
+extension SyncEngine {
+    /// Signs or seals the data of a zone that is not: they go on in a new zone, whose first version has every dataset whole.
+    ///
+    /// The last version of the present zone says where it goes on; every other device follows with its next sync. A call that was interrupted is
+    /// continued by the same call, and by the next ``sync(level:allowing:progress:)``. Source: docs/security.md, "Existing zones".
+    ///
+    /// - Parameter showsCode: gets the recovery code of a sealed zone as soon as it counts, whatever comes of the rest.
+    /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind already, or this device does not publish in it; `.nothingThere` before its first version.
+    public func turnOver(
+        _ request: TurnOverRequest, progress: ProgressHandler? = nil, showsCode: @Sendable (RecoveryCode) -> Void = { _ in }
+    ) async throws -> TurnOverReport {
+        try await gate.enter()
+        let begun = try await begunTurnOver(request)
+        if request.isDryRun {
+            return try await WorkerThreads.host { try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).plan(begun) }
+        }
+        var report: TurnOverReport?, code: RecoveryCode?
+        if begun == nil {
+            code = request.isSealed ? RecoveryCode() : nil
+            report = try await close(request, code, progress)
+            if let code { showsCode(code) }
+        }
+        let synced = try await sync(progress: progress)
+        return try await locked {
+            let turner = try ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings()))
+            let turned = if let report { report } else { try await turner.plan(begun) }
+            var done = try await turner.finish(turned)
+            done.recoveryCode = code?.words
+            done.warnings += synced.exported?.warnings ?? []
+            return done
+        }
+    }
+
+    /// Ends the present zone with a version that says where it goes on, and makes that zone this database's.
+    private func close(_ request: TurnOverRequest, _ code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> TurnOverReport {
+        let policy = RetryPolicy(attempts: 10)
+        for attempt in 1... {
+            // All that was changed here is in the zone before it ends, and every message that has come is applied.
+            _ = try await sync(progress: progress)
+            do {
+                return try await locked {
+                    try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).close(code)
+                }
+            } catch let error as SyncError where error.code == .tryAgainLater && attempt < policy.attempts {
+                try await pause(policy.delay(after: attempt))
+            }
+        }
+        throw SyncError(.tryAgainLater, step: .announce, at: database.path, "other devices publish without a pause", hint: "run the same command again")
+    }
+
+    private func settings() throws -> SyncSettings { try database.read(at: .open) { try $0.settings.read() } }
+
+    /// The zone that this database has left for one of the wanted kind, which it makes; nil if it has yet to leave one.
+    private func begunTurnOver(_ request: TurnOverRequest) async throws -> EarlierZone? {
+        try await WorkerThreads.host {
+            let context = try device(), earlier = try database.read(at: .read) { try $0.state.earlierZones().last }
+            let known = context.signedZone?.authority.knowledge
+            guard let known, known.isSealed || !request.isSealed else { return nil }
+            guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
+                throw SyncError(
+                    .refused, step: .open, at: "zone \(context.zone)", "it is \(known.isSealed ? "sealed" : "signed") already",
+                    hint: known.isSealed ? "new keys: snapsync key rotate --reseal" : "to encrypt it: snapsync seal")
+            }
+            return earlier
+        }
+    }
+}
+
+extension SyncContext {
+    /// What the first version of a zone has besides its datasets: the promise of freshness that `init` was asked for, and from the zone that it goes
+    /// on from that promise and which device has which range of keys.
+    func recordsOfFirstVersion(after token: ChangeToken?) async throws -> [CloudRecord] {
+        guard token == nil else { return [] }
+        let (last, note) = try database.read(at: .read) { (try $0.state.earlierZones().last, try $0.state.freshness()) }
+        let promise = signedZone == nil ? [] : [note.map { FreshnessRecord(interval: $0.interval).record }].compactMap(\.self)
+        guard let earlier = last, earlier.madeNext, let version = earlier.version else { return promise }
+        let state = try await cloud.at(.announce).records(in: ZoneID(earlier.zone, scope: zone.scope), at: version.number)
+        return promise + (state.record(KeyRangeRecord.recordName) == nil ? [] : [try KeyRangeRecord(state).record])
+    }
+}

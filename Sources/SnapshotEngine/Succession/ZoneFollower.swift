@@ -1,0 +1,259 @@
+import CloudStore
+import CommitLog
+import Foundation
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+import Synchronization
+
+/// What there is to say of zones that a database was moved to.
+final class ZoneMoveNotices: Sendable {
+    private let texts = Mutex<[String]>([])
+
+    func add(_ text: String) { texts.withLock { $0.append(text) } }
+
+    /// Returns what was not said yet.
+    func take() -> [String] {
+        texts.withLock { texts in
+            defer { texts = [] }
+            return texts
+        }
+    }
+}
+
+extension SyncEngine {
+    /// Runs `body`; where the zone goes on in another one, moves this database there first.
+    ///
+    /// - Throws: what `body` throws; ``SyncError`` with `.tryAgainLater` as long as this device cannot read the next zone.
+    func followingZone<T>(_ body: () async throws -> T) async throws -> T {
+        let waiting = try database.read(at: .open) { try $0.settings.exists() ? $0.state.nextZone() : nil }
+        if let waiting {
+            try await follow(SyncError.at(.open) { try StrictJSON.decode(ZoneSuccessor.self, from: Data(waiting.utf8)) })
+        }
+        for _ in 0..<Self.moveLimit {
+            do {
+                return try await body()
+            } catch let error as SyncError {
+                guard let move = error.move else { throw error }
+                try await follow(move.successor, commonVersion: move.commonVersion)
+            }
+        }
+        return try await body()
+    }
+
+    /// How many zones one run goes through.
+    private static let moveLimit = 8
+
+    /// Moves this database to the zone in which its own goes on. The caller holds the lock.
+    ///
+    /// The words of that zone's creator are recorded first: from then on no other zone is followed, and nothing that is put into the old one counts.
+    ///
+    /// - Parameter commonVersion: the last version that this device and the zone have in common, if it has another one.
+    func follow(_ successor: ZoneSuccessor, commonVersion: Int? = nil) async throws {
+        let context = try device()
+        let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
+        try database.write(at: .open) { transaction in
+            guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
+            if try transaction.state.nextZone() == nil { try transaction.state.setNextZone(text) }
+        }
+        let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
+        let notice = try await follower.run(commonVersion)
+        moves.add(notice)
+    }
+}
+
+/// Moves one database from its zone to the one in which that goes on.
+///
+/// What was changed here and is not published stays tracked, with its instants; the next import compares all rows with the new zone's version. What was
+/// sent and not answered is sent again. Source: docs/security.md, "Existing zones".
+struct ZoneFollower {
+    private let context: SyncContext
+    private let successor: ZoneSuccessor
+    private let id: ZoneID
+    private let owner: KeyOwner
+    private let keyStore: any KeyStore
+    private let cloud: any SigningCloud
+    private let nonces: NonceSource
+
+    init(_ context: SyncContext, _ successor: ZoneSuccessor, keyStore: any KeyStore, in cloud: any CloudDatabase, nonces: NonceSource) throws {
+        guard let signing = cloud as? any SigningCloud else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(context.zone)", "it goes on as a \(successor.kind) zone, and this backend has none",
+                hint: "use a directory or a bucket")
+        }
+        (self.context, self.successor, self.keyStore, self.cloud, self.nonces) = (context, successor, keyStore, signing, nonces)
+        id = ZoneID(successor.zone, scope: context.zone.scope)
+        owner = KeyOwner(cloud: context.settings.cloudUUID, zone: id, device: context.settings.device)
+    }
+
+    /// Moves the database. Returns what there is to say.
+    ///
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if there is nothing to read yet, or this device has to be approved first; `.dataRefused` if the
+    ///   zone is not the one that was announced.
+    func run(_ commonVersion: Int?) async throws -> String {
+        let info = try await zoneInfo()
+        guard Set(info.features) == Set(successor.features) else {
+            throw SyncError(
+                .dataRefused, step: .verify, at: "zone \(id)", "it was announced as a \(successor.kind) zone, and it says that it is another kind",
+                hint: "somebody has changed or replaced the zone; bring zone.json back from a copy")
+        }
+        let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner, before: context.signedZone?.owner, in: keyStore) }
+        var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
+        knowledge.isSealed = successor.isSealed
+        var zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
+        let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
+        let state = try await cloud.at(.verify).records(in: id)
+        let isOwn = keys.publicKeys.fingerprint.words == successor.creator
+        guard let token = state.token else {
+            guard isOwn else {
+                throw SyncError(
+                    .tryAgainLater, step: .fetch, at: "zone \(id)", "the zone goes on here, and its first version is still to come",
+                    hint: "run snapsync sync on \(info.creator), then here again")
+            }
+            // A run that was ended before it noted where the zone goes on.
+            if successor.isSealed { knowledge.recoveryKey = RecoveryCode().publicKey }
+            return try begin(knowledge, info)
+        }
+        let isMember = list?.member(owner.device, key: keys.publicKeys.signing) != nil
+        let nonce = try await ask(zone, list, keys.publicKeys, isMember: isMember)
+        if successor.isSealed {
+            let ring = try SyncError.at(.verify) { try state.record(KeyRing.recordName).map { try KeyRing($0, at: "zone \(id)") } }
+            guard ring?.isFor(keys.publicKeys.sealing) == true else { throw waiting(keys.publicKeys) }
+        }
+        knowledge = zone.authority.knowledge
+        knowledge.floor = token
+        zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
+        let zoneKeys = zone.keys
+        try SyncError.at(.verify) { try zoneKeys?.learn(state.records) }
+        try await settleOldZone()
+        let sent = try sentMessages()
+        try enter(zone.authority.knowledge, madeNext: false, seen: nonce, commonVersion)
+        // They are sent again, in the next zone. What is left of them could be read by everybody.
+        for message in sent { try? await context.cloud.removeMessage(message, in: context.zone) }
+        return notice(keys.publicKeys, isMember: isMember)
+    }
+
+    /// Makes the zone that this database has begun to make its own: its next export is the first version.
+    private func begin(_ knowledge: ZoneKnowledge, _ info: ZoneInfo) throws -> String {
+        guard info.creator == owner.device else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(id)", "it is to be made by the device \(info.creator), and this one is \(owner.device)",
+                hint: "run snapsync sync on \(info.creator)")
+        }
+        try enter(knowledge, madeNext: true, seen: nil, nil)
+        return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name), which this device makes"
+            + (knowledge.recoveryKey == nil ? "" : "; no recovery code was shown: snapsync key rotate --new-recovery-code makes one")
+    }
+
+    private func enter(_ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, _ commonVersion: Int?) throws {
+        try context.database.write(at: .open) { transaction in
+            try ZoneFollower.enter(id, context, knowledge, madeNext: madeNext, seen: nonce, commonVersion, in: transaction)
+        }
+    }
+
+    /// Records the next zone as this database's, in one transaction.
+    static func enter(
+        _ next: ZoneID, _ context: SyncContext, _ knowledge: ZoneKnowledge, madeNext: Bool, seen nonce: String?, _ commonVersion: Int?,
+        in transaction: LocalTransaction
+    ) throws {
+        guard try transaction.settings.read().zone == context.zone.name else { throw context.anotherRun(.open) }
+        // What this device had published, and the zone does not have, is published in the next one.
+        if let commonVersion {
+            try transaction.changeLog.consolidate(of: context.settings.datasets)
+            _ = try transaction.publishedChanges.trackAgain(of: context.settings.datasets, after: commonVersion)
+        }
+        let earlier = EarlierZone(
+            zone: context.zone.name, version: try transaction.state.applied(), madeNext: madeNext, mustAdmit: madeNext && context.signedZone != nil)
+        try transaction.enterZone(next.name, after: earlier)
+        try transaction.state.setZoneKnowledge(SignedZone.text(knowledge))
+        try transaction.state.setReportNonces(nonce.map { ReportNonces(seen: $0, next: context.nonces.uuid()) })
+    }
+
+    private func zoneInfo() async throws -> ZoneInfo {
+        do {
+            return try await cloud.zone(id)
+        } catch let error as CloudError where error.code == .zoneNotFound {
+            throw SyncError(
+                .tryAgainLater, step: .open, at: "zone \(id)", "zone \(context.zone.name) goes on here, and it has not arrived yet",
+                hint: "if a sync tool is bringing files, wait for it; else run snapsync sync on the device that made it")
+        } catch {
+            throw SyncError(error, step: .open)
+        }
+    }
+
+    /// Leaves the request to be a member in the zone, once. Returns the nonce of this device's report there.
+    private func ask(_ zone: SignedZone, _ list: MemberList?, _ own: DevicePublicKeys, isMember: Bool) async throws -> String? {
+        if let member = list?.member(owner.device), member.keys != own {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
+                hint: "bring its key file back from a copy, or have it removed: snapsync member remove \(owner.device)")
+        }
+        if let report = try await cloud.at(.open).deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
+        if isMember { return nil }
+        let nonce = nonces.uuid()
+        try await SyncError.at(.announce) {
+            try await cloud.report(
+                DeviceReport(device: owner.device, role: context.settings.role.rawValue, token: nil, clock: context.now(), nonce: nonce), in: id)
+        }
+        return nonce
+    }
+
+    private func waiting(_ own: DevicePublicKeys) -> SyncError {
+        let approve = "snapsync member approve \(owner.device)"
+        return SyncError(
+            .tryAgainLater, step: .open, at: "zone \(id)",
+            "zone \(context.zone.name) goes on as this sealed zone, made by \(successor.creator), and \(owner.device) has asked to be a member; what was changed here waits. Its words are \(own.fingerprint)",
+            hint: "compare the words of the zone's maker; on a member that publishes, compare those of this device: \(approve); then sync here again")
+    }
+
+    /// Makes what can only be told by the zone that is left: messages of what was changed here, and changes that nobody has noted.
+    private func settleOldZone() async throws {
+        let applied = try context.database.read(at: .read) { try $0.state.applied() }
+        guard let applied else { return }
+        _ = try await MessageComposer(device: context).runIfPossible()
+        let news = UpstreamChanges(applied: applied, changes: ZoneChanges(base: [], commits: [], token: applied.token), fork: nil, warnings: [])
+        // Of a version that was pruned nothing can be told; the next import compares all rows with the new zone's.
+        do { try await TrackingRebuild(device: context).run(news) } catch let error as SyncError where error.code != .inputOutput {}
+    }
+
+    /// The messages of this device that may lie in the zone that is left.
+    private func sentMessages() throws -> [CloudMessageName] {
+        try context.database.read(at: .read) { try $0.outbox.entries(onlyMessages: true) }.filter(\.mayBeOut).compactMap { entry in
+            entry.id.map { CloudMessageName(sender: context.settings.device, id: $0) }
+        }
+    }
+
+    private func notice(_ own: DevicePublicKeys, isMember: Bool) -> String {
+        let trust = context.signedZone == nil ? "; from now on this device trusts its maker, \(successor.creator): compare these words with those on that device" : ""
+        let request =
+            isMember ? "" : "; this device is no member yet: on a member, compare \(own.fingerprint), then: snapsync member approve \(owner.device)"
+        return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name)\(trust)\(request)"
+    }
+}
+
+/// The keys that a device has in the zone that its zone goes on as.
+enum ZoneMoveKeys {
+    /// The device's keys there: those that it has, those of the zone before if it was signed, else new ones.
+    ///
+    /// - Throws: ``CloudError`` with `.keyUnavailable`.
+    static func keys(of owner: KeyOwner, before earlier: KeyOwner?, in store: any KeyStore) throws -> DeviceKeys {
+        if let found = try store.keys(of: owner) { return found }
+        if let earlier {
+            if let files = store as? FileKeyStore {
+                try files.copy(of: earlier, to: owner)
+            } else if let keys = try store.keys(of: earlier) {
+                try store.store(keys, of: owner)
+            }
+            guard let copied = try store.keys(of: owner) else {
+                throw CloudError(
+                    .keyUnavailable, at: store.place(of: earlier), "the keys of \(earlier.device) are not there, and the next zone wants the same",
+                    hint: "bring the file back from a copy")
+            }
+            return copied
+        }
+        let made = DeviceKeys()
+        try store.store(made, of: owner)
+        return made
+    }
+}

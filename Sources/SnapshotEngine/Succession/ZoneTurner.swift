@@ -1,0 +1,226 @@
+import CloudStore
+import CommitLog
+import LocalStore
+import SnapshotModel
+import SnapshotVersions
+import StrictText
+
+/// Ends a zone and begins the signed or sealed one in which it goes on.
+///
+/// The order makes every interruption harmless: the keys, the next zone's `zone.json`, the last version of the present zone (after which nobody
+/// publishes there), the note of it here, the first version of the next zone, its members, and only then the removal of what is left behind.
+struct ZoneTurner {
+    private let context: SyncContext
+    private let request: TurnOverRequest
+    private let keyStore: any KeyStore
+    private let cloud: any SigningCloud
+
+    init(_ context: SyncContext, _ request: TurnOverRequest, keyStore: any KeyStore, in cloud: any CloudDatabase) throws {
+        guard let signing = cloud as? any SigningCloud else {
+            throw SyncError(.refused, step: .open, at: "zone \(context.zone)", "this backend has no signed zones", hint: "use a directory or a bucket")
+        }
+        (self.context, self.request, self.keyStore, self.cloud) = (context, request, keyStore, signing)
+    }
+
+    private var kind: String { request.isSealed ? ZoneInfo.sealedFeature : ZoneInfo.signedFeature }
+
+    private func owner(_ zone: ZoneID) -> KeyOwner { KeyOwner(cloud: context.settings.cloudUUID, zone: zone, device: context.settings.device) }
+
+    // MARK: looking
+
+    /// What would happen, or, where the zone was left already, what is left to do. Changes nothing.
+    func plan(_ begun: EarlierZone?) async throws -> TurnOverReport {
+        if let begun { return try await report(of: ZoneID(begun.zone, scope: context.zone.scope), context.zone, context.signedZone?.authority.knowledge.own) }
+        try await verify()
+        for name in names {
+            let id = ZoneID(name, scope: context.zone.scope)
+            if try await !isFree(id) { continue }
+            return try await report(of: context.zone, id, (try? keyStore.keys(of: owner(id)))?.publicKeys)
+        }
+        throw taken()
+    }
+
+    private func report(of earlier: ZoneID, _ next: ZoneID, _ own: DevicePublicKeys?) async throws -> TurnOverReport {
+        let states = try context.database.read(at: .read) { try $0.datasetStates.all() }
+        let files = try await context.cloud.at(.fetch).storedFiles(in: earlier)
+        let reports = try await SyncError.at(.fetch) { try await context.cloud.deviceReports(in: earlier) }
+        let newest = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max()
+        let isLeft = earlier != context.zone
+        let version = isLeft ? newest.map { $0 - 1 } : newest
+        let state = try? await context.cloud.at(.fetch).records(in: earlier, at: version)
+        let members = try await SyncError.at(.fetch) { try await cloud.zone(earlier).isSigned ? cloud.members(in: earlier) : nil }
+        let named = Set(members?.members.map(\.device) ?? []), device = context.settings.device
+        let data = files.filter { $0.assetPath != nil }
+        return TurnOverReport(
+            isDryRun: request.isDryRun, earlierZone: earlier.name, earlierVersion: version, zone: next.name, isSealed: request.isSealed,
+            creator: own?.fingerprint.words, version: nil,
+            datasets: context.settings.datasets.map { schema in
+                TurnOverReport.Dataset(name: schema.name, recordCount: states.first { $0.name == schema.name }?.recordCount)
+            },
+            admitted: named.subtracting([device]).sorted(), toApprove: reports.map(\.device).filter { $0 != device && !named.contains($0) },
+            pinnedVersions: state?.pins.map(\.version).sorted() ?? [], earlierFiles: data.count, earlierBytes: data.reduce(0) { $0 + $1.byteCount },
+            isEarlierRemoved: request.isDryRun && request.removesEarlier, warnings: [])
+    }
+
+    /// Refuses what cannot be turned over.
+    private func verify() async throws {
+        try await context.checkPublisher(.announce, else: "it does not decide about the zone", hint: "run it on a device that publishes")
+        guard context.settings.scope == CloudScope.private.rawValue else {
+            throw SyncError(.refused, step: .open, at: "zone \(context.zone)", "only a private zone can be turned over")
+        }
+    }
+
+    /// The names that the next zone may get, in the order in which they are tried.
+    private var names: [String] {
+        if let name = request.zone { return [name] }
+        let present = context.zone.name, signed = "-" + ZoneInfo.signedFeature
+        let base = String((present.hasSuffix(signed) ? String(present.dropLast(signed.count)) : present).prefix(50)) + "-" + kind
+        return [base] + (2...9).map { "\(base)-\($0)" }
+    }
+
+    /// Whether a zone of that name is not there yet, or is one that this device has begun.
+    private func isFree(_ id: ZoneID) async throws -> Bool {
+        do {
+            let info = try await cloud.zone(id)
+            let wanted = try await context.zoneInfo().publishers
+            guard info.creator == context.settings.device, info.isSigned, info.isSealed == request.isSealed, info.publishers == wanted else { return false }
+            guard try keyStore.keys(of: owner(id)) != nil else { return false }
+            return try await cloud.records(in: id).token == nil
+        } catch let error as CloudError where error.code == .zoneNotFound {
+            return true
+        } catch {
+            throw SyncError(error, step: .open)
+        }
+    }
+
+    private func taken() -> SyncError {
+        SyncError(
+            .refused, step: .open, at: "zone \(names[0])", "there is such a zone already, and it is not one that this device has begun",
+            hint: "choose another name with --zone")
+    }
+
+    // MARK: leaving the zone
+
+    /// Ends the present zone, and makes the next one this database's.
+    ///
+    /// - Parameter code: the recovery code of a sealed zone.
+    /// - Throws: ``SyncError`` with `.tryAgainLater` if another device has published first.
+    func close(_ code: RecoveryCode?) async throws -> TurnOverReport {
+        try await verify()
+        try ClockGuard.verify(context.now())
+        guard let token = try context.database.read(at: .read, { try $0.state.appliedHere() })?.token else {
+            throw SyncError(
+                .nothingThere, step: .announce, at: "zone \(context.zone)", "nothing has been published yet",
+                hint: "make the zone anew: snapsync detach, then snapsync init --\(kind)")
+        }
+        let (id, keys, info) = try await makeZone()
+        var report = try await report(of: context.zone, id, keys)
+        let successor = ZoneSuccessor(zone: id.name, creator: keys.fingerprint.words, features: info.features)
+        // A copy of the database does not end the zone in its name.
+        let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
+        guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
+        var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
+        draft.zoneEvent = .moved(successor)
+        // With it, who comes later can read where the zone goes on, also when all else is removed.
+        draft.checkpoint = try await context.cloud.at(.store).placeCheckpoint(at: token.number, in: context.zone)
+        let commit = try await context.cloud.at(.announce).prepare(draft, after: token, in: context.zone)
+        _ = try await context.cloud.at(.announce).publish(commit)
+        var knowledge = ZoneKnowledge(creator: keys.fingerprint, own: keys)
+        knowledge.isSealed = request.isSealed
+        knowledge.recoveryKey = code?.publicKey
+        try context.database.write(at: .announce) { [knowledge] transaction in
+            try ZoneFollower.enter(id, context, knowledge, madeNext: true, seen: nil, nil, in: transaction)
+        }
+        report.isEarlierRemoved = false
+        return report
+    }
+
+    /// Makes the next zone's `zone.json`, after this device's keys for it.
+    private func makeZone() async throws -> (ZoneID, DevicePublicKeys, ZoneInfo) {
+        let publishers = try await context.zoneInfo().publishers
+        for name in names {
+            let id = ZoneID(name, scope: context.zone.scope)
+            if try await !isFree(id) { continue }
+            let keys = try SyncError.at(.open) { try ZoneMoveKeys.keys(of: owner(id), before: context.signedZone?.owner, in: keyStore) }
+            let info = try await SyncError.at(.announce) {
+                try await cloud.createSignedZone(id, creator: context.settings.device, publishers: publishers, isSealed: request.isSealed)
+            }
+            if info.creator == context.settings.device { return (id, keys.publicKeys, info) }
+        }
+        throw taken()
+    }
+
+    // MARK: after the first version
+
+    /// Makes the members of the zone that was left members here, and removes what was left there, if asked.
+    func finish(_ turned: TurnOverReport) async throws -> TurnOverReport {
+        var report = turned
+        try await context.admitEarlierMembers()
+        report.version = try context.database.read(at: .read) { try $0.state.applied()?.number }
+        if request.removesEarlier {
+            try await removeEarlier()
+            report.isEarlierRemoved = true
+        }
+        return report
+    }
+
+    /// Removes versions, assets and messages of all zones that this database has left. What says where they go on stays.
+    private func removeEarlier() async throws {
+        let zones = try context.database.read(at: .read) { try $0.state.earlierZones() }
+        for earlier in zones where !earlier.isPruned {
+            let id = ZoneID(earlier.zone, scope: context.zone.scope)
+            let messages = try await cloud.at(.fetch).mailbox(MailboxRequest(known: [], limit: .max), in: id).messages
+            for message in messages {
+                try await cloud.at(.store).removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
+            }
+            let files = try await cloud.at(.store).storedFiles(in: id)
+            let last = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max() ?? 0
+            let going = files.filter { file in
+                switch file.kind {
+                case .commit(let number): number < last
+                case .checkpoint(let number): number != last - 1
+                default: true
+                }
+            }
+            try await cloud.at(.store).remove(going, by: context.settings.device, in: id)
+        }
+        try context.database.write(at: .store) { transaction in
+            try transaction.state.setEarlierZones(
+                transaction.state.earlierZones().map { zone in
+                    var removed = zone
+                    removed.isPruned = true
+                    return removed
+                })
+        }
+    }
+}
+
+extension SyncContext {
+    /// Makes those members here that were members of the signed zone which this database has left for a zone of its own, with their keys and roles.
+    func admitEarlierMembers() async throws {
+        guard let zone = signedZone, let earlier = try database.read(at: .read, { try $0.state.earlierZones().last }), earlier.mustAdmit else { return }
+        let before = try await SyncError.at(.fetch) { try await zone.cloud.members(in: ZoneID(earlier.zone, scope: self.zone.scope)) }
+        let members = before?.members.filter { $0.device != settings.device } ?? []
+        if !members.isEmpty {
+            _ = try await MetadataPublisher(device: self).publish { state in
+                guard let record = state.record(MemberList.recordName), let token = state.token else { return MetadataPublisher.Changes() }
+                return try SyncError.at(.announce) {
+                    let list = try MemberList(record, savedBy: token.number, of: zone.history, at: "zone \(zone.owner.zone)")
+                    var admitted = list
+                    for member in members where list.member(member.device) == nil {
+                        try admitted.add(
+                            member.device, member.role, member.keys, floor: token, by: settings.device, zone.authority.signer(), at: now(), of: zone.history)
+                    }
+                    guard admitted != list else { return MetadataPublisher.Changes() }
+                    let ring = try zone.keys?.ring(for: admitted, after: list)
+                    return MetadataPublisher.Changes(saving: [admitted.record] + [ring?.record].compactMap(\.self))
+                }
+            }
+        }
+        try database.write(at: .announce) { transaction in
+            var zones = try transaction.state.earlierZones()
+            if let last = zones.indices.last { zones[last].mustAdmit = false }
+            try transaction.state.setEarlierZones(zones)
+        }
+    }
+}

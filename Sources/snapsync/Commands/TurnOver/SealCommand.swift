@@ -1,0 +1,28 @@
+import ArgumentParser
+import SnapshotSync
+
+/// `snapsync seal`: encrypts the data of a zone that exists.
+struct SealCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "seal",
+        abstract: "Makes a sealed zone of one that is not: from then on nobody but its members can read what is published.",
+        discussion: """
+            Run it on a device that publishes (78). The data go on in a new, sealed zone (docs/sealed.md), whose first version has every
+            dataset whole; this device makes it. The last version of the present zone says where it goes on, so nobody publishes there
+            any more. Every other device follows with its next sync: it takes what was changed there along, asks to be a member, and
+            waits (75) until it is approved: snapsync member approve NAME. The members of a signed zone stay members. Earlier programs
+            stop there and ask for an update (78).
+
+            What was published before stays readable for whoever can read the store, until --prune-old removes it, now or later:
+            versions, pins and messages of the zone that is left. If the command is interrupted, run it again. It prints a recovery code once.
+
+            EXAMPLES
+              snapsync seal --dry-run --db desk.db
+              snapsync seal --db desk.db
+              snapsync seal --prune-old --db desk.db
+            """)
+
+    @OptionGroup var turning: TurnOverOptions
+
+    func run() async throws { try await turning.run(isSealed: true) }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import CloudStore
+import SnapshotSync
+
+/// What `sign` and `seal` take, and what they print.
+struct TurnOverOptions: ParsableArguments {
+    @Option(name: .long, help: ArgumentHelp("The name of the new zone. Default: the present name and -signed or -sealed.", valueName: "name"))
+    var zone: String?
+    @Flag(name: .long, help: "Then remove the versions, pins and messages of the zone that is left; also when it was left before.")
+    var pruneOld = false
+    @Flag(name: .long, help: "Only say what would happen.")
+    var dryRun = false
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run(isSealed: Bool) async throws {
+        let engine = try database.prepare(output)
+        try await output.printer.run {
+            var request = TurnOverRequest(isSealed: isSealed, zone: zone)
+            request.removesEarlier = pruneOld
+            request.isDryRun = dryRun
+            let printer = output.printer
+            // Whatever comes of the rest, the code is shown this once.
+            let report = try await engine.turnOver(
+                request, showsCode: { code in if !printer.isJSON { try? printer.print(code.words, RecoveryWords.lines(code.words)) } })
+            try printer.print(report, dryRun ? report.plan : report.lines)
+        }
+    }
+}
+
+extension TurnOverReport {
+    /// What would happen.
+    fileprivate var plan: [String] {
+        let rows = datasets.map { "\($0.name)\($0.recordCount.map { " (\(Format.entities($0)))" } ?? "")" }.joined(separator: ", ")
+        return ["zone \(earlierZone) would end with version \(earlierVersion.map { $0 + 1 } ?? 1), and go on as the \(kind) zone \(zone)"]
+            + ["  its first version would have every dataset whole: \(rows)"] + devices(willAsk: true)
+            + [
+                isEarlierRemoved
+                    ? "  \(left) would be removed"
+                    : "  \(left) would stay, readable for whoever can read the store; --prune-old would remove them"
+            ] + pins
+    }
+
+    /// What was done.
+    fileprivate var lines: [String] {
+        ["zone \(earlierZone) goes on as the \(kind) zone \(zone)\(version.map { ", which has version \($0)" } ?? "")"]
+            + (creator.map { ["  this device made it; its words, for a device that joins (--trust): \($0)"] } ?? []) + devices(willAsk: false)
+            + [
+                isEarlierRemoved
+                    ? "  \(left) were removed"
+                    : "  \(left) stay, readable for whoever can read the store, until: snapsync \(isSealed ? "seal" : "sign") --prune-old"
+            ] + (isEarlierRemoved ? [] : pins) + warnings.map { "  warning: \($0)" }
+    }
+
+    private var left: String {
+        "the versions of zone \(earlierZone) up to \(earlierVersion ?? 0) (\(Format.count(earlierFiles, "file")), \(Format.bytes(earlierBytes)))"
+    }
+
+    private var pins: [String] {
+        pinnedVersions.isEmpty
+            ? [] : ["  version \(pinnedVersions.map(String.init).joined(separator: ", ")) is pinned in zone \(earlierZone), and in that zone alone"]
+    }
+
+    private func devices(willAsk: Bool) -> [String] {
+        (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(willAsk ? "would stay" : "stay") \(admitted.count == 1 ? "a member" : "members")"])
+            + (toApprove.isEmpty
+                ? []
+                : [
+                    "  \(toApprove.joined(separator: ", ")) \(willAsk ? "would ask" : toApprove.count == 1 ? "asks" : "ask") to be a member with the next sync there; compare the words, then: snapsync member approve NAME"
+                ])
+    }
+}
