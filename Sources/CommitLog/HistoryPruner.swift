@@ -18,6 +18,11 @@ package struct HistoryPruner<Store: HistoryStore> {
     /// - Throws: ``CloudError`` with `.notAuthorized` for a device that does not publish here, `.invalidArguments` for a file that
     ///   must stay, and whatever reading the zone whole throws: a damaged history is not pruned.
     package func remove(_ files: [StoredFile], by device: String) throws {
+        if let last = try store.commitNumbers().last, let bytes = try store.commitBytes(last),
+            try VerifiedCommit(bytes, number: last, of: store.history).commit.zoneDeletion?.successor != nil
+        {
+            return try remove(files, but: last, by: device)
+        }
         let log = try HistoryReader(source: store).log(at: nil)
         guard let token = log.token else { throw refusal("the zone has no commit") }
         try CommitComposer(history: store.history, zone: zone).authorize(device, number: token.number + 1)
@@ -40,6 +45,15 @@ package struct HistoryPruner<Store: HistoryStore> {
             if case .commit = file.kind { continue }
             try store.removeFile(file.path)
         }
+    }
+
+    /// Removes files of a zone that goes on elsewhere: its last commit alone says so.
+    private func remove(_ files: [StoredFile], but last: Int, by device: String) throws {
+        try CommitComposer(history: store.history, zone: zone).authorize(device, number: last)
+        guard !files.contains(where: { $0.kind == .commit(last) }) else { throw refusal("the commit that says where the zone goes on stays") }
+        func number(_ file: StoredFile) -> Int { if case .commit(let number) = file.kind { number } else { .max } }
+        for file in files.sorted(by: { number($0) < number($1) }) { try store.removeFile(file.path) }
+        try store.synchronizeRemovals(in: CloudNames.commits)
     }
 
     private func verify(_ commits: [Int], _ log: ReplayedHistory) throws {

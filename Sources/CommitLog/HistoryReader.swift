@@ -170,7 +170,9 @@ package struct HistoryReader<Source: HistorySource> {
             }
             do {
                 guard let bytes = try source.commitBytes(newest) else { throw gap(at: newest) }
-                var log = try start(at: try VerifiedCommit(bytes, number: newest, of: history).checkpoint)
+                let end = try VerifiedCommit(bytes, number: newest, of: history)
+                try verifyMoved(end)
+                var log = try start(at: end.checkpoint)
                 let base = log.records
                 var hashes: [Int: String] = [:]
                 if let token = log.token { hashes[token.number] = token.hash }
@@ -188,6 +190,22 @@ package struct HistoryReader<Source: HistorySource> {
                 attempts -= 1
             }
         }
+    }
+
+    /// Looks whether a zone goes on elsewhere, all of which but its last commit was removed.
+    ///
+    /// - Throws: ``CloudError`` with `.zoneMoved` if it does; with `.untrusted` if none of its members says so.
+    private func verifyMoved(_ end: VerifiedCommit) throws {
+        guard let moved = end.commit.zoneDeletion, let successor = moved.successor, let checkpoint = end.checkpoint,
+            try source.checkpointBytes(checkpoint.number) == nil
+        else { return }
+        if history.isSigned {
+            let place = history.place(ofCommit: end.commit.token.number)
+            let members = try MemberList(successor.members ?? [], of: history, at: place)
+            try members.verifyPublisher(end.commit.device, key: end.commit.key, at: place)
+            try source.authority.accept(members, isNewest: true, of: history)
+        }
+        throw moved.error(in: history.zone)
     }
 
     /// A log at the checkpoint that counts, or, if that has not arrived, at the beginning where all commits are kept.

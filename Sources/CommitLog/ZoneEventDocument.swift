@@ -2,7 +2,7 @@ import CloudStore
 import StrictText
 
 /// What a commit does to its zone, as JSON: `{"kind":"deleted","reason":"purged"}`, `{"kind":"created"}`, or
-/// `{"kind":"moved","to":{"creator":"…","features":["signed"],"zone":"…"}}`.
+/// `{"kind":"moved","to":{"creator":"…","features":["signed"],"zone":"…"}}`, with `members` in a signed zone.
 struct ZoneEventDocument: Codable {
     let kind: String
     let reason: String?
@@ -84,7 +84,10 @@ extension ZoneSuccessor {
         var error = CloudError(
             .zoneMoved, at: "\(zone)", "\(deletion.device) has \(kind) the zone at \(deletion.at); it goes on as zone \(self.zone), made by \(creator)",
             hint: "a device that is set up follows with its next snapsync sync; a command without a database wants --zone \(self.zone)")
-        error.successor = self
+        var successor = self
+        // Whoever goes there has them, or has checked them.
+        successor.members = nil
+        error.successor = successor
         return error
     }
 }

@@ -93,7 +93,7 @@ public final class SyncWatcher: Sendable {
         var news = WatchNews()
         var device = try WatchedDevice.open(database, cloud: cloud, backend: backend, engine: engine, logger: logger, now: now)
         let databaseEvents = DatabaseEvents(database: database) { signal.raise(.database) }
-        let zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
+        var zone = device.zone, zoneEvents = device.zoneEvents { signal.raise(.init($0)) }
         let gateChanges = engine?.gate.changes()
         let gateEvents = gateChanges.map { changes in Task { for await _ in changes { signal.raise(.gate) } } }
         defer { gateEvents?.cancel() }
@@ -114,6 +114,7 @@ public final class SyncWatcher: Sendable {
                 let began = time()
                 switch await device.sync() {
                 case .success(let report):
+                    if device.zone != zone { (zone, zoneEvents) = (device.zone, device.zoneEvents { signal.raise(.init($0)) }) }
                     schedule.succeeded(at: time(), jitter: .random(in: 0...1))
                     if let event = news.succeeded() { tell(event) }
                     tell(.synced(report, cause: cause, took: time() - began))

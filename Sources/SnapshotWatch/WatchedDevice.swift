@@ -15,7 +15,8 @@ struct WatchedDevice: Sendable {
     private let cloudOverride: String?
     private let backend: (any CloudDatabase)?
     private let cloudPath: String
-    private let zone: ZoneID
+    /// Its zone; another one after the run in which it has followed a zone that goes on elsewhere.
+    private(set) var zone: ZoneID
     private let name: String
     private var publishes: Bool
     private let logger: Logger
@@ -78,14 +79,15 @@ struct WatchedDevice: Sendable {
             let engine = try opened()
             let before = try SyncError.at(.read) { try engine.database.changeMark() }
             let report = try await Task { try await engine.sync() }.value
-            let (after, version, role) = try SyncError.at(.read) {
-                let (version, role) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read().role) }
-                return (try engine.database.changeMark(), version, role)
+            let (after, version, settings) = try SyncError.at(.read) {
+                let (version, settings) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read()) }
+                return (try engine.database.changeMark(), version, settings)
             }
             // Rows that were touched meanwhile are news; the schema, which an import itself changes for a moment, is not.
             seen = ChangeMark(sequence: before.sequence, frame: after.frame)
             knownVersion = version
-            publishes = role.publishes
+            publishes = settings.role.publishes
+            zone = ZoneID(settings.zone, scope: zone.scope)
             return .success(report)
         } catch {
             // Begin anew next time: the database or the cloud may not be what it was.

@@ -5,7 +5,8 @@ usage: kill_sealed.py SNAPSYNC [--sample N] [--only TEXT] [--seed N] [--jobs N]
 
 As kill_everywhere.py, for the commands of docs/sealed.md. After each kill the same command runs again; then
 
-  plain          a row, a column's name or a key stands in the cloud or its temporaries
+  plain          a row, a column's name or a key stands in the cloud or its temporaries; in a zone that was sealed later what it had before may
+                 stand there until seal --prune-old has ended
   broken         a command that should work fails, or a member cannot read what it may, or has other rows
   open           a device that was removed reads what was published later
   code           the recovery code that was shown last does not read the zone
@@ -26,6 +27,7 @@ WORDS = r"(?:[a-z]{5}-){7}[a-z]{5}"
 CODE = r"(?:[a-z]{5}-){17}[a-z]{5}"
 CANARIES = [b"canary", b"secretcolumn"]
 INIT = "init --db desk.db --cloud cloud --role writer --device desk --tables all --sealed"
+SEAL = "seal --prune-old --db desk.db"
 JOIN = "init --db phone.db --cloud cloud --role reader --device phone --create"
 
 
@@ -47,10 +49,10 @@ class SealedScene(Scene):
         finally:
             connection.close()
 
-    def plain(self):
+    def plain(self, below="cloud"):
         """Files of the cloud in which something stands that must not."""
         found = []
-        for folder, _, names in os.walk(self.place("cloud")):
+        for folder, _, names in os.walk(self.place(below)):
             for name in names:
                 with open(os.path.join(folder, name), "rb") as file:
                     data = file.read()
@@ -60,10 +62,10 @@ class SealedScene(Scene):
 
 
 class Scenario:
-    """A command, what comes before it, and whether the phone is a member after it."""
+    """A command, what comes before it, and whether the phone is a member after it; whether the command seals a zone that was plain."""
 
-    def __init__(self, name, line, prepare, is_member=None):
-        self.name, self.line, self.prepare, self.is_member = name, line, prepare, is_member
+    def __init__(self, name, line, prepare, is_member=None, seals=False):
+        self.name, self.line, self.prepare, self.is_member, self.seals = name, line, prepare, is_member, seals
 
 
 def fresh(scene):
@@ -109,6 +111,31 @@ def news(scene):
     scene.succeed("key rotate --db desk.db")
 
 
+def plain(scene):
+    """A zone that is not sealed, with a reader, and an edit that is not published."""
+    fresh(scene)
+    scene.succeed(INIT.replace(" --sealed", ""))
+    scene.succeed("sync --db desk.db")
+    scene.succeed(JOIN)
+    scene.succeed("sync --db phone.db")
+    scene.sql("desk.db", "UPDATE tracks SET secretcolumn = 'canary later' WHERE id % 7 = 0; INSERT INTO tracks VALUES(100, 'canary new')")
+
+
+def approved(scene):
+    """The zone was sealed, and its reader may follow."""
+    plain(scene)
+    with open(scene.place("code"), "w") as file:
+        file.write(re.search(CODE, scene.succeed(SEAL)).group())
+    follow(scene)
+
+
+def follow(scene):
+    status, _, errors = scene.run("sync --db phone.db")
+    if status != 75 or "has asked to be a member" not in errors:
+        raise Failure("following ended with %d: %s" % (status, errors))
+    scene.succeed("member approve phone --yes --db desk.db")
+
+
 SCENARIOS = [
     Scenario("init", INIT, fresh),
     Scenario("sync, first", "sync --db desk.db", made),
@@ -117,13 +144,15 @@ SCENARIOS = [
     Scenario("remove", "member remove phone --db desk.db", joined, is_member=False),
     Scenario("sync, edits", "sync --db desk.db", edited, is_member=True),
     Scenario("sync, reader", "sync --db phone.db", news, is_member=True),
+    Scenario("seal", SEAL, plain, is_member=True, seals=True),
+    Scenario("follow", "sync --db phone.db", approved, is_member=True),
 ]
 
 
 def judged(scenario, scene, was_killed, printed):
     """Problems by kind, after the command has run to its end; `printed` is what it printed before it was killed, or all of it."""
     problems = {kind: [] for kind in COLUMNS[2:]}
-    problems["plain"] += scene.plain()
+    problems["plain"] += scene.plain("cloud/private/ZentikSyncZone-sealed" if scenario.seals else "cloud")
     try:
         status, output, errors = scene.run(scenario.line) if was_killed else (0, "", "")
         # A second approval or removal may say that there is nothing to do.
@@ -134,6 +163,8 @@ def judged(scenario, scene, was_killed, printed):
             with open(scene.place("code"), "w") as file:
                 file.write(shown[-1])
         scene.succeed("sync --db desk.db")
+        if scenario.seals:
+            follow(scene)
         if scenario.is_member:
             if not os.path.exists(scene.place("phone.db")):
                 scene.succeed(JOIN)

@@ -53,12 +53,16 @@ import Testing
             saying: ["goes on as this sealed zone, made by \(words)", "watch has asked to be a member", "snapsync member approve watch"])
         #expect(try scene.succeed("status --db watch.db").contains("it goes on as zone ZentikSyncZone-sealed"))
         #expect(try scene.succeed("member approve watch --yes --db phone.db").contains("watch"))
-        #expect(try scene.succeed("sync --db watch.db").contains("zone ZentikSyncZone goes on as the sealed zone ZentikSyncZone-sealed; from now on this device trusts"))
+        #expect(
+            try scene.succeed("sync --db watch.db").contains(
+                "zone ZentikSyncZone goes on as the sealed zone ZentikSyncZone-sealed; from now on this device trusts"))
         for name in ["phone", "watch", "phone", "watch"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         let phone = scene.scene.database("phone.db")
         #expect(try phone.run("SELECT count(*) FROM buckets WHERE name = 'CANARY of watch'") == "1\n")
-        #expect(try phone.run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL") == scene.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL"))
+        #expect(
+            try phone.run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL")
+                == scene.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL"))
         for line in ["verify --all --local --db watch.db", "verify --all --local --db phone.db"] {
             #expect(try scene.succeed(line).contains("all is well"), "\(line)")
         }
@@ -87,7 +91,8 @@ import Testing
         let scene = try plainZone()
         try scene.succeed("generate --db watch.db --mark-read 3")
         for number in 1...20 {
-            try scene.scene.database("phone.db").run("UPDATE buckets SET description = '\(number)'; DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)")
+            try scene.scene.database("phone.db").run(
+                "UPDATE buckets SET description = '\(number)'; DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)")
             try scene.succeed("sync --db phone.db")
         }
         try scene.succeed("sign --prune-old --db phone.db")
@@ -98,7 +103,8 @@ import Testing
         for name in ["watch", "phone", "watch", "phone", "watch"] { try scene.succeed("sync --db \(name).db") }
         #expect(try scene.scene.contents("watch.db") == scene.scene.contents("phone.db"))
         #expect(try scene.succeed("verify --all --local --db watch.db").contains("all is well"))
-        #expect(try scene.verifyIndependently(words("phone", in: scene, zone: "ZentikSyncZone-signed"), zone: "cloud/private/ZentikSyncZone-signed").status == 0)
+        #expect(
+            try scene.verifyIndependently(words("phone", in: scene, zone: "ZentikSyncZone-signed"), zone: "cloud/private/ZentikSyncZone-signed").status == 0)
     }
 
     @Test func peersFollowWithWhatTheyHaveNotPublished() throws {
@@ -182,7 +188,8 @@ import Testing
         #expect(try scene.run("doctor --db phone.db").text.contains("does not say any more that it goes on as zone ZentikSyncZone-sealed"))
         // A new device with the words is not led astray; nor is one that looks at what the zone says of itself now.
         try scene.refuse(
-            "init --db late.db --cloud cloud --role reader --device late --create --trust \(words)", exit: 78, saying: ["the zone is not signed, and --trust says that it is"])
+            "init --db late.db --cloud cloud --role reader --device late --create --trust \(words)", exit: 78,
+            saying: ["the zone is not signed, and --trust says that it is"])
         try scene.forge("open('cloud/private/ZentikSyncZone-sealed/zone.json', 'w').write(read('cloud/private/ZentikSyncZone/zone.json').decode())")
         try scene.refuse("sync --db watch.db", exit: 65, saying: ["this device knows the zone as"], watching: ["watch.db"])
         try scene.refuse("sync --db phone.db", exit: 65, saying: ["this device knows the zone as"])

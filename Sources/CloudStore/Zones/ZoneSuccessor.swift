@@ -7,10 +7,14 @@ public struct ZoneSuccessor: Hashable, Sendable, Codable {
     /// What a reader must know to read it (``ZoneInfo/features``): `signed`, or `sealed` and `signed`.
     public let features: [String]
 
-    package init(zone: String, creator: String, features: [String]) {
+    /// Of a signed zone that goes on there: the statements of its list of members, so that its last commit is proved by itself.
+    package var members: [String]?
+
+    package init(zone: String, creator: String, features: [String], members: [String]? = nil) {
         self.zone = zone
         self.creator = creator
         self.features = features
+        self.members = members
     }
 
     /// Whether the zone is encrypted for its members.

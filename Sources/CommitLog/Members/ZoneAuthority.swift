@@ -213,7 +213,8 @@ package final class ZoneAuthority: Sendable {
             if isNewest, let own = ownStatementsLost(list, instead: trusted, commits) {
                 lost = own
             } else if isNewest || !trusted.extends(list) {
-                throw MemberList.untrusted("\(history.zone)", "the list of members is not the one that this device has seen, with what was added since", hint: Self.forkHint)
+                throw MemberList.untrusted(
+                    "\(history.zone)", "the list of members is not the one that this device has seen, with what was added since", hint: Self.forkHint)
             }
         }
         guard isNewest else { return }

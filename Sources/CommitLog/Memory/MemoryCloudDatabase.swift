@@ -123,7 +123,9 @@ public final class MemoryCloudDatabase: CloudDatabase {
         let made = MemoryFiles.Report(bytes: try report.bytes(of: store.history, by: keys), key: keys?.publicKeys.signing)
         store.zone.change { files in
             let own = files.reports[report.device]?.first { $0.key == made.key }
-            if let last = own.flatMap({ try? DeviceReport($0.bytes, of: report.device, in: store.history, at: "\(zone)") }), !report.isNews(after: last) { return }
+            if let last = own.flatMap({ try? DeviceReport($0.bytes, of: report.device, in: store.history, at: "\(zone)") }), !report.isNews(after: last) {
+                return
+            }
             files.reports[report.device] = (files.reports[report.device] ?? []).filter { $0.key != made.key } + [made]
         }
     }

@@ -53,7 +53,8 @@ extension SyncEngine {
             let token = try await MetadataPublisher(device: context).publish { state in
                 let known = state.record(FreshnessRecord.recordName)
                 guard promise == nil || known.flatMap(FreshnessRecord.init) == nil else { return MetadataPublisher.Changes() }
-                return MetadataPublisher.Changes(saving: [promise?.record].compactMap(\.self), deleting: promise == nil && known != nil ? [FreshnessRecord.recordName] : [])
+                return MetadataPublisher.Changes(
+                    saving: [promise?.record].compactMap(\.self), deleting: promise == nil && known != nil ? [FreshnessRecord.recordName] : [])
             }
             guard token.number > 0 else {
                 throw SyncError(
@@ -103,6 +104,7 @@ extension SyncContext {
     /// The warning of a reader to which nothing new has come for three intervals; nil if all is well.
     func staleness() throws -> String? {
         guard signedZone != nil, let note = try database.read(at: .read, { try $0.state.freshness() }), let age = note.silence(at: now()) else { return nil }
-        return "the newest version is \(AgeText.words(seconds: age)) old, and the zone has one at least every \(AgeText.words(seconds: note.interval)): either no publisher syncs, or new versions are kept back from this device"
+        return
+            "the newest version is \(AgeText.words(seconds: age)) old, and the zone has one at least every \(AgeText.words(seconds: note.interval)): either no publisher syncs, or new versions are kept back from this device"
     }
 }

@@ -29,7 +29,7 @@ struct SignedZoneSetup {
                     .refused, step: .open, at: "zone \(id)",
                     request.isSigned ? "the zone is there, and it is not signed" : "the zone is not signed, and --trust says that it is",
                     hint: request.isSigned
-                        ? "a zone is signed from its first version on: make another one (--zone)"
+                        ? "on a device that publishes there: snapsync sign; or make another zone (--zone)"
                         : "ask whoever made the zone; somebody may have put another in its place")
             }
             return nil
@@ -45,7 +45,7 @@ struct SignedZoneSetup {
     private static func notSealed(_ id: ZoneID) -> SyncError {
         SyncError(
             .refused, step: .open, at: "zone \(id)", "the zone is there, and it is not sealed: everybody who can read the store can read it",
-            hint: "a zone is sealed from its first version on: make another one (--zone), and let the devices join it")
+            hint: "on a device that publishes there: snapsync seal; or make another zone (--zone)")
     }
 
     /// Gets the device its keys, and finds out whether they are a member's; nil in a zone that is not signed.

@@ -57,7 +57,7 @@ extension SyncEngine {
             guard let zone = context.signedZone, let keys = zone.keys else {
                 throw SyncError(
                     .refused, step: .open, at: database.path, "its zone is not sealed, so it has no keys to change",
-                    hint: "a new zone can be sealed: snapsync init --sealed --zone NAME")
+                    hint: "to encrypt it: snapsync seal")
             }
             let code = makesRecoveryCode ? RecoveryCode() : nil
             var epoch = 0

@@ -211,7 +211,7 @@ extension SyncEngine {
     private func notSigned() -> SyncError {
         SyncError(
             .refused, step: .open, at: database.path, "its zone is not signed, so it has no members",
-            hint: "who may write the cloud may publish; a new zone can be signed: snapsync init --signed, or --sealed")
+            hint: "who may write the cloud may publish; snapsync sign or snapsync seal changes that")
     }
 
     /// Refuses a role that could not be used in the zone.

@@ -66,7 +66,8 @@ extension CloudRecord {
     /// Whether the record speaks of versions and carries no dataset: a pin, what was pruned last, which devices have ranges of keys, or who
     /// is a member of a signed zone.
     package var isOfVersions: Bool {
-        [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType, KeyRing.recordType, FreshnessRecord.recordType].contains(type)
+        [VersionPin.recordType, RetentionRecord.recordType, KeyRangeRecord.recordType, MemberList.recordType, KeyRing.recordType, FreshnessRecord.recordType]
+            .contains(type)
     }
 }
 

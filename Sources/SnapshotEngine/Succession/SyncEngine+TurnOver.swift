@@ -34,36 +34,38 @@ extension SyncEngine {
         _ request: TurnOverRequest, progress: ProgressHandler? = nil, showsCode: @Sendable (RecoveryCode) -> Void = { _ in }
     ) async throws -> TurnOverReport {
         try await gate.enter()
-        let begun = try await begunTurnOver(request)
         if request.isDryRun {
-            return try await WorkerThreads.host { try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).plan(begun) }
+            return try await WorkerThreads.host {
+                let begun = try begunTurnOver(request)
+                return try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).plan(begun)
+            }
         }
-        var report: TurnOverReport?, code: RecoveryCode?
-        if begun == nil {
-            code = request.isSealed ? RecoveryCode() : nil
-            report = try await close(request, code, progress)
-            if let code { showsCode(code) }
-        }
+        let code = request.isSealed ? RecoveryCode() : nil
+        let (report, warnings) = try await close(request, code, progress)
+        if let code, report != nil { showsCode(code) }
         let synced = try await sync(progress: progress)
         return try await locked {
             let turner = try ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings()))
-            let turned = if let report { report } else { try await turner.plan(begun) }
+            let turned = if let report { report } else { try await turner.plan(begunTurnOver(request)) }
             var done = try await turner.finish(turned)
-            done.recoveryCode = code?.words
-            done.warnings += synced.exported?.warnings ?? []
+            if report != nil { done.recoveryCode = code?.words }
+            done.warnings += warnings + (synced.exported?.warnings ?? [])
             return done
         }
     }
 
-    /// Ends the present zone with a version that says where it goes on, and makes that zone this database's.
-    private func close(_ request: TurnOverRequest, _ code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> TurnOverReport {
+    /// Ends the present zone with a version that says where it goes on, and makes that zone this database's. Returns nil for the report if an earlier
+    /// call has done that, and what a sync has warned of.
+    private func close(_ request: TurnOverRequest, _ code: RecoveryCode?, _ progress: ProgressHandler?) async throws -> (TurnOverReport?, [String]) {
         let policy = RetryPolicy(attempts: 10)
+        var warnings: [String] = []
         for attempt in 1... {
-            // All that was changed here is in the zone before it ends, and every message that has come is applied.
-            _ = try await sync(progress: progress)
+            // All that was changed here is in the zone before it ends, and every message that has come is applied. What an earlier call has begun goes on.
+            if try begunTurnOver(request) == nil { warnings += try await sync(progress: progress).exported?.warnings ?? [] }
             do {
                 return try await locked {
-                    try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).close(code)
+                    guard try begunTurnOver(request) == nil else { return (nil, warnings) }
+                    return (try await ZoneTurner(device(), request, keyStore: keyStore, in: openCloud(settings())).close(code), warnings)
                 }
             } catch let error as SyncError where error.code == .tryAgainLater && attempt < policy.attempts {
                 try await pause(policy.delay(after: attempt))
@@ -75,18 +77,18 @@ extension SyncEngine {
     private func settings() throws -> SyncSettings { try database.read(at: .open) { try $0.settings.read() } }
 
     /// The zone that this database has left for one of the wanted kind, which it makes; nil if it has yet to leave one.
-    private func begunTurnOver(_ request: TurnOverRequest) async throws -> EarlierZone? {
-        try await WorkerThreads.host {
-            let context = try device(), earlier = try database.read(at: .read) { try $0.state.earlierZones().last }
-            let known = context.signedZone?.authority.knowledge
-            guard let known, known.isSealed || !request.isSealed else { return nil }
-            guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
-                throw SyncError(
-                    .refused, step: .open, at: "zone \(context.zone)", "it is \(known.isSealed ? "sealed" : "signed") already",
-                    hint: known.isSealed ? "new keys: snapsync key rotate --reseal" : "to encrypt it: snapsync seal")
-            }
-            return earlier
+    ///
+    /// - Throws: ``SyncError`` with `.refused` if the zone is of that kind for another reason.
+    private func begunTurnOver(_ request: TurnOverRequest) throws -> EarlierZone? {
+        let context = try device(), earlier = try database.read(at: .read) { try $0.state.earlierZones().last }
+        let known = context.signedZone?.authority.knowledge
+        guard let known, known.isSealed || !request.isSealed else { return nil }
+        guard let earlier, earlier.madeNext, known.isSealed == request.isSealed else {
+            throw SyncError(
+                .refused, step: .open, at: "zone \(context.zone)", "it is \(known.isSealed ? "sealed" : "signed") already",
+                hint: known.isSealed ? "new keys: snapsync key rotate --reseal" : "to encrypt it: snapsync seal")
         }
+        return earlier
     }
 }
 

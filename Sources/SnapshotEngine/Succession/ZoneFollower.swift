@@ -225,7 +225,8 @@ struct ZoneFollower {
     }
 
     private func notice(_ own: DevicePublicKeys, isMember: Bool) -> String {
-        let trust = context.signedZone == nil ? "; from now on this device trusts its maker, \(successor.creator): compare these words with those on that device" : ""
+        let trust =
+            context.signedZone == nil ? "; from now on this device trusts its maker, \(successor.creator): compare these words with those on that device" : ""
         let request =
             isMember ? "" : "; this device is no member yet: on a member, compare \(own.fingerprint), then: snapsync member approve \(owner.device)"
         return "zone \(context.zone.name) goes on as the \(successor.kind) zone \(id.name)\(trust)\(request)"

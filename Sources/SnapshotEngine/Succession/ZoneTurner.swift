@@ -48,7 +48,8 @@ struct ZoneTurner {
         let isLeft = earlier != context.zone
         let version = isLeft ? newest.map { $0 - 1 } : newest
         let state = try? await context.cloud.at(.fetch).records(in: earlier, at: version)
-        let members = try await SyncError.at(.fetch) { try await cloud.zone(earlier).isSigned ? cloud.members(in: earlier) : nil }
+        // Of a zone whose versions are gone there is no more to tell.
+        let members = try? await cloud.members(in: earlier)
         let named = Set(members?.members.map(\.device) ?? []), device = context.settings.device
         let data = files.filter { $0.assetPath != nil }
         return TurnOverReport(
@@ -115,13 +116,13 @@ struct ZoneTurner {
         }
         let (id, keys, info) = try await makeZone()
         var report = try await report(of: context.zone, id, keys)
-        let successor = ZoneSuccessor(zone: id.name, creator: keys.fingerprint.words, features: info.features)
+        let successor = ZoneSuccessor(zone: id.name, creator: keys.fingerprint.words, features: info.features, members: try await members())
         // A copy of the database does not end the zone in its name.
         let identity = try await context.checkIdentity(applied: AppliedVersion(token), commits: [])
         guard identity.device.settings.device == context.settings.device else { throw context.anotherRun(.announce) }
         var draft = CommitDraft(device: context.settings.device, saving: [], clock: context.now())
         draft.zoneEvent = .moved(successor)
-        // With it, who comes later can read where the zone goes on, also when all else is removed.
+        // Whoever looks for a version before this one learns that it was pruned, also when all else is removed.
         draft.checkpoint = try await context.cloud.at(.store).placeCheckpoint(at: token.number, in: context.zone)
         let commit = try await context.cloud.at(.announce).prepare(draft, after: token, in: context.zone)
         _ = try await context.cloud.at(.announce).publish(commit)
@@ -133,6 +134,12 @@ struct ZoneTurner {
         }
         report.isEarlierRemoved = false
         return report
+    }
+
+    /// The statements of the present zone's list of members; nil if it is not signed.
+    private func members() async throws -> [String]? {
+        guard let zone = context.signedZone else { return nil }
+        return try await SyncError.at(.fetch) { try await zone.cloud.members(in: context.zone)?.statements }
     }
 
     /// Makes the next zone's `zone.json`, after this device's keys for it.
@@ -169,20 +176,14 @@ struct ZoneTurner {
         let zones = try context.database.read(at: .read) { try $0.state.earlierZones() }
         for earlier in zones where !earlier.isPruned {
             let id = ZoneID(earlier.zone, scope: context.zone.scope)
-            let messages = try await cloud.at(.fetch).mailbox(MailboxRequest(known: [], limit: .max), in: id).messages
+            // The messages go first: of a zone of which nothing else is left nobody knows the senders.
+            let messages = (try? await cloud.mailbox(MailboxRequest(limit: .max), in: id).messages) ?? []
             for message in messages {
                 try await cloud.at(.store).removeMessage(CloudMessageName(sender: message.sender, id: message.id), in: id)
             }
             let files = try await cloud.at(.store).storedFiles(in: id)
             let last = files.compactMap { file in if case .commit(let number) = file.kind { number } else { nil } }.max() ?? 0
-            let going = files.filter { file in
-                switch file.kind {
-                case .commit(let number): number < last
-                case .checkpoint(let number): number != last - 1
-                default: true
-                }
-            }
-            try await cloud.at(.store).remove(going, by: context.settings.device, in: id)
+            try await cloud.at(.store).remove(files.filter { $0.kind != .commit(last) }, by: context.settings.device, in: id)
         }
         try context.database.write(at: .store) { transaction in
             try transaction.state.setEarlierZones(

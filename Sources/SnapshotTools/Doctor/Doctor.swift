@@ -31,7 +31,7 @@ struct Doctor: Sendable {
             findings.append(
                 .notice(
                     "encryption", "the zone is not sealed, and \(readers.place)", means: "whoever can read \(readers.what) can read every row",
-                    do: "if that is more than those who may: make a sealed zone (snapsync init --sealed --zone NAME), and let the devices join it"))
+                    do: "if that is more than those who may: snapsync seal, on a device that publishes"))
         }
         findings += facts.leftZones.map { $0.finding(isSealed: survey?.info.isSealed == true) }
         if let database = facts.database { findings += DatabaseChecks.findings(database) }
@@ -86,7 +86,7 @@ extension SyncEngine {
         var inspector: SnapshotInspector?
         // Where the gate is closed the cloud is not touched.
         if (try? await gate.decision()) == .open {
-            let applied = local.applied
+            let applied = try database.read(at: .read) { try $0.state.appliedHere() }
             facts.zone = await DoctorFacts.look(.open) {
                 let (cloud, signedZone) = try openToLook(settings)
                 let backend: any CloudDatabase = signedZone?.cloud ?? cloud

@@ -34,12 +34,14 @@ struct LeftZoneFacts: Sendable {
         guard successor != nil else {
             return .warning(
                 id, .dataRefused, "zone \(zone.name) does not say any more that it goes on as zone \(next.name)",
-                means: "somebody has removed or replaced its last version: devices that are still there do not follow, and what is published there counts for nobody here",
+                means:
+                    "somebody has removed or replaced its last version: devices that are still there do not follow, and what is published there counts for nobody here",
                 do: "bring its commits/ back from a copy, or move the devices by hand: snapsync detach, then snapsync init --zone \(next.name)")
         }
         guard let data, data.count > 0 else { return .ok(id, "zone \(zone.name), which this one goes on from, says so, and has no data") }
         return .notice(
-            id, "zone \(zone.name), which this one goes on from, has \(data.count) file\(data.count == 1 ? "" : "s") with data (\(ByteText.words(data.byteCount)))",
+            id,
+            "zone \(zone.name), which this one goes on from, has \(data.count) file\(data.count == 1 ? "" : "s") with data (\(ByteText.words(data.byteCount)))",
             means: isSealed ? "whoever can read the store can read them" : "they are not signed",
             do: "snapsync \(isSealed ? "seal" : "sign") --prune-old removes them, on a device that publishes and has left that zone")
     }

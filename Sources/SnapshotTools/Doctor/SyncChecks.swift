@@ -48,7 +48,9 @@ enum SyncChecks {
 
     private static func freshness(_ status: StatusReport) -> [DoctorReport.Finding] {
         guard let promise = status.freshness else { return [] }
-        guard promise.isLate else { return [.ok("freshness", "the zone has a version at least every \(AgeText.words(seconds: promise.interval)), and so it has here")] }
+        guard promise.isLate else {
+            return [.ok("freshness", "the zone has a version at least every \(AgeText.words(seconds: promise.interval)), and so it has here")]
+        }
         return [
             .warning(
                 "freshness", .tryAgainLater,

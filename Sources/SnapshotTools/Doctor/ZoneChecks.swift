@@ -14,7 +14,29 @@ enum ZoneChecks {
         findings +=
             commits(zone, at: place) + gaps(zone, at: place) + forks(zone, at: place) + assets(zone, at: place, now: now) + pins(zone, at: place)
             + leftovers(zone, at: place)
-        return findings + members(zone, at: place) + devices(zone, own: device, now: now)
+        return findings + members(zone, at: place) + histories(zone) + devices(zone, own: device, now: now)
+    }
+
+    /// What the signed reports of members say of versions that are others here, or are not here: whoever has the store can show each device another history.
+    private static func histories(_ zone: ZoneSurvey) -> [DoctorReport.Finding] {
+        guard zone.info.isSigned, case .success(let reports) = zone.devices, case .success(let commits) = zone.commits, let newest = zone.newest else {
+            return []
+        }
+        let hashes = Dictionary(commits.map { ($0.token.number, $0.token.hash) }, uniquingKeysWith: { first, _ in first })
+        return reports.filter { $0.isMember == true }.compactMap { report in
+            guard let token = report.token else { return nil }
+            if let hash = hashes[token.number], hash != token.hash {
+                return .warning(
+                    "history", .dataRefused, "\(report.device) has another version \(token.number) than the one that is here",
+                    means: "somebody has shown the two devices different histories, or two devices have published one number and no sync has decided it",
+                    do: "compare snapsync history on both; if no fork is told there, find out who can write the store")
+            }
+            guard token.number > newest else { return nil }
+            return .notice(
+                "history", "\(report.device) has version \(token.number), and the zone here ends with version \(newest)",
+                means: "newer versions have not arrived here, or somebody keeps them back",
+                do: "if that stays so, compare snapsync status on both devices")
+        }
     }
 
     private static func members(_ zone: ZoneSurvey, at place: String) -> [DoctorReport.Finding] {

@@ -17,7 +17,7 @@ extension SyncEngine {
             try await gate.enter()
             let device = try device()
             return SnapshotInspector(
-                cloud: device.cloud, zone: device.zone, applied: try database.read(at: .read) { try $0.state.applied() }, device: device)
+                cloud: device.cloud, zone: device.zone, applied: try database.read(at: .read) { try $0.state.appliedHere() }, device: device)
         }
     }
 }

@@ -16,7 +16,10 @@ struct MemberCommand: AsyncParsableCommand {
               snapsync member remove phone --db desk.db
               snapsync member freshness on --db desk.db
             """,
-        subcommands: [MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self, MemberSettleCommand.self])
+        subcommands: [
+            MemberListCommand.self, MemberApproveCommand.self, MemberRoleCommand.self, MemberRemoveCommand.self, MemberFreshnessCommand.self,
+            MemberSettleCommand.self,
+        ])
 }
 
 extension MemberRole: ExpressibleByArgument {}

@@ -1,0 +1,126 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Two peers change the list of members at one time, and a tool that replicates the folder lets one version win.
+@Suite(.enabled(if: SignedScene.isAvailable)) struct MemberForkTests {
+    private static let conflict = "sync-conflict-20260301-081500-7KQ2M4A"
+
+    /// The peers desk, laptop and tablet and two readers, all members; the folders `one` and `two` are the same.
+    private func peers(_ kind: String) throws -> SignedScene {
+        let scene = try SignedScene()
+        try scene.succeed("generate --db desk.db --notifications 12 --buckets 2")
+        try scene.succeed("init --db desk.db --cloud one --role peer --device desk --\(kind)")
+        try scene.succeed("sync --db desk.db")
+        for (name, role) in [("laptop", "peer"), ("tablet", "peer"), ("watch", "reader"), ("tv", "reader")] {
+            let line = "init --db \(name).db --cloud one --role \(role) --device \(name) --create"
+            let asked = try scene.run(line)
+            #expect(asked.status == (kind == "sealed" ? 75 : 0), "\(asked.errorText)")
+            try scene.succeed("member approve \(name) --yes --db desk.db")
+            if kind == "sealed" { try scene.succeed(line) }
+            try scene.succeed("sync --db \(name).db")
+        }
+        for name in ["desk", "laptop", "tablet"] { try scene.succeed("sync --db \(name).db") }
+        try scene.scene.scratch.copy(scene.scene.scratch.path("one"), to: "two")
+        return scene
+    }
+
+    private func replicate(_ scene: SignedScene) throws { try scene.scene.replicate("one", "two", conflict: Self.conflict) }
+
+    private func members(_ scene: SignedScene, _ line: String) throws -> [String] {
+        let report = try scene.json("member list \(line)")
+        return try #require(report["members"] as? [[String: Any]]).compactMap { $0["device"] as? String }.sorted()
+    }
+
+    @Test(arguments: ["signed", "sealed"]) func bothRemovalsHold(kind: String) throws {
+        let scene = try peers(kind)
+        try scene.succeed("member remove watch --db desk.db --cloud one")
+        try scene.succeed("member remove tv --db laptop.db --cloud two")
+        try scene.scene.database("laptop.db").run("UPDATE notifications SET title = 'CANARY by laptop' WHERE id = (SELECT max(id) FROM notifications)")
+        try scene.succeed("sync --db laptop.db --cloud two")
+        try scene.succeed("sync --db tablet.db --cloud two")
+        try replicate(scene)
+        // Who has seen that tv was removed does not take it back, and waits for the laptop.
+        try scene.refuse(
+            "sync --db tablet.db --cloud two", exit: 65, saying: ["the list of members is not the one that this device has seen", "member settle"],
+            watching: ["tablet.db"])
+        try scene.succeed("sync --db laptop.db --cloud two")
+        #expect(try members(scene, "--db laptop.db --cloud two") == ["desk", "laptop", "tablet"])
+        try replicate(scene)
+        for (name, cloud) in [("desk", "one"), ("tablet", "two"), ("laptop", "two")] {
+            try scene.succeed("sync --db \(name).db --cloud \(cloud)")
+            #expect(try members(scene, "--db \(name).db --cloud \(cloud)") == ["desk", "laptop", "tablet"], "\(name)")
+        }
+        for name in ["laptop", "tablet"] { try #expect(scene.scene.contents("\(name).db") == scene.scene.contents("desk.db"), "\(name)") }
+        #expect(try scene.scene.contents("desk.db").contains("CANARY by laptop"))
+        for name in ["watch", "tv"] where kind == "sealed" {
+            #expect(try scene.run("sync --db \(name).db --cloud one").status == 78, "\(name) reads what came after its removal")
+        }
+        if kind == "sealed" { try scene.expectNowhere(["CANARY"], in: ["one", "two"]) }
+        #expect(try scene.verifyIndependently(scene.words("desk"), zone: "one/private/ZentikSyncZone").status == 0)
+    }
+
+    @Test func twoThatRemoveEachOtherAreBothRemovedByAThird() throws {
+        let scene = try peers("signed")
+        try scene.succeed("member remove laptop --db desk.db --cloud one")
+        try scene.succeed("member remove desk --db laptop.db --cloud two")
+        try scene.succeed("sync --db tablet.db --cloud two")
+        try replicate(scene)
+        for name in ["laptop", "tablet"] {
+            try scene.refuse("sync --db \(name).db --cloud two", exit: 65, saying: ["member settle"], watching: ["\(name).db"])
+        }
+        let settled = try scene.json("member settle --db tablet.db --cloud two")
+        #expect(settled["repeated"] as? [String] == ["desk"] && settled["role"] as? String == "peer", "\(settled)")
+        #expect(try members(scene, "--db tablet.db --cloud two") == ["tablet", "tv", "watch"])
+        try replicate(scene)
+        try scene.scene.database("desk.db").run("UPDATE buckets SET name = 'by desk'")
+        try scene.refuse("sync --db desk.db --cloud one", exit: 78, saying: ["desk is no member"])
+        // The laptop has only its own word against the other's.
+        let laptop = try scene.json("member settle --db laptop.db --cloud two")
+        #expect(laptop["role"] == nil && laptop["repeated"] as? [String] == [])
+        try scene.scene.database("tablet.db").run("UPDATE buckets SET name = 'by tablet'")
+        try scene.succeed("sync --db tablet.db --cloud two")
+        try scene.succeed("sync --db watch.db --cloud two")
+        try #expect(scene.scene.contents("watch.db") == scene.scene.contents("tablet.db"))
+        #expect(try scene.verifyIndependently(scene.words("desk"), zone: "two/private/ZentikSyncZone").status == 0)
+    }
+
+    /// A member that a device has seen removed puts a version in the place of the one that removed it.
+    @Test func aRemovedMemberDoesNotComeBackByAFork() throws {
+        let scene = try peers("signed")
+        try scene.succeed("member remove laptop --db desk.db --cloud one")
+        try scene.succeed("sync --db tablet.db --cloud one")
+        // In the laptop's own copy of the folder nobody has removed it.
+        try scene.scene.database("laptop.db").run("UPDATE buckets SET name = 'CANARY'")
+        for _ in 0..<2 {
+            try scene.scene.database("laptop.db").run("UPDATE buckets SET description = description || '.'")
+            try scene.succeed("sync --db laptop.db --cloud two")
+        }
+        try scene.scene.replicate("two", "one", conflict: Self.conflict)
+        for name in ["tablet", "desk"] {
+            try scene.refuse("sync --db \(name).db --cloud one", exit: 65, saying: ["the list of members is not the one"], watching: ["\(name).db"])
+        }
+    }
+
+    /// Whoever has the store shows each device a history of its own; their reports meet.
+    @Test func differentHistoriesAreToldWhenReportsMeet() throws {
+        let scene = try peers("signed")
+        for (name, cloud) in [("desk", "one"), ("laptop", "two")] {
+            try scene.scene.database("\(name).db").run("UPDATE buckets SET name = 'by \(name)'")
+            try scene.succeed("sync --db \(name).db --cloud \(cloud)")
+        }
+        #expect(try !scene.succeed("doctor --db desk.db --cloud one").contains("has another version"))
+        let devices = "private/ZentikSyncZone/devices/laptop"
+        try FileManager.default.removeItem(atPath: scene.scene.scratch.path("one/\(devices)"))
+        try scene.scene.scratch.copy(scene.scene.scratch.path("two/\(devices)"), to: "one/\(devices)")
+        let doctor = try scene.run("doctor --db desk.db --cloud one")
+        #expect(doctor.text.contains("laptop has another version 6 than the one that is here"), "\(doctor.text)")
+        // Versions that are kept back show, too.
+        try scene.scene.database("laptop.db").run("UPDATE buckets SET name = 'by laptop again'")
+        try scene.succeed("sync --db laptop.db --cloud two")
+        try FileManager.default.removeItem(atPath: scene.scene.scratch.path("one/\(devices)"))
+        try scene.scene.scratch.copy(scene.scene.scratch.path("two/\(devices)"), to: "one/\(devices)")
+        let behind = try scene.run("doctor --db desk.db --cloud one --all")
+        #expect(behind.text.contains("laptop has version 7, and the zone here ends with version 6"), "\(behind.text)")
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Signed and sealed zones in a bucket: the same documents, the same members, and a zone that is turned over.
+@Suite(.enabled(if: BucketServer.isAvailable)) struct SignedBucketTests {
+    private let bucket: BucketScene
+    private let environment: [String: String]
+
+    init() throws {
+        bucket = try BucketScene()
+        environment = BucketScene.keys.merging(["XDG_DATA_HOME": bucket.scene.scratch.path("keys")]) { $1 }
+    }
+
+    @discardableResult
+    private func succeed(_ line: String, at location: SourceLocation = #_sourceLocation) throws -> String {
+        try bucket.scene.succeed(line, environment: environment, at: location)
+    }
+
+    private func initialize(_ device: String, _ rest: String) -> String {
+        "init --db \(device).db --cloud \(bucket.location) --endpoint \(bucket.server.endpoint) --device \(device) \(rest)"
+    }
+
+    private func contents(_ device: String) throws -> String { try bucket.scene.contents("\(device).db") }
+
+    @Test func membersPublishAndSendMessagesInASignedZone() throws {
+        try succeed("generate --db desk.db --notifications 20 --buckets 3")
+        let made = try succeed(initialize("desk", "--role peer --signed"))
+        let words = try #require(made.split(separator: "\n").first { $0.contains("the words of this device: ") }?.split(separator: " ").last)
+        try succeed("sync --db desk.db")
+        try succeed(initialize("laptop", "--role peer --create --trust \(words)"))
+        try succeed(initialize("watch", "--role reader --create --trust \(words)"))
+        try succeed("generate --db watch.db --notifications 1 --buckets 1 --seed 9")
+        for name in ["laptop", "watch"] { try succeed("sync --db \(name).db") }
+        // Until it is approved, what it publishes and sends does not count.
+        try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'by laptop' WHERE id = (SELECT min(id) FROM buckets)")
+        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment, asJSONToo: false)
+        for name in ["laptop", "watch"] { try succeed("member approve \(name) --yes --db desk.db") }
+        for name in ["laptop", "watch", "desk", "watch", "laptop"] { try succeed("sync --db \(name).db") }
+        for name in ["laptop", "watch"] { try #expect(contents(name) == contents("desk"), "\(name)") }
+        #expect(try contents("desk").contains("by laptop"))
+        for line in ["verify --all --local --db watch.db", "verify --all --local --db laptop.db"] {
+            #expect(try succeed(line).contains("all is well"), "\(line)")
+        }
+        #expect(try succeed("status --db watch.db").contains("signed by 3 members, creator \(words)"))
+        // Another device under the same words is not let in.
+        try bucket.scene.refuse(
+            initialize("other", "--role reader --create --trust lusab-babad-gutih-tugad-mudof-sakat-bahaf-votuk"), exit: 65,
+            saying: ["the zone was made by the holder of the key \(words)"], environment: environment, asJSONToo: false)
+        try succeed("member remove laptop --db desk.db")
+        try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'later'")
+        try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment, asJSONToo: false)
+    }
+
+    @Test func aZoneIsSealedAndItsReaderFollows() throws {
+        try succeed("generate --db desk.db --notifications 20 --buckets 3")
+        try succeed(initialize("desk", "--role writer"))
+        try succeed("sync --db desk.db")
+        try succeed(initialize("watch", "--role reader --create"))
+        try succeed("sync --db watch.db")
+        try succeed("generate --db watch.db --mark-read 2")
+        #expect(try succeed("seal --prune-old --db desk.db").contains("were removed"))
+        #expect(try bucket.scene.run("sync --db watch.db", environment: environment).status == 75)
+        try succeed("member approve watch --yes --db desk.db")
+        for name in ["watch", "desk", "watch"] { try succeed("sync --db \(name).db") }
+        try #expect(contents("watch") == contents("desk"))
+        #expect(
+            try bucket.scene.database("desk.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL")
+                == bucket.scene.database("watch.db").run("SELECT count(*) FROM notifications WHERE readAt IS NOT NULL"))
+        #expect(try succeed("verify --all --local --db watch.db").contains("all is well"))
+        #expect(try succeed("doctor --db desk.db").contains("all is well"))
+    }
+}
