@@ -33,7 +33,7 @@ import Testing
 
     @Test func backToLastTuesday() throws { try run(#require(Self.sections()["Back to last Tuesday"]), steps: 11) }
 
-    @Test func aPhonesFolder() throws { try run(#require(Self.sections()["A phone's folder"]), steps: 10) }
+    @Test func aPhonesFolder() throws { try run(#require(Self.sections()["A phone's folder"]), steps: 11) }
 
     @Test func movingACloud() throws { try run(#require(Self.sections()["Moving a cloud"]), steps: 8) }
 

@@ -49,7 +49,9 @@ import Testing
         }
         // The words are the same, and in a pipe no line is cut.
         let wide = try show("status --db watch.db", in: scene, columns: 60, ["NO_COLOR": "1"]).replacing("[exit 0]\n", with: "")
-        func words(_ text: String) -> [String] { text.split(whereSeparator: \.isWhitespace).map(String.init).filter { !$0.contains(where: \.isNumber) } }
+        func words(_ text: String) -> [String] {
+            text.split(whereSeparator: \.isWhitespace).map(String.init).filter { !$0.contains(where: \.isNumber) && !["s", "min"].contains($0) }
+        }
         #expect(words(wide) == words(piped))
         #expect(piped.split(separator: "\n").contains { $0.count > 100 })
     }
@@ -60,9 +62,9 @@ import Testing
             let text = try show("detach --help", in: scene, columns: columns)
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             #expect(lines.allSatisfy { $0.count <= columns }, "\(text)")
-            // Within a paragraph each line is as full as the next word lets it be.
+            // Within a paragraph each line is as full as the next word lets it be; the parser keeps the last column free.
             for (line, next) in zip(lines, lines.dropFirst()) where line.count > 40 && !line.hasPrefix(" ") && !next.isEmpty && !next.hasPrefix(" ") {
-                #expect(line.count + 1 + (next.split(separator: " ").first?.count ?? 0) > columns, "\(columns): \(line)\n\(next)")
+                #expect(line.count + 1 + (next.split(separator: " ").first?.count ?? 0) >= columns, "\(columns): \(line)\n\(next)")
             }
         }
     }

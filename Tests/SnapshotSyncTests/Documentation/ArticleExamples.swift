@@ -19,7 +19,8 @@ func publishFirstVersion(of database: String, to share: String) async throws -> 
 }
 
 func importNewestVersion(into database: String, from share: String) async throws -> [String] {
-    let request = SetupRequest(database: database, cloud: share, role: .reader, createsTables: true, enables: true)
+    var request = SetupRequest(database: database, cloud: share, role: .reader, createsTables: true, enables: true)
+    request.assumesBuiltIn = false
     _ = try await SyncEngine.setUp(request)
     let report = try await SyncEngine(database: database).importNewest { progress in
         print(progress.step.rawValue, progress.dataset, progress.entityCount)
