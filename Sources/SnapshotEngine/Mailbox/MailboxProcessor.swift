@@ -81,7 +81,7 @@ struct MailboxProcessor: Sendable {
         if applied.waitingCount > 0 {
             let count = applied.waitingCount
             outcome.warnings.append(
-                "\(count) message\(count == 1 ? " waits" : "s wait") for rows that \(count == 1 ? "it refers" : "they refer") to; the next sync tries again, and refuses them a day after their changes"
+                "\(Format.count(count, "message waits", "messages wait")) for rows that \(Format.word(count, "it refers", "they refer")) to; the next sync tries again, and refuses \(Format.word(count, "it", "them")) a day after the change"
             )
         }
         if mailbox.unreadCount > 0 { outcome.warnings.append("\(mailbox.unreadCount) more messages wait; the next sync goes on with them") }
