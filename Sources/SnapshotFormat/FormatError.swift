@@ -49,6 +49,8 @@ public struct FormatError: Error, Sendable, CustomStringConvertible {
     public let hint: String?
     /// Whether trying again later, with nothing changed, may succeed.
     public let isRetryable: Bool
+    /// The position of the column whose value its type does not hold and the type `any` would; nil for any other failure.
+    package internal(set) var misfit: Int?
 
     /// Describes a failure at a place.
     public init(_ code: Code, at place: String, _ reason: String, hint: String? = nil, isRetryable: Bool = false) {

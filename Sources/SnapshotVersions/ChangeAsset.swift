@@ -45,8 +45,10 @@ package struct ChangeAsset: Sendable {
 
 extension ChangeOverlay {
     /// What change assets say all together, the later over the earlier.
-    package init(reading assets: [ChangeAsset], _ schema: DatasetSchema) throws {
+    ///
+    /// - Parameter written: the schema as their entities are written.
+    package init(reading assets: [ChangeAsset], _ schema: DatasetSchema, written: DatasetSchema) throws {
         self.init(schema: schema)
-        for asset in assets { add(try asset.read(schema)) }
+        for asset in assets { add(try asset.read(written)) }
     }
 }

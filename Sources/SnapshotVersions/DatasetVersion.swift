@@ -193,7 +193,7 @@ private final class VersionContents: @unchecked Sendable {
     private func read() throws -> (overlay: ChangeOverlay, runs: [DatasetVersion.Run]) {
         try lock.withLock {
             if let known { return known }
-            let overlay = try ChangeOverlay(reading: changes, schema)
+            let overlay = try ChangeOverlay(reading: changes, schema, written: index.asWritten(schema))
             let blocks = index.blocks
             let runs =
                 blocks.isEmpty

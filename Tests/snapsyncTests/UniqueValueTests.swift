@@ -133,7 +133,6 @@ import Testing
         try zone.edit("a", "INSERT INTO c VALUES(1, 'no rival', 'w', 'p'), (2, 'one', 'w', 'q')")
         try zone.edit("b", "INSERT INTO c VALUES(3, 'two', 'W', 'q')")
         try zone.sync("a", "b")
-        // No trigger follows such an index: a change has the instant of the sync that finds it.
         try zone.expectEqual("--\n1|no rival|w|p\n3|two|W|q\n")
         #expect(try zone.setAside("b") == "c|2|valueTaken\n")
     }

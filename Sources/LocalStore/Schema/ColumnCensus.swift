@@ -4,7 +4,7 @@ import StrictText
 
 /// What the rows of a table hold in each column.
 ///
-/// One SELECT reads the table once. It counts only what a column's affinity permits, and reads values only of columns that are declared as JSON or BOOLEAN, or
+/// One SELECT reads the table once; tables of more than ``columnsOfOneSelect`` columns need one for each that many. It counts only what a column's affinity permits, and reads values only of columns that are declared as JSON or BOOLEAN, or
 /// that may be the timestamp.
 struct ColumnCensus {
     /// How many rows the table has.
@@ -22,6 +22,11 @@ struct ColumnCensus {
         /// How many texts of a column that is declared as JSON are no JSON.
         var otherThanJSON: Int64 = 0
 
+        /// The length of the longest text or BLOB in bytes, in a column that may be of the key.
+        var mostBytes: Int64 = 0
+        /// Whether a number is infinite, in a column that may be of the key.
+        var hasInfinite = false
+
         /// The least and the greatest number, in a column of which they were asked for and that holds numbers.
         var least: Double?
         var greatest: Double?
@@ -35,6 +40,9 @@ struct ColumnCensus {
     /// - Parameter isRanged: the columns of which the least and the greatest number are wanted.
     init(_ db: Database, _ table: TableColumns, ranging isRanged: (TableColumns.Column) -> Bool = { _ in false }) throws {
         let wanted = table.columns.filter { !$0.isGenerated }
+        // What may be a key: columns of the PRIMARY KEY and of UNIQUE indexes.
+        let inIndexes = Set(try UniqueIndex.all(db, of: table.name).flatMap { $0.columns.compactMap { $0?.asciiLowercased } })
+        func mayBeKey(_ column: TableColumns.Column) -> Bool { column.keyPlace > 0 || inIndexes.contains(column.name.asciiLowercased) }
         db.add(function: Self.strictJSON)
         defer { db.remove(function: Self.strictJSON) }
         let counts = wanted.map { column -> String in
@@ -50,21 +58,32 @@ struct ColumnCensus {
                 type("real", where: affinity != .text), type("text", where: true), type("blob", where: true),
                 column.isDeclaredBoolean ? total("typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)") : "0",
                 column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
+                mayBeKey(column)
+                    ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END), 0)" : "0",
+                mayBeKey(column) ? total("typeof(\(name)) = 'real' AND abs(\(name)) = 9e999") : "0",
                 isRanged(column) ? range("min", name) : "''", isRanged(column) ? range("max", name) : "''",
             ].joined(separator: " || ',' || ")
         }
-        // One result column for each column of the table: as many as a SELECT may have.
-        let row = try Row.fetchOne(db, sql: "SELECT \((["count(*)"] + counts).joined(separator: ", ")) FROM \(table.name.sqlIdentifier)")
-        rowCount = row?[0] ?? 0
-        for (index, column) in wanted.enumerated() {
-            let parts = (row?[index + 1] as String? ?? "").split(separator: ",", omittingEmptySubsequences: false)
-            let numbers = parts.prefix(7).compactMap { Int64($0) }
-            guard numbers.count == 7, parts.count == 9 else { continue }
-            columns[column.name] = Counts(
-                nulls: numbers[0], integers: numbers[1], reals: numbers[2], texts: numbers[3], blobs: numbers[4], otherThanBooleans: numbers[5],
-                otherThanJSON: numbers[6], least: Double(parts[7]), greatest: Double(parts[8]))
+        // SQLite counts at most 2,000 things in one SELECT.
+        var count: Int64 = 0
+        for start in stride(from: 0, to: max(counts.count, 1), by: Self.columnsOfOneSelect) {
+            let some = start..<min(start + Self.columnsOfOneSelect, counts.count)
+            let row = try Row.fetchOne(db, sql: "SELECT \((["count(*)"] + counts[some]).joined(separator: ", ")) FROM \(table.name.sqlIdentifier)")
+            count = row?[0] ?? 0
+            for index in some {
+                let parts = (row?[index - start + 1] as String? ?? "").split(separator: ",", omittingEmptySubsequences: false)
+                let numbers = parts.prefix(9).compactMap { Int64($0) }
+                guard numbers.count == 9, parts.count == 11 else { continue }
+                columns[wanted[index].name] = Counts(
+                    nulls: numbers[0], integers: numbers[1], reals: numbers[2], texts: numbers[3], blobs: numbers[4], otherThanBooleans: numbers[5],
+                    otherThanJSON: numbers[6], mostBytes: numbers[7], hasInfinite: numbers[8] > 0, least: Double(parts[9]), greatest: Double(parts[10]))
+            }
         }
+        rowCount = count
     }
+
+    /// How many columns one SELECT counts.
+    private static let columnsOfOneSelect = 180
 
     private static let strictJSON = DatabaseFunction("snapsync_strict_json", argumentCount: 1, pure: true) { values in
         guard case .string(let value) = values[0].storage else { return false }

@@ -12,7 +12,8 @@ struct ColumnKindFinder {
     /// - Parameter isKey: whether the column is of the key, which cannot be of type `any`: then the values decide where the declaration permits everything.
     func find(isKey: Bool) -> ColumnKind {
         if let declared, fits(declared) { return declared }
-        if let found, fits(found), isKey || !isOpen { return found }
+        // A column that is not declared as BLOB holds blobs by chance.
+        if let found, fits(found), isKey || !isOpen && found != .blob { return found }
         return .any
     }
 

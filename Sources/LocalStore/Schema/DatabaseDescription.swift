@@ -42,6 +42,30 @@ package struct DatabaseDescription: Sendable {
     package internal(set) var leftOut: [LeftOut] = []
     /// What deserves attention, in words.
     package internal(set) var notes: [String] = []
+    /// Tables without a key.
+    var carriedByRowid: [String] = []
+    /// Columns of numbers whose names are those of timestamps, and whose numbers say no unit.
+    var unclearTimestamps: [(table: String, column: String)] = []
+
+    /// Says what there is to say of many tables in one sentence.
+    mutating func noteTables() {
+        if carriedByRowid.count > 3 {
+            notes.append(
+                "\(carriedByRowid.joined(separator: ", ")) have no key and are carried by their rowids, which VACUUM may change; then most of such a table travels again"
+            )
+        } else {
+            notes += carriedByRowid.map { "\($0) has no key and is carried by its rowid, which VACUUM may change; then most of it travels again" }
+        }
+        if unclearTimestamps.count > 3 {
+            notes.append(
+                "\(unclearTimestamps.map { "\($0.table).\($0.column)" }.joined(separator: ", ")) may say when a row was last changed, but their numbers do not fit one unit; where one does: --timestamp TABLE=COLUMN:UNIT"
+            )
+        } else {
+            notes += unclearTimestamps.map {
+                "\($0.table).\($0.column) may say when a row was last changed, but its numbers do not fit one unit; if it does: --timestamp \($0.table)=\($0.column):UNIT"
+            }
+        }
+    }
 
     /// Moves a dataset to the tables that cannot travel.
     package mutating func refuse(_ dataset: DatasetSchema, _ reason: String) {

@@ -31,8 +31,12 @@ package struct SchemaTransition: TransactionPart {
         guard try transaction.state.applied() != nil, let state = try transaction.datasetStates.all().first(where: { $0.name == after.name }) else { return }
         let unseen = Set(added.map(\.name)).intersection(state.unknownFields)
         let known = Set(try transaction.state.missingColumns(of: after))
+        // A change asset says nothing of types: the next version is written whole.
+        let kinds = Dictionary(uniqueKeysWithValues: before.columns.map { ($0.name, $0.kind) })
+        let retyped = after.columns.filter { column in kinds[column.name].map { $0 != column.kind } ?? false }.map(\.name)
         // A column that no version has had is not missed by anybody.
         let missing = known.union(added.map(\.name)).subtracting(unseen).union(removed).subtracting(known.intersection(removed))
+            .union(publishes ? retyped : [])
         try transaction.state.setMissingColumns(missing.sorted(), of: after)
         try transaction.state.setUnseenColumns(
             Array(Set(try transaction.state.unseenColumns(of: after)).union(unseen).subtracting(removed)), of: after)

@@ -31,6 +31,7 @@ package struct TableDescriber: TransactionPart {
             }
         }
         description.datasets = try sorted(datasets)
+        description.noteTables()
         try notesOnParents(&description, catalog)
         return description
     }
@@ -157,9 +158,21 @@ extension TableDescriber {
         if stored.count > 1000 { reasons.append("it has \(stored.count) columns; a dataset has at most 1000") }
         guard reasons.isEmpty else { return .unfit(reasons) }
 
+        // Without its collation, the rows of such a table cannot even be read where they lie in the key's order.
+        for column in table.primaryKey where KeyCollation(rawValue: column.collation.lowercased()) == nil && column.affinity != .integer {
+            reasons.append("the key column \(column.name) is compared by the collation \(column.collation), which is not SQLite's own")
+        }
+        guard reasons.isEmpty else { return .unfit(reasons) }
         let wanted = try given.flatMap { try $0.map { try GivenTimestamp($0, in: table, at: path) } }
-        let census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name == wanted?.column }
+        let census: ColumnCensus
+        do {
+            census = try ColumnCensus(db, table) { TimestampColumn.isName($0.name) || $0.name == wanted?.column }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_ERROR {
+            // One table that SQLite cannot read without the application says nothing of the others.
+            return .unfit(["its rows cannot be read: \(error.message ?? error.description)"])
+        }
         let key = try findKey(of: table, census)
+        reasons += try keyFaults(of: key, table, census)
         if case .none(let why) = key { reasons.append(why) }
         var kinds: [String: ColumnKind] = [:]
         var columns: [DatasetColumn] = []
@@ -185,7 +198,7 @@ extension TableDescriber {
         guard reasons.isEmpty else { return .unfit(reasons) }
         if case .rowid(let name) = key {
             columns.insert(DatasetColumn(name, .integer), at: 0)
-            description.notes.append("\(table.name) has no key and is carried by its rowid, which VACUUM may change; then most of it travels again")
+            description.carriedByRowid.append(table.name)
         }
         for column in table.columns where column.isGenerated {
             description.leftOut.append(.init(table: table.name, column: column.name, reason: "generated: it follows from other columns"))
@@ -248,6 +261,26 @@ extension TableDescriber {
         return .rowid(name)
     }
 
+    /// What no key of a dataset may be, and some row's is: longer than the limit, or infinite. The rows are counted only where there is one.
+    private func keyFaults(of key: Key, _ table: TableColumns, _ census: ColumnCensus) throws -> [String] {
+        let columns = key.columns, name = table.name.sqlIdentifier
+        func count(_ condition: String) throws -> Int64 { try Int64.fetchOne(db, sql: "SELECT count(*) FROM \(name) WHERE \(condition)") ?? 0 }
+        func rows(_ count: Int64) -> String { "\(count) row\(count == 1 ? " has" : "s have")" }
+        var faults: [String] = []
+        if columns.reduce(0, { $0 + (census.columns[$1.name]?.mostBytes ?? 0) }) > Self.longestKey {
+            let length = columns.map { "ifnull(length(CAST(\($0.name.sqlIdentifier) AS BLOB)), 0)" }.joined(separator: " + ")
+            let long = try count("\(length) > \(Self.longestKey)")
+            if long > 0 { faults.append("\(rows(long)) a key of more than \(Self.longestKey) bytes") }
+        }
+        for column in columns where census.columns[column.name]?.hasInfinite ?? false {
+            faults.append("\(rows(try count("abs(\(column.name.sqlIdentifier)) = 9e999"))) an infinite number in the key column \(column.name)")
+        }
+        return faults
+    }
+
+    /// The longest key that travels, in bytes: docs/format.md, "Limits".
+    private static let longestKey: Int64 = 1024
+
     private func findTimestamp(of finder: TimestampColumn, given: GivenTimestamp??) throws -> DatabaseDescription.Timestamp {
         let candidates = finder.candidates()
         func found(_ column: String?, _ unit: TimestampUnit?, isGiven: Bool) -> DatabaseDescription.Timestamp {
@@ -296,8 +329,7 @@ extension TableDescriber {
     /// Says which columns of numbers could be the timestamp if the unit were known.
     private func noteOnNumbers(_ candidates: [String], of table: String, _ kinds: [String: ColumnKind], _ description: inout DatabaseDescription) {
         for column in candidates where kinds[column] == .integer || kinds[column] == .real {
-            description.notes.append(
-                "\(table).\(column) may say when a row was last changed, but its numbers do not fit one unit; if it does: --timestamp \(table)=\(column):UNIT")
+            description.unclearTimestamps.append((table, column))
         }
     }
 

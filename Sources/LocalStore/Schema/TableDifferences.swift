@@ -56,7 +56,11 @@ extension TableInspector {
         let described = Set(schema.columns.map { $0.column.asciiLowercased })
         found.newColumns = table.columns.filter { !$0.isGenerated && !described.contains($0.name.asciiLowercased) }.map(\.name)
         let lost = schema.columns.indices.filter { table.column(schema.columns[$0].column) == nil && !(isHidden && schema.keyIndices == [$0]) }
-        let names = trigger.flatMap { ($0[0] as String).asciiLowercased == name.asciiLowercased ? Self.updatedColumns($0[1]) : nil } ?? []
+        var names = trigger.flatMap { ($0[0] as String).asciiLowercased == name.asciiLowercased ? Self.updatedColumns($0[1]) : nil } ?? []
+        // The trigger names the rowid by all of its names.
+        if isHidden, names.count == schema.columns.count + RowidName.all.count - 1, let key = schema.keyIndices.first {
+            names.removeSubrange(key..<key + RowidName.all.count - 1)
+        }
         for index in lost {
             if names.count == schema.columns.count, let name = found.newColumns.first(where: { $0.asciiLowercased == names[index].asciiLowercased }) {
                 found.renamedColumns.append((schema.columns[index], name))

@@ -35,7 +35,7 @@ struct ChangeTriggers {
         static let earlier: [Form] = [.wideScopes, .earlyClock, .changedMarks, .unmarked]
     }
 
-    /// The triggers of a dataset; nil if its table has a unique index on expressions.
+    /// The triggers of a dataset; nil if its table has a unique index on expressions that are not understood.
     ///
     /// - Parameter stampName: the name of the timestamp column when the triggers were made; SQLite does not rename it in the outer scopes.
     init?(_ db: Database, _ schema: DatasetSchema, id: Int64, form: Form = .present, stampName: String? = nil) throws {
@@ -122,8 +122,9 @@ struct ChangeTriggers {
         for (number, unique) in others.enumerated() {
             let seen = "1, \(key.logged(of: "t")), \(clock), NULL, \(stamp.map { "t.\($0)" } ?? "NULL")",
                 row = "\(unique.isTakenFrom) AND \(key.differs("t", "NEW"))"
-            let names = unique.columns.map { $0.name.sqlIdentifier }.joined(separator: ", ")
-            for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", "BEFORE UPDATE OF \(names)")] {
+            let names = unique.columns.map(\.sqlIdentifier).joined(separator: ", ")
+            let update = names.isEmpty ? "BEFORE UPDATE" : "BEFORE UPDATE OF \(names)"
+            for (name, event) in [("replace\(number)", "BEFORE INSERT"), ("replace\(number)_update", update)] {
                 guard isScoped, let stamp else {
                     statements.append(trigger(name, event, noting: seen, where: row))
                     continue

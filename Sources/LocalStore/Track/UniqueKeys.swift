@@ -1,16 +1,32 @@
 import GRDB
 import SnapshotModel
 
-/// A set of columns that no two rows of a table have in common, other than the dataset's key.
+/// What no two rows of a table have in common, other than the dataset's key: columns, or expressions of an index.
 ///
 /// `INSERT OR REPLACE` removes a row that has the same ones without telling any delete trigger.
 struct UniqueKey {
-    /// Each column with the collation that the index compares it by.
-    let columns: [(name: String, collation: String)]
+    /// A column, or an expression, with the collation that the index compares it by.
+    struct Part {
+        /// The column's name; nil for an expression.
+        let name: String?
+        /// The expression as the index has it, with the names of the table's columns.
+        let expression: String
+        /// The table's columns that the expression names; the column itself for a column.
+        let columns: [String]
+        let collation: String
+    }
+
+    let parts: [Part]
+
+    /// The table's columns on which it depends.
+    var columns: [String] {
+        var seen: Set<String> = []
+        return parts.flatMap(\.columns).filter { seen.insert($0.asciiLowercased).inserted }
+    }
 
     /// The unique keys of a dataset's table besides its key.
     ///
-    /// - Returns: nil if one of them is an index on expressions, which a trigger cannot follow.
+    /// - Returns: nil if one of them is an index on expressions whose text is not understood, which a trigger cannot follow.
     static func others(_ db: Database, _ schema: DatasetSchema) throws -> [UniqueKey]? {
         var found: [UniqueKey] = []
         let key = Set(schema.keyColumns.map { $0.column.asciiLowercased })
@@ -19,26 +35,37 @@ struct UniqueKey {
         {
             let parts = try Row.fetchAll(
                 db.cachedStatement(sql: "SELECT name, coll FROM pragma_index_xinfo(?) WHERE key = 1 ORDER BY seqno"), arguments: [index[0] as String])
-            var columns: [(String, String)] = []
-            for part in parts {
-                guard let name = part[0] as String? else { return nil }
-                columns.append((name, part[1]))
+            var columns: [Part] = []
+            for (place, part) in parts.enumerated() {
+                if let name = part[0] as String? {
+                    columns.append(Part(name: name, expression: name.sqlIdentifier, columns: [name], collation: part[1]))
+                } else {
+                    guard let text = try IndexText.expressions(db, index: index[0]), text.count == parts.count else { return nil }
+                    let names = try IndexText.columns(in: text[place], of: schema.table, db)
+                    columns.append(Part(name: nil, expression: text[place], columns: names, collation: part[1]))
+                }
             }
-            if columns.count != key.count || Set(columns.map { $0.0.asciiLowercased }) != key { found.append(UniqueKey(columns: columns)) }
+            if columns.count != key.count || Set(columns.map { $0.name?.asciiLowercased ?? "" }) != key { found.append(UniqueKey(parts: columns)) }
         }
         // INTEGER PRIMARY KEY is the rowid and has no index of its own.
         let primary = try Row.fetchAll(db.cachedStatement(sql: "SELECT name, type FROM pragma_table_info(?) WHERE pk > 0"), arguments: [schema.table])
         if primary.count == 1, (primary[0][1] as String).asciiLowercased == "integer",
             !(key.count == 1 && key.contains((primary[0][0] as String).asciiLowercased))
         {
-            found.append(UniqueKey(columns: [(primary[0][0], "BINARY")]))
+            let name: String = primary[0][0]
+            found.append(UniqueKey(parts: [Part(name: name, expression: name.sqlIdentifier, columns: [name], collation: "BINARY")]))
         }
         return found
     }
 
     /// The condition that the row named `t` has what the new row has.
     var isTakenFrom: String {
-        columns.map { "t.\($0.name.sqlIdentifier) = NEW.\($0.name.sqlIdentifier) COLLATE \($0.collation.sqlIdentifier)" }
-            .joined(separator: " AND ")
+        parts.map { part in
+            if let name = part.name { return "t.\(name.sqlIdentifier) = NEW.\(name.sqlIdentifier) COLLATE \(part.collation.sqlIdentifier)" }
+            // The expression's names are those of the row from which it selects.
+            let row = part.columns.map { "NEW.\($0.sqlIdentifier) AS \($0.sqlIdentifier)" }.joined(separator: ", ")
+            return "(\(part.expression)) = (SELECT (\(part.expression)) FROM (SELECT \(row))) COLLATE \(part.collation.sqlIdentifier)"
+        }
+        .joined(separator: " AND ")
     }
 }

@@ -13,9 +13,17 @@ struct BadRowSurvey {
     let path: String
     let session: ReadSession
 
-    /// The error that names the bad rows of all datasets; the given one if it is about no row, or about the only one.
-    func complete(_ error: any Error, of datasets: [DatasetSchema]) -> any Error {
-        guard let first = error as? SyncError, first.isBadRow else { return error }
+    /// What is to be done about the rows.
+    enum Outcome {
+        /// Nothing: the error names them. It is the given one if that is about no row, or about the only one.
+        case refused(any Error)
+        /// All of them travel once these columns are of type `any`, by the datasets' names.
+        case misfits([String: Set<String>])
+    }
+
+    /// Looks for the bad rows of all datasets.
+    func survey(_ error: any Error, of datasets: [DatasetSchema]) -> Outcome {
+        guard let first = error as? SyncError, first.isBadRow else { return .refused(error) }
         let rows = BadRows(limit: Self.limit)
         do {
             for schema in datasets {
@@ -28,16 +36,18 @@ struct BadRowSurvey {
             }
         } catch {
             // Of two errors the one that stopped the export says more.
-            return first
+            return .refused(first)
         }
-        guard rows.count > 1 else { return first }
+        if rows.count > 0, rows.misfitCount == rows.count { return .misfits(rows.misfits) }
+        guard rows.count > 1 else { return .refused(first) }
         var details = rows.faults.map { "\($0.place): \($0.reason)" }
         if rows.count > rows.faults.count { details.append("and \(rows.count - rows.faults.count) more") }
         var hints: [String] = []
         for hint in rows.faults.compactMap(\.hint) where !hints.contains(hint) { hints.append(hint) }
-        return SyncError(
-            .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot travel, and nothing was published",
-            hint: hints.joined(separator: "; ")
-        ).with(details: details)
+        return .refused(
+            SyncError(
+                .dataRefused, step: first.step, at: path, "\(rows.count) rows cannot travel, and nothing was published",
+                hint: hints.joined(separator: "; ")
+            ).with(details: details))
     }
 }

@@ -108,6 +108,13 @@ package struct ExportRun: Sendable {
         var levelled: [String: Int] = [:]
         while true {
             switch try await store(on: base, readers: readers, rewritten) {
+            case .misfits(let columns):
+                let widened = try SchemaUpdate(device: device).widen(columns)
+                var again = self
+                again.device = widened.device
+                again.device.notices = []
+                again.upstream = nil
+                return try await again.run(base.warnings + widened.notices)
             case .tooManyInstants(let schema):
                 levelled[schema.name, default: 0] += 1
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
@@ -181,6 +188,8 @@ package struct ExportRun: Sendable {
         case needsMoreReaders
         /// More edits of a dataset have an instant of their own than its asset can hold.
         case tooManyInstants(DatasetSchema)
+        /// Rows hold values that are not of their columns' types; as columns of type `any` they travel.
+        case misfits([String: Set<String>])
     }
 
     /// Reads the datasets on one state of the database and stores the assets of those that differ from the last version.
@@ -236,7 +245,12 @@ package struct ExportRun: Sendable {
             let touched = settings.datasets.filter { schema in
                 (try? session.withReader(0) { try base.isUntouched(schema, in: $0.transaction) }) != true
             }
-            throw BadRowSurvey(path: device.database.path, session: session).complete(error, of: touched)
+            switch BadRowSurvey(path: device.database.path, session: session).survey(error, of: touched) {
+            case .refused(let refusal): throw refusal
+            case .misfits(let columns):
+                guard try SchemaUpdate(device: device).mayWiden(columns) else { throw error }
+                return .misfits(columns)
+            }
         }
     }
 

@@ -46,7 +46,11 @@ struct PeerSync: Sendable {
                 try await device.repeatLostStatements()
             }
             var publisher = device
-            if imported != nil { publisher.notices = [] }
+            if imported != nil {
+                publisher.notices = []
+                // With an import, a device takes over what the zone's descriptions say of its own.
+                publisher.settings.datasets = try SyncError.at(.read) { try device.database.read { try $0.settings.read().datasets } }
+            }
             publisher.notices += found
             let export = ExportRun(
                 device: publisher, level: level, isFull: false, isOneOfMany: true, progress: progress, allowed: allowed, turn: turn, upstream: upstream)

@@ -89,8 +89,9 @@ struct IncomingDataset: Sendable {
         ledger.lookups[schema.name] = lookup
         let changeImporter = ChangeImporter(schema: schema, transaction: transaction, rule: rule, ledger: ledger, lookup: lookup, missing: missing)
         var last = snapshot?.syncTimestamp
+        let written = try snapshot?.index.asWritten(schema) ?? schema
         for asset in changes {
-            let set = try asset.read(schema)
+            let set = try asset.read(written)
             unknown.formUnion(set.entities.unknownFieldNames)
             lookup?.add(set)
             ledger.author = ledger.authors[AssetPath(asset.file.path)?.number ?? 0]

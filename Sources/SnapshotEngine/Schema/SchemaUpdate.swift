@@ -15,6 +15,9 @@ struct SchemaUpdate {
     struct Outcome {
         var device: SyncContext
         var notices: [String] = []
+
+        /// The same with what was taken over before.
+        func adding(_ earlier: [String]) -> Outcome { Outcome(device: device, notices: earlier + notices) }
     }
 
     // MARK: what happens by itself
@@ -71,6 +74,39 @@ struct SchemaUpdate {
         }
     }
 
+    /// Whether columns may become ones of type `any` by themselves: their datasets are described by the tables, not by a file or by this program.
+    func mayWiden(_ columns: [String: Set<String>]) throws -> Bool {
+        let source = try SyncError.at(.read) { try device.database.read { try $0.settings.descriptionSource() } }
+        return source != .file && device.settings.datasets.allSatisfy { columns[$0.name] == nil || !DatasetSchema.builtIn.contains($0) }
+    }
+
+    /// Makes columns ones of type `any`, which keeps every value: an application stores in SQLite's columns what it likes, whatever they held before.
+    ///
+    /// - Parameter columns: the columns' names, by the datasets' names.
+    func widen(_ columns: [String: Set<String>]) throws -> Outcome {
+        try SyncError.at(.open) {
+            try device.database.write { transaction in
+                var outcome = Outcome(device: device)
+                for schema in device.settings.datasets {
+                    guard let names = columns[schema.name], !names.isEmpty else { continue }
+                    let after = try schema.with(
+                        columns: schema.columns.map {
+                            names.contains($0.name) ? DatasetColumn($0.name, .any, column: $0.column, isOptional: $0.isOptional) : $0
+                        })
+                    _ = try transaction.tables.check(of: after)
+                    try transaction.transition.take(schema, as: after, publishes: device.settings.role.publishes)
+                    outcome.device.settings.replace(after)
+                    for column in schema.columns where names.contains(column.name) {
+                        outcome.notices.append(
+                            "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on")
+                    }
+                }
+                try transaction.settings.setDatasets(outcome.device.settings.datasets)
+                return outcome
+            }
+        }
+    }
+
     /// What the zone calls the types of its columns, by the datasets' names and the columns' names in lower case.
     private func zoneKinds(of schemas: [DatasetSchema]) async throws -> [String: [String: ColumnKind]] {
         guard !schemas.isEmpty else { return [:] }
@@ -122,18 +158,28 @@ struct SchemaUpdate {
     /// - Throws: ``SyncError`` with `.refused` at a device that publishes: its next version would bring the columns back.
     func follow(_ commits: [Commit]) throws -> Outcome {
         var outcome = Outcome(device: device)
-        // Before its first import a device has what the zone says now.
-        guard try !isFirst() else { return outcome }
+        let isFirst = try isFirst()
         // Of several commits the last one says what there is.
         var latest: [String: (commit: Commit, record: CloudRecord)] = [:]
         for commit in commits { for record in commit.saved where DatasetDescription.isRecord(record) { latest[record.name] = (commit, record) } }
         for (commit, record) in latest.sorted(by: { $0.key < $1.key }).map(\.value) where commit.device != device.settings.device {
             guard let zone = try? DatasetDescription(record, in: device.zone) else { continue }
-            guard let schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+            guard var schema = outcome.device.settings.datasets.first(where: { $0.name == zone.schema.name }) else {
+                if isFirst { continue }
                 outcome.notices.append(
                     "the zone has the dataset \(zone.schema.name), which this device does not know (snapsync describe --update --create takes it in)")
                 continue
             }
+            let open = Set(zone.schema.columns.filter { $0.kind == .any }.map(\.name))
+            let fixed = Set(schema.keyIndices + [schema.timestampIndex].compactMap(\.self))
+            let columns = schema.columns.enumerated().filter { !fixed.contains($0.offset) }.map(\.element)
+            let narrow = [schema.name: Set(columns.filter { $0.kind != .any && open.contains($0.name) }.map(\.name))]
+            if narrow[schema.name] != [], try mayWiden(narrow) {
+                outcome = try SchemaUpdate(device: outcome.device).widen(narrow).adding(outcome.notices)
+                schema = outcome.device.settings.datasets.first { $0.name == schema.name } ?? schema
+            }
+            // Before its first import a device has the columns that the zone has now.
+            if isFirst { continue }
             let names = Set(zone.schema.columns.map(\.name))
             let (missing, removed, source) = try SyncError.at(.read) {
                 try device.database.read {

@@ -115,7 +115,7 @@ enum DatabaseDescriber {
             throw SyncError(
                 .refused, step: .open, at: database.path, "\(Format.count(count, "table")) cannot travel",
                 hint:
-                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(shellWord(found.unfit.map(\.table).joined(separator: ",")))"
+                    "change \(Format.word(count, "the table, or leave it", "the tables, or leave them")) out: --skip \(shellWord(found.unfit.map { listed($0.table) }.joined(separator: ",")))"
             ).with(details: found.unfit.map { DescribeReport.UnfitTable(table: $0.table, reasons: $0.reasons).sentence })
         }
         guard !found.datasets.isEmpty else {
@@ -125,8 +125,27 @@ enum DatabaseDescriber {
         return found
     }
 
+    /// A table's name as a list of `--skip` and `--tables` takes it.
+    private static func listed(_ name: String) -> String {
+        guard name.contains(",") || name.contains("\"") || name.hasPrefix(" ") else { return name }
+        return "\"" + name.replacing("\"", with: "\"\"") + "\""
+    }
+
     /// A word as a shell takes it.
     static func shellWord(_ text: String) -> String {
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else {
+            // Only this form, of bash and zsh, has control characters in letters.
+            let escaped = text.unicodeScalars.map { scalar in
+                switch scalar {
+                case "'", "\\": "\\\(scalar)"
+                case "\n": "\\n"
+                case _ where scalar.value < 0x20 || scalar.value == 0x7F:
+                    "\\x" + (scalar.value < 16 ? "0" : "") + String(scalar.value, radix: 16)
+                default: String(scalar)
+                }
+            }
+            return "$'\(escaped.joined())'"
+        }
         let plain = text.utf8.allSatisfy { byte in
             (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
                 || "_-.,".utf8.contains(byte)

@@ -11,8 +11,12 @@ package enum SyncGuards {
         throw SyncError(
             .refused, step: .open, at: "\(database), table \(schema.table)",
             "dataset \(schema.name) does not describe the column \(column), which is NOT NULL and has no default, so an import cannot insert rows",
-            hint: "give the column a default, or let it be NULL; or describe it")
+            hint:
+                "if nobody needs the column any more: sqlite3 \(DatabaseDescriber.shellWord(database)) \(DatabaseDescriber.shellWord("ALTER TABLE \(quoted(schema.table)) DROP COLUMN \(quoted(column))")); else give it a default, or let it be NULL; or describe it"
+        )
     }
+
+    private static func quoted(_ name: String) -> String { "\"" + name.replacing("\"", with: "\"\"") + "\"" }
 
     /// A dataset file that knows less than the zone's data would lose fields when it publishes.
     package static func refuseUnknownFields(_ states: [DatasetState]) throws {

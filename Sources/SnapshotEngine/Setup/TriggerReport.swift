@@ -26,6 +26,25 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
         runs = trigger.failure == nil && datasets.first { $0.name == trigger.dataset }?.triggers != .off
     }
 
+    /// What ``sentence`` says of several triggers in one sentence: those of which the same is to be said.
+    package static func summary(_ triggers: [TriggerReport]) -> [String] {
+        func said(_ chosen: [TriggerReport], _ what: String) -> [String] {
+            guard !chosen.isEmpty else { return [] }
+            let tables = chosen.reduce(into: [String]()) { if !$0.contains($1.table) { $0.append($1.table) } }.joined(separator: ", ")
+            return ["\(chosen.count) trigger\(chosen.count == 1 ? "" : "s") of \(tables): \(what)"]
+        }
+        let failing = triggers.filter { $0.failure != nil }, able = triggers.filter { $0.failure == nil }
+        let lacks = failing.compactMap(\.failure).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        return said(able.filter { $0.runs && $0.ignored.isEmpty }, "run for the rows that an import changes")
+            + said(
+                able.filter { $0.runs && !$0.ignored.isEmpty },
+                "run for the rows that an import changes, and what they write into synced tables is ignored then: those are what the version says")
+            + said(
+                failing,
+                "cannot run without the application (\(lacks.joined(separator: ", "))); an import changes rows of these tables with triggers off and warns")
+            + said(able.filter { !$0.runs }, "an import does not run them, as the dataset file says")
+    }
+
     /// Whether an import does not do all that the trigger does elsewhere.
     package var isRestricted: Bool { !runs || !ignored.isEmpty }
 

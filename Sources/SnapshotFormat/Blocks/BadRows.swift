@@ -10,6 +10,10 @@ package final class BadRows: EntitySink {
     package private(set) var faults: [FormatError] = []
     /// How many rows are bad.
     package private(set) var count = 0
+    /// The columns whose values would fit into the type `any`, by the datasets' names.
+    package private(set) var misfits: [String: Set<String>] = [:]
+    /// How many of the rows are bad because of such a column.
+    package private(set) var misfitCount = 0
     private var schema: DatasetSchema?
     private var encoder: BlockEncoder?
 
@@ -28,6 +32,10 @@ package final class BadRows: EntitySink {
             // An encoder is of no use after an error.
             self.encoder = nil
             count += 1
+            if let schema, let misfit = error.misfit {
+                misfits[schema.name, default: []].insert(schema.columns[misfit].name)
+                misfitCount += 1
+            }
             if faults.count < limit { faults.append(error) }
         }
     }

@@ -11,11 +11,15 @@ package final class BlockParser: @unchecked Sendable {
     // SAFETY (of @unchecked Sendable): the owner uses it on one thread at a time.
 
     private let plan: SchemaPlan
-    private let entities: EntityParser
+    private let schema: DatasetSchema
+    private var entities: EntityParser
+    /// The schema by which ``entities`` reads, where that is another one.
+    private var written: DatasetSchema?
     private var encodedKey: [UInt8] = []
 
     /// Makes a parser of blocks for a schema, which need not have all the columns that the asset has.
     package init(schema: DatasetSchema) {
+        self.schema = schema
         plan = SchemaPlan(schema)
         entities = EntityParser(plan, isForeign: false)
     }
@@ -28,6 +32,9 @@ package final class BlockParser: @unchecked Sendable {
     /// - Throws: ``FormatError`` with `.damaged`, `.badEntity` or `.outOfOrder`, naming block, entity (both from 0) and column.
     ///   The block is of no use then.
     package func parse(_ block: EntityBlock, number: Int, of index: SnapshotIndex) throws {
+        // A column that is of type any by now is read by the type with which it was written.
+        let asset = index.widenedColumns(of: schema).isEmpty ? nil : try index.asWritten(schema)
+        if asset != written { (written, entities) = (asset, EntityParser(asset.map { SchemaPlan($0) } ?? plan, isForeign: false)) }
         let next = number + 1 < index.blocks.count ? index.blocks[number + 1].firstKey : nil
         try parse(block, entry: index.blocks[number], number: number, nextFirstKey: next)
     }

@@ -23,11 +23,11 @@ final class EntityEncoder {
             case (.text(let text), .text):
                 label(column, &cursor)
                 if cursor.appendString(text), UTF8Check.firstFault(in: text) != nil {
-                    throw fault(values, index, "the text is not UTF-8", "correct the text in the database")
+                    throw misfit(values, index, "the text is not UTF-8", "correct the text in the database")
                 }
             case (.text(let text), .json), (.json(let text), .json):
                 if let reason = Self.jsonFault(text) {
-                    throw fault(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
+                    throw misfit(values, index, "it is not one JSON value: \(reason)", "correct the text in the database")
                 }
                 label(column, &cursor)
                 cursor.append(text)
@@ -36,13 +36,13 @@ final class EntityEncoder {
                 cursor.append(decimal: value)
             case (.integer(let value), .boolean):
                 guard value == 0 || value == 1 else {
-                    throw fault(values, index, "a boolean must be 0 or 1", "correct the row, or make the column an integer in the dataset file")
+                    throw misfit(values, index, "a boolean must be 0 or 1", "correct the row, or make the column an integer in the dataset file")
                 }
                 label(column, &cursor)
                 cursor.append(value == 1 ? "true" : "false")
             case (.real(let value), .real):
                 guard value.isFinite else {
-                    throw fault(values, index, "an infinite number has no JSON text", "correct the row: NULL where there is no number")
+                    throw misfit(values, index, "an infinite number has no JSON text", "correct the row: NULL where there is no number")
                 }
                 label(column, &cursor)
                 cursor.append(real: value)
@@ -53,7 +53,7 @@ final class EntityEncoder {
                 label(column, &cursor)
                 append(value, &cursor)
             case (let value, let kind):
-                throw fault(
+                throw misfit(
                     values, index, "it holds \(Self.storageClass(value)), and the column is of type \(kind.rawValue)",
                     "correct the row, or the column's type in the dataset file")
             }
@@ -135,6 +135,15 @@ final class EntityEncoder {
         FormatError(.badRow, at: place(values, index), reason, hint: hint)
     }
 
+    /// The failure of a value that is of no use to the column's type. A column of the key and the timestamp cannot have another type.
+    @inline(never)
+    private func misfit(_ values: UnsafeBufferPointer<ColumnValue>, _ index: Int, _ reason: String, _ hint: String) -> FormatError {
+        var error = fault(values, index, reason, hint)
+        let schema = plan.schema
+        if !schema.keyIndices.contains(index), schema.timestampIndex != index { error.misfit = index }
+        return error
+    }
+
     /// Replaces `key` by the encoded key of an entity.
     ///
     /// - Throws: ``FormatError`` with `.badRow` if a column of it is NULL or of another type, or the key is too long.
@@ -143,6 +152,9 @@ final class EntityEncoder {
         if let index = plan.keyShape.misfit(of: values, encodingInto: &key) {
             if values[index].isNull {
                 throw fault(values, index, "a column of the key is NULL", "SQLite allows NULL in a primary key; delete the row or give it a key")
+            }
+            if case .real(let real) = values[index], !real.isFinite {
+                throw fault(values, index, "an infinite number cannot be a key", "correct the row's key")
             }
             throw fault(
                 values, index, "it holds \(Self.storageClass(values[index])), and the column of the key is of type \(plan.schema.columns[index].kind.rawValue)",

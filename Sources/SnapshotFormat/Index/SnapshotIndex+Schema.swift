@@ -27,8 +27,24 @@ extension SnapshotIndex {
 
     /// The positions of a schema's columns that are of type `any` in it and of another type in the asset, out of which they are read as they were.
     package func widenedColumns(of schema: DatasetSchema) -> [Int] {
+        guard schema.columns.contains(where: { $0.kind == .any }) else { return [] }
         let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
-        return schema.columns.indices.filter { schema.columns[$0].kind == .any && [.text, .integer, .real].contains(kinds[schema.columns[$0].name]) }
+        return schema.columns.indices.filter { index in
+            schema.columns[index].kind == .any && kinds[schema.columns[index].name].map { $0 != .any } ?? false
+        }
+    }
+
+    /// The schema as the asset's entities, and those of change assets that follow it, are written: with the asset's types in the place of `any`.
+    package func asWritten(_ schema: DatasetSchema) throws -> DatasetSchema {
+        let widened = widenedColumns(of: schema)
+        guard !widened.isEmpty else { return schema }
+        let kinds = Dictionary(columns.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        var all = schema.columns
+        for index in widened {
+            let column = all[index]
+            all[index] = DatasetColumn(column.name, kinds[column.name] ?? column.kind, column: column.column, isOptional: column.isOptional)
+        }
+        return try schema.with(columns: all)
     }
 
     /// Why a schema would read other values or instants out of the asset than were written; nil if it would not.

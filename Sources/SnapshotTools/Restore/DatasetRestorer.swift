@@ -39,8 +39,10 @@ struct DatasetRestorer: Sendable {
             return try version.differingRuns(from: session, of: schema)
         }
         let rows = transaction.rows.ranges(of: schema)
+        // What was dropped here on purpose has no place any more; the older versions keep its values.
+        let dropped = Set(try SyncError.at(.read) { try transaction.state.removedColumns(of: schema) })
         try version.compare(runs, with: rows) { run in
-            try refuseUnknown(run)
+            try refuseUnknown(run, except: dropped)
             add(run, to: &found)
         }
         return found
@@ -76,11 +78,12 @@ struct DatasetRestorer: Sendable {
         }
     }
 
-    private func refuseUnknown(_ run: DatasetVersion.Comparison) throws {
-        guard run.unknownFields.isEmpty else {
+    private func refuseUnknown(_ run: DatasetVersion.Comparison, except dropped: Set<String>) throws {
+        let unknown = run.unknownFields.subtracting(dropped)
+        guard unknown.isEmpty else {
             throw SyncError(
                 .refused, step: .decode, at: version.place,
-                "its entities have fields that this device does not know (\(run.unknownFields.sorted().joined(separator: ", ")))",
+                "its entities have fields that this device does not know (\(unknown.sorted().joined(separator: ", ")))",
                 hint: "update the dataset file or snapsync on this device; nothing was changed")
         }
     }

@@ -89,10 +89,16 @@ extension DescribeReport {
 
     /// Which columns say when a row was last changed.
     var timestampLines: [String] {
-        tables.compactMap { table in
+        let found = tables.compactMap { table -> (table: String, what: String)? in
             guard table.timestamp != nil || !table.otherTimestamps.isEmpty else { return nil }
             let others = table.otherTimestamps.isEmpty ? "" : "; not \(table.otherTimestamps.joined(separator: ", "))"
-            return "timestamp of \(table.table): \(table.timestamp ?? "none")\(table.timestampUnit.map { " (\($0))" } ?? "")\(others)"
+            return (table.table, "\(table.timestamp ?? "none")\(table.timestampUnit.map { " (\($0))" } ?? "")\(others)")
+        }
+        // Many tables most often have one column of one name.
+        let common = Dictionary(grouping: found, by: \.what).filter { $0.value.count > 3 }
+        return found.compactMap { one in
+            guard let alike = common[one.what] else { return "timestamp of \(one.table): \(one.what)" }
+            return one.table == alike[0].table ? "timestamp of \(alike.map(\.table).joined(separator: ", ")): \(one.what)" : nil
         }
     }
 }

@@ -300,6 +300,12 @@ struct InitCommand: AsyncParsableCommand {
         }
     }
 
+    /// Each trigger, or what is to be said of many.
+    private func triggerLines(_ report: SetupReport) -> [String] {
+        guard report.triggers.count > 6 else { return report.triggers.map(\.sentence) }
+        return TriggerReport.summary(report.triggers) + ["snapsync doctor --all --db \(report.database) names each trigger and the tables that it writes"]
+    }
+
     private func lines(_ report: SetupReport) -> [String] {
         var lines = ["\(report.database) is a \(report.role) of zone \(report.zone) in \(report.cloud)"]
         lines.append("  device \(report.device)\(report.isReturning ? " again, as before detach" : ""), datasets \(report.datasets.joined(separator: ", "))")
@@ -327,7 +333,7 @@ struct InitCommand: AsyncParsableCommand {
                 "  \(Format.count(report.changesTaken, "edit")) that waited since detach will be merged by the next import, and published"
             )
         }
-        return lines + report.triggers.map { "  \($0.sentence)" } + report.warnings.map { "  warning: \($0)" }
+        return lines + triggerLines(report).map { "  \($0)" } + report.warnings.map { "  warning: \($0)" }
     }
 }
 

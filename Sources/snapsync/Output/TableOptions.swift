@@ -7,7 +7,7 @@ struct TableOptions: ParsableArguments {
         name: .long,
         help: ArgumentHelp(
             """
-            Describe the tables from the database: all, or names with commas between them. Default: with describe all; with init what the \
+            Describe the tables from the database: all, or names with commas between them, one that holds a comma in double quotes. Default: with describe all; with init what the \
             zone describes, or for the first publisher the built-in buckets and notifications; with describe --update none.
             """, valueName: "all|a,b"))
     var tables: [String] = []
@@ -38,8 +38,30 @@ struct TableOptions: ParsableArguments {
             timestamps: timestamp.compactMap(Self.parts).map { .init(table: $0.table, column: $0.column == "none" ? nil : $0.column) })
     }
 
+    /// The names in lists; one in double quotes, as SQL has it, may hold commas.
     private static func names(_ lists: [String]) -> [String] {
-        lists.flatMap { (list: String) in list.split(separator: ",").map { String($0.drop { $0 == " " }) } }
+        lists.flatMap { (list: String) -> [String] in
+            var names: [String] = [], name = "", isQuoted = false, wasQuoted = false
+            func end() {
+                let text = wasQuoted ? name : String(name.drop { $0 == " " })
+                if !text.isEmpty { names.append(text) }
+                (name, wasQuoted) = ("", false)
+            }
+            var rest = list[...]
+            while let character = rest.popFirst() {
+                switch character {
+                case "\"" where isQuoted && rest.first == "\"":
+                    name.append("\"")
+                    rest.removeFirst()
+                case "\"" where isQuoted: isQuoted = false
+                case "\"" where name.allSatisfy { $0 == " " } && !wasQuoted: (name, isQuoted, wasQuoted) = ("", true, true)
+                case "," where !isQuoted: end()
+                default: name.append(character)
+                }
+            }
+            end()
+            return names
+        }
     }
 
     // A table's name may hold the sign, a column's hardly does.

@@ -1,0 +1,260 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Databases as applications make them: `--tables all` carries them, or lists at once what it cannot carry, with a way out that works as it is printed.
+@Suite(.timeLimit(.minutes(5))) struct ForeignSchemaTests {
+    /// A writer `a.db` with these tables, and a device `b.db` made from the zone.
+    private func scene(_ sql: String, _ role: String = "writer", _ other: String = "reader") throws -> Scene {
+        let scene = try Scene()
+        try scene.database("a.db").run(sql)
+        try scene.succeed("init --db a.db --cloud cloud --role \(role) --device a --tables all")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("init --db b.db --cloud cloud --role \(other) --device b --create")
+        try scene.succeed("sync --db b.db")
+        return scene
+    }
+
+    private func expectEqual(_ scene: Scene, _ query: String, at location: SourceLocation = #_sourceLocation) throws {
+        #expect(try scene.database("b.db").run(query) == scene.database("a.db").run(query), sourceLocation: location)
+        for name in ["a", "b"] { try scene.succeed("verify --all --local --db \(name).db", at: location) }
+    }
+
+    // MARK: columns that hold something else one day
+
+    private static let cards = """
+        CREATE TABLE card(id INTEGER PRIMARY KEY, sort INTEGER NOT NULL, weight REAL, note TEXT, flag BOOLEAN, extra JSON, face BLOB, day DATE);
+        INSERT INTO card VALUES(1, 10, 0.5, 'one', 1, '{"base64": [1]}', x'00ff', '2026-01-01'), (2, 20, NULL, NULL, 0, '"AA=="', x'', NULL),
+            (3, 30, 1.0, 'three', NULL, NULL, NULL, '2026-01-02')
+        """
+    private static let cardRows = """
+        SELECT id, typeof(sort), quote(sort), typeof(weight), quote(weight), typeof(note), hex(note), quote(flag), typeof(extra), quote(extra), quote(face), quote(day)
+        FROM card ORDER BY id
+        """
+    private static let misfits = """
+        UPDATE card SET sort = 'ten' WHERE id = 1; UPDATE card SET weight = 9e999, flag = 7 WHERE id = 2; UPDATE card SET note = CAST(x'61ff' AS TEXT) WHERE id = 3;
+        UPDATE card SET extra = 'no JSON', face = 'text', day = 20260102 WHERE id = 3
+        """
+
+    @Test func aColumnThatHoldsOtherValuesOneDayBecomesAny() throws {
+        let scene = try scene(Self.cards)
+        let before = try scene.database("a.db").run(Self.cardRows)
+        try scene.database("a.db").run(Self.misfits)
+        let synced = try scene.succeed("sync --db a.db")
+        for (column, kind) in [
+            ("sort", "integer"), ("weight", "real"), ("note", "text"), ("flag", "boolean"), ("extra", "json"), ("face", "blob"), ("day", "text"),
+        ] {
+            #expect(synced.contains("card: the column \(column) holds values that are not of type \(kind); it travels as type any from now on"))
+        }
+        let imported = try scene.succeed("sync --db b.db")
+        #expect(imported.contains("card: the column sort holds values that are not of type integer"))
+        try expectEqual(scene, Self.cardRows)
+        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+        // Versions from before are read as they were, and a device that comes later gets all of it.
+        let after = try scene.database("a.db").run(Self.cardRows)
+        for (line, rows) in [("restore --version 1 --db a.db", before), ("undo --db a.db", after)] {
+            try scene.succeed(line)
+            for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+            #expect(try scene.database("a.db").run(Self.cardRows) == rows)
+            try expectEqual(scene, Self.cardRows)
+        }
+        try scene.succeed("init --db c.db --cloud cloud --role reader --device c --create")
+        try scene.succeed("sync --db c.db")
+        #expect(try scene.database("c.db").run(Self.cardRows) == after)
+    }
+
+    @Test func valuesThatNoTypeHoldsTravelWithTheFirstVersion() throws {
+        let scene = try scene("\(Self.cards); \(Self.misfits)")
+        try expectEqual(scene, Self.cardRows)
+    }
+
+    @Test func twoPeersWidenDifferentColumnsAtOnce() throws {
+        let scene = try scene(Self.cards.replacing("INTEGER PRIMARY KEY", with: "TEXT PRIMARY KEY NOT NULL"), "peer", "peer")
+        try scene.database("a.db").run("UPDATE card SET sort = 'ten' WHERE id = '1'")
+        try scene.database("b.db").run("UPDATE card SET note = x'00' WHERE id = '2'; UPDATE card SET sort = x'01' WHERE id = '3'")
+        for name in ["a", "b", "a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try expectEqual(scene, Self.cardRows)
+        #expect(try scene.database("a.db").run("SELECT typeof(sort), typeof(note) FROM card ORDER BY id") == "text|text\ninteger|blob\nblob|text\n")
+    }
+
+    @Test func whatCannotBeWidenedIsRefusedWithoutHarm() throws {
+        let scene = try scene("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, n INTEGER, updated_at TEXT); INSERT INTO t VALUES('a', 1, NULL)")
+        try scene.database("a.db").run("INSERT INTO t VALUES(x'00', 1, NULL), ('b', 'x', NULL)")
+        let run = try scene.run("sync --db a.db")
+        #expect(run.status == 65)
+        #expect(run.errorText.contains("2 rows cannot travel, and nothing was published"))
+        #expect(run.errorText.contains("it holds a blob"))
+        try scene.database("a.db").run("DELETE FROM t WHERE typeof(id) = 'blob'")
+        #expect(try scene.succeed("sync --db a.db").contains("the column n holds values"))
+        try scene.succeed("sync --db b.db")
+        try expectEqual(scene, "SELECT id, quote(n), updated_at FROM t ORDER BY id")
+    }
+
+    // MARK: unique indexes on expressions
+
+    private static let people = """
+        CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT NOT NULL, "the ""name""" TEXT, area INTEGER, seen TEXT);
+        CREATE UNIQUE INDEX person_mail ON person(lower(mail) DESC, coalesce("the ""name""", ',)') /* not ) here */, area);
+        CREATE UNIQUE INDEX person_seen ON person(substr(seen, 1, 4) COLLATE NOCASE) WHERE area > 5;
+        INSERT INTO person VALUES(1, 'Ann@x', 'Ann', 1, NULL), (2, 'ben@x', NULL, 2, NULL), (3, 'cy@x', 'Cy', 3, 'q'), (4, 'dee@x', 'Dee', 9, 'AbCdE')
+        """
+    private static let personRows = "SELECT * FROM person ORDER BY id"
+
+    @Test func tablesWithUniqueExpressionsAreTrackedLikeOthers() throws {
+        let scene = try scene(Self.people)
+        #expect(try scene.database("b.db").run("SELECT count(*) FROM person") == "4\n")
+        for sql in [
+            "DELETE FROM person WHERE id = 2", "INSERT INTO person VALUES(9, 'new@x', NULL, 2, NULL); UPDATE person SET mail = 'ANN@y' WHERE id = 1",
+            // Each removes a row without a DELETE trigger.
+            "INSERT OR REPLACE INTO person VALUES(20, 'CY@X', 'Cy', 3, 'other')", "UPDATE OR REPLACE person SET mail = 'NEW@x', \"the \"\"name\"\"\" = NULL, area = 2 WHERE id = 20",
+            "REPLACE INTO person VALUES(30, 'e@x', NULL, 8, 'aBcDzzz')",
+        ] {
+            try scene.database("a.db").run(sql)
+            #expect(try scene.succeed("sync --db a.db").contains("published"))
+            try scene.succeed("sync --db b.db")
+            try expectEqual(scene, Self.personRows)
+        }
+        #expect(try scene.database("a.db").run("SELECT id FROM person ORDER BY id") == "1\n20\n30\n")
+        #expect(try scene.succeed("sync --db a.db").contains("nothing new"))
+    }
+
+    @Test func anIndexOnAnExpressionMayComeAndGo() throws {
+        let scene = try scene("CREATE TABLE t(id TEXT PRIMARY KEY NOT NULL, name TEXT); INSERT INTO t VALUES('a', 'A'), ('b', 'B')")
+        try scene.database("a.db").run("CREATE UNIQUE INDEX i ON t(lower(name)); REPLACE INTO t VALUES('c', 'b')")
+        try scene.succeed("sync --db a.db --allow-shrink t")
+        try scene.database("a.db").run("REPLACE INTO t VALUES('d', 'C'), ('e', 'c')")
+        try scene.succeed("sync --db a.db")
+        try scene.database("a.db").run("DROP INDEX i; INSERT INTO t VALUES('f', 'C')")
+        try scene.succeed("sync --db a.db")
+        try scene.succeed("sync --db b.db")
+        try expectEqual(scene, "SELECT * FROM t ORDER BY id")
+        #expect(try scene.database("b.db").run("SELECT id FROM t ORDER BY id") == "a\nc\ne\nf\n")
+    }
+
+    // MARK: tables without a key
+
+    @Test func aRenamedColumnOfATableWithoutAKeyIsNoDroppedOne() throws {
+        let scene = try scene("CREATE TABLE log(line TEXT NOT NULL, level INTEGER NOT NULL); INSERT INTO log VALUES('one', 1), ('two', 2)")
+        try scene.database("a.db").run("ALTER TABLE log RENAME COLUMN level TO rank; INSERT INTO log VALUES('three', 3)")
+        let run = try scene.run("sync --db a.db")
+        #expect(run.status == 78)
+        #expect(run.errorText.contains("the column level is named rank now"))
+        try scene.succeed("describe --update --db a.db")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        #expect(try scene.database("b.db").run("SELECT rowid, line, level FROM log") == "1|one|1\n2|two|2\n3|three|3\n")
+        try scene.succeed("restore --version 1 --db a.db")
+        #expect(try scene.database("a.db").run("SELECT rowid, line, rank FROM log") == "1|one|1\n2|two|2\n")
+    }
+
+    @Test func versionsFromBeforeADroppedColumnCanBeRestored() throws {
+        let scene = try scene("CREATE TABLE t(id INTEGER PRIMARY KEY, a TEXT, b INTEGER NOT NULL); INSERT INTO t VALUES(1, 'one', 7), (2, 'two', 8)")
+        try scene.database("a.db").run("ALTER TABLE t DROP COLUMN b; UPDATE t SET a = 'edited'")
+        try scene.succeed("describe --update --db a.db")
+        try scene.succeed("sync --db a.db")
+        // The reader's column is NOT NULL, and --create makes no defaults: the hint's command is what it takes.
+        try scene.database("a.db").run("INSERT INTO t VALUES(3, 'three')")
+        try scene.succeed("sync --db a.db")
+        var run = try scene.run("sync --db b.db")
+        if run.status == 0 { run = try scene.run("sync --db b.db") }
+        if run.status == 78 {
+            let command = try #require(run.errorText.firstMatch(of: /if nobody needs the column any more: (.*); else give it a default/)).1
+            _ = try ToolFailure.check(ProgramRun("sh", ["-c", String(command)], in: scene.scratch.path), "sh")
+            try scene.succeed("sync --db b.db")
+        }
+        try scene.succeed("restore --version 1 --db a.db")
+        #expect(try scene.database("a.db").run("SELECT * FROM t ORDER BY id") == "1|one\n2|two\n")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try expectEqual(scene, "SELECT id, a FROM t ORDER BY id")
+    }
+
+    // MARK: what cannot travel
+
+    private func refusal(_ scene: Scene, _ line: String) throws -> String {
+        let run = try scene.run(line)
+        #expect(run.status == 78, "\(run.text)\(run.errorText)")
+        return run.errorText
+    }
+
+    /// Runs `init` with what the refusal's hint says, as a shell takes it.
+    private func initAgain(_ scene: Scene, after text: String) throws {
+        let skip = try #require(text.split(separator: "\n").compactMap { $0.firstMatch(of: /--skip (.+)$/)?.1 }.last)
+        let command = "'\(try BuiltCommand.path())' init --db a.db --cloud cloud --role writer --device a --tables all --skip \(skip)"
+        _ = try ToolFailure.check(ProgramRun("bash", ["-c", command], in: scene.scratch.path), "bash")
+    }
+
+    @Test func aTableThatSQLiteCannotReadHidesNoOther() throws {
+        let scene = try Scene()
+        try Python.run(
+            """
+            import sqlite3
+            c = sqlite3.connect('a.db'); c.create_collation('APP', lambda a, b: (a > b) - (a < b))
+            c.executescript(\"""
+                CREATE TABLE tag(name TEXT PRIMARY KEY COLLATE APP, usn INTEGER) WITHOUT ROWID; INSERT INTO tag VALUES('x', 1);
+                CREATE TABLE deck(id INTEGER PRIMARY KEY, name TEXT COLLATE APP); CREATE UNIQUE INDEX deck_name ON deck(name); INSERT INTO deck VALUES(1, 'd');
+                CREATE TABLE pair(a TEXT COLLATE APP, b INTEGER, PRIMARY KEY(b, a)); INSERT INTO pair VALUES('p', 1);
+                CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT COLLATE APP); INSERT INTO note VALUES(1, 'n');
+                \""")
+            """, in: scene.scratch.path)
+        let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
+        #expect(text.contains("3 tables cannot travel"))
+        for table in ["tag", "deck", "pair"] { #expect(text.contains("\n  \(table): ")) }
+        #expect(text.contains("tag: the key column name is compared by the collation APP, which is not SQLite's own"))
+        try initAgain(scene, after: text)
+        #expect(try scene.succeed("sync --db a.db").contains("note: 1 entity"))
+    }
+
+    @Test func keysThatCannotTravelAreListedBeforeAnythingStarts() throws {
+        let scene = try Scene()
+        try scene.database("a.db").run(
+            """
+            CREATE TABLE long(k TEXT PRIMARY KEY NOT NULL); INSERT INTO long VALUES(printf('%.1025c', 'x')), ('short');
+            CREATE TABLE pair(a TEXT NOT NULL, b BLOB NOT NULL, PRIMARY KEY(a, b)); INSERT INTO pair VALUES(printf('%.600c', 'x'), zeroblob(600));
+            CREATE TABLE far(r REAL PRIMARY KEY NOT NULL); INSERT INTO far VALUES(9e999), (-9e999), (0.0);
+            CREATE TABLE fits(k TEXT PRIMARY KEY NOT NULL, huge TEXT, far REAL); INSERT INTO fits VALUES(printf('%.1024c', 'x'), printf('%.5000c', 'y'), 9e999);
+            """)
+        let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
+        #expect(text.contains("long: 1 row has a key of more than 1024 bytes"))
+        #expect(text.contains("pair: 1 row has a key of more than 1024 bytes"))
+        #expect(text.contains("far: 2 rows have an infinite number in the key column r"))
+        #expect(!text.contains("fits: "))
+        try initAgain(scene, after: text)
+        #expect(try scene.succeed("sync --db a.db").contains("fits: 1 entity"))
+    }
+
+    @Test func theNamesOfAHintWorkWhenTheyAreTyped() throws {
+        let scene = try Scene()
+        let bad = ["a,b", "line\nbreak", "it's \"quoted\"", " first", "$HOME `x`", "tab\tand \\n"]
+        for name in bad {
+            // Its NULL keeps the table from travelling.
+            try scene.database("a.db").run("CREATE TABLE \"\(name.replacing("\"", with: "\"\""))\"(k TEXT PRIMARY KEY); INSERT INTO \"\(name.replacing("\"", with: "\"\""))\" VALUES(NULL)")
+        }
+        try scene.database("a.db").run("CREATE TABLE a(k INTEGER PRIMARY KEY); CREATE TABLE b(k INTEGER PRIMARY KEY)")
+        let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
+        #expect(text.contains("6 tables cannot travel"))
+        try initAgain(scene, after: text)
+        #expect(try scene.succeed("status --db a.db").contains("a: "))
+    }
+
+    @Test func aTableOfAThousandColumnsTravels() throws {
+        let columns = (1..<1000).map { "c\($0) TEXT" }.joined(separator: ", ")
+        let scene = try scene("CREATE TABLE wide(id INTEGER PRIMARY KEY, \(columns)); INSERT INTO wide(id, c1, c999) VALUES(1, 'first', 'last')")
+        try scene.database("a.db").run("UPDATE wide SET c500 = 'middle'")
+        for name in ["a", "b"] { try scene.succeed("sync --db \(name).db") }
+        try expectEqual(scene, "SELECT * FROM wide")
+    }
+
+    @Test func manyTriggersAndTablesAreSaidInFewLines() throws {
+        let scene = try Scene()
+        let tables = (1...10).map { n in
+            "CREATE TABLE t\(n)(id INTEGER PRIMARY KEY, last_update TEXT); INSERT INTO t\(n) VALUES(1, 'never');"
+                + "CREATE TRIGGER touch\(n) AFTER UPDATE ON t\(n) BEGIN UPDATE t\(n) SET last_update = 'now' WHERE id = NEW.id; END; CREATE TABLE l\(n)(x);"
+        }
+        try scene.database("a.db").run(tables.joined())
+        let text = try scene.succeed("init --db a.db --cloud cloud --role writer --device a --tables all")
+        let names = (1...10).map { "t\($0)" }.joined(separator: ", ")
+        #expect(text.contains("timestamp of \(names): none; not last_update\n"))
+        #expect(text.contains("10 triggers of \(names): run for the rows that an import changes, and what they write into synced tables is ignored then"))
+        #expect(text.contains("note: \((1...10).map { "l\($0)" }.joined(separator: ", ")) have no key and are carried by their rowids"))
+        #expect(try scene.run("doctor --all --db a.db").text.contains("the trigger touch7 of t7 writes t7"))
+    }
+}
