@@ -92,12 +92,12 @@ import Testing
 
     // MARK: unique indexes on expressions
 
-    private static let people = """
+    private static let people = #"""
         CREATE TABLE person(id INTEGER PRIMARY KEY, mail TEXT NOT NULL, "the ""name""" TEXT, area INTEGER, seen TEXT);
         CREATE UNIQUE INDEX person_mail ON person(lower(mail) DESC, coalesce("the ""name""", ',)') /* not ) here */, area);
         CREATE UNIQUE INDEX person_seen ON person(substr(seen, 1, 4) COLLATE NOCASE) WHERE area > 5;
         INSERT INTO person VALUES(1, 'Ann@x', 'Ann', 1, NULL), (2, 'ben@x', NULL, 2, NULL), (3, 'cy@x', 'Cy', 3, 'q'), (4, 'dee@x', 'Dee', 9, 'AbCdE')
-        """
+        """#
     private static let personRows = "SELECT * FROM person ORDER BY id"
 
     @Test func tablesWithUniqueExpressionsAreTrackedLikeOthers() throws {
@@ -106,7 +106,8 @@ import Testing
         for sql in [
             "DELETE FROM person WHERE id = 2", "INSERT INTO person VALUES(9, 'new@x', NULL, 2, NULL); UPDATE person SET mail = 'ANN@y' WHERE id = 1",
             // Each removes a row without a DELETE trigger.
-            "INSERT OR REPLACE INTO person VALUES(20, 'CY@X', 'Cy', 3, 'other')", "UPDATE OR REPLACE person SET mail = 'NEW@x', \"the \"\"name\"\"\" = NULL, area = 2 WHERE id = 20",
+            "INSERT OR REPLACE INTO person VALUES(20, 'CY@X', 'Cy', 3, 'other')",
+            "UPDATE OR REPLACE person SET mail = 'NEW@x', \"the \"\"name\"\"\" = NULL, area = 2 WHERE id = 20",
             "REPLACE INTO person VALUES(30, 'e@x', NULL, 8, 'aBcDzzz')",
         ] {
             try scene.database("a.db").run(sql)
@@ -210,13 +211,14 @@ import Testing
             CREATE TABLE long(k TEXT PRIMARY KEY NOT NULL); INSERT INTO long VALUES(printf('%.1025c', 'x')), ('short');
             CREATE TABLE pair(a TEXT NOT NULL, b BLOB NOT NULL, PRIMARY KEY(a, b)); INSERT INTO pair VALUES(printf('%.600c', 'x'), zeroblob(600));
             CREATE TABLE far(r REAL PRIMARY KEY NOT NULL); INSERT INTO far VALUES(9e999), (-9e999), (0.0);
+            CREATE TABLE least(a INTEGER NOT NULL, b INTEGER NOT NULL, PRIMARY KEY(a, b)); INSERT INTO least VALUES(-9223372036854775808, 1);
             CREATE TABLE fits(k TEXT PRIMARY KEY NOT NULL, huge TEXT, far REAL); INSERT INTO fits VALUES(printf('%.1024c', 'x'), printf('%.5000c', 'y'), 9e999);
             """)
         let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")
         #expect(text.contains("long: 1 row has a key of more than 1024 bytes"))
         #expect(text.contains("pair: 1 row has a key of more than 1024 bytes"))
         #expect(text.contains("far: 2 rows have an infinite number in the key column r"))
-        #expect(!text.contains("fits: "))
+        #expect(!text.contains("fits: ") && !text.contains("least: "))
         try initAgain(scene, after: text)
         #expect(try scene.succeed("sync --db a.db").contains("fits: 1 entity"))
     }
@@ -226,7 +228,9 @@ import Testing
         let bad = ["a,b", "line\nbreak", "it's \"quoted\"", " first", "$HOME `x`", "tab\tand \\n"]
         for name in bad {
             // Its NULL keeps the table from travelling.
-            try scene.database("a.db").run("CREATE TABLE \"\(name.replacing("\"", with: "\"\""))\"(k TEXT PRIMARY KEY); INSERT INTO \"\(name.replacing("\"", with: "\"\""))\" VALUES(NULL)")
+            try scene.database("a.db").run(
+                "CREATE TABLE \"\(name.replacing("\"", with: "\"\""))\"(k TEXT PRIMARY KEY); INSERT INTO \"\(name.replacing("\"", with: "\"\""))\" VALUES(NULL)"
+            )
         }
         try scene.database("a.db").run("CREATE TABLE a(k INTEGER PRIMARY KEY); CREATE TABLE b(k INTEGER PRIMARY KEY)")
         let text = try refusal(scene, "init --db a.db --cloud cloud --role writer --device a --tables all")

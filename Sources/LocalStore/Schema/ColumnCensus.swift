@@ -60,7 +60,7 @@ struct ColumnCensus {
                 column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
                 mayBeKey(column)
                     ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END), 0)" : "0",
-                mayBeKey(column) ? total("typeof(\(name)) = 'real' AND abs(\(name)) = 9e999") : "0",
+                mayBeKey(column) ? total("typeof(\(name)) = 'real' AND \(name) IN (9e999, -9e999)") : "0",
                 isRanged(column) ? range("min", name) : "''", isRanged(column) ? range("max", name) : "''",
             ].joined(separator: " || ',' || ")
         }

@@ -273,7 +273,7 @@ extension TableDescriber {
             if long > 0 { faults.append("\(rows(long)) a key of more than \(Self.longestKey) bytes") }
         }
         for column in columns where census.columns[column.name]?.hasInfinite ?? false {
-            faults.append("\(rows(try count("abs(\(column.name.sqlIdentifier)) = 9e999"))) an infinite number in the key column \(column.name)")
+            faults.append("\(rows(try count("\(column.name.sqlIdentifier) IN (9e999, -9e999)"))) an infinite number in the key column \(column.name)")
         }
         return faults
     }

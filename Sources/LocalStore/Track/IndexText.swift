@@ -7,7 +7,9 @@ enum IndexText {
     ///
     /// - Returns: nil if the statement is not understood.
     static func expressions(_ db: Database, index: String) throws -> [String]? {
-        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else { return nil }
+        guard let sql = try String.fetchOne(db, sql: "SELECT sql FROM main.sqlite_schema WHERE type = 'index' AND name = ?", arguments: [index]) else {
+            return nil
+        }
         let text = Array(sql)
         var tokens = tokens(of: text)[...]
         guard let on = tokens.firstIndex(where: { $0.isWord("on") }) else { return nil }

@@ -98,7 +98,8 @@ struct SchemaUpdate {
                     outcome.device.settings.replace(after)
                     for column in schema.columns where names.contains(column.name) {
                         outcome.notices.append(
-                            "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on")
+                            "\(schema.name): the column \(column.column) holds values that are not of type \(column.kind.rawValue); it travels as type any from now on"
+                        )
                     }
                 }
                 try transaction.settings.setDatasets(outcome.device.settings.datasets)
