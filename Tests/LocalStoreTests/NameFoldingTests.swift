@@ -39,7 +39,7 @@ import Testing
     @Test func aUniqueColumnBesideTheKeyIsFound() throws {
         let scene = try LocalScene("CREATE TABLE words(\"É\" TEXT PRIMARY KEY, \"é\" TEXT UNIQUE);")
         let others = try scene.database.read { try UniqueKey.others($0.db, dataset("words", "words", key: "É", "é")) }
-        #expect(others?.map { $0.columns.map(\.name) } == [["é"]])
+        #expect(others?.map(\.columns) == [["é"]])
     }
 
     @Test func aProjectsColumnIsNotFoundByAnotherLetter() throws {

@@ -90,6 +90,8 @@ package struct ExportRun: Sendable {
         base.warnings += identity.warnings
         var run = self
         run.device = identity.device
+        // What is known of the identity may be from before a description was changed.
+        run.device.settings.datasets = device.settings.datasets
         return try await run.publish(on: base)
     }
 
