@@ -57,6 +57,7 @@ final class DistantStore: Sendable {
             let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
             fields[parts[0]] = parts.count > 1 ? parts[1].removingPercentEncoding ?? "" : ""
         }
+        if fields["delimiter"] == "/" { return folderListing(fields["prefix"] ?? "") }
         let prefix = fields["prefix"] ?? "", after = max(fields["continuation-token"] ?? "", fields["start-after"] ?? "")
         let limit = min(1000, fields["max-keys"].flatMap { Int($0) } ?? 1000)
         let (keys, isTruncated) = folders.withLock { folders in
@@ -74,6 +75,24 @@ final class DistantStore: Sendable {
         }.joined()
         let rest = isTruncated ? "<IsTruncated>true</IsTruncated><NextContinuationToken>\(keys.last!.key)</NextContinuationToken>" : ""
         return ObjectResponse(status: 200, headers: [:], body: Array("<ListBucketResult>\(contents)\(rest)</ListBucketResult>".utf8))
+    }
+
+    /// What lies in one folder, and the folders in it: at most a page, which is enough for a zone.
+    private func folderListing(_ prefix: String) -> ObjectResponse {
+        let (objects, inner) = folders.withLock { folders -> ([(name: String, time: Int64)], Set<String>) in
+            var inner: Set<String> = []
+            for (folder, names) in folders where folder.hasPrefix(prefix) && !names.isEmpty {
+                inner.insert(String(folder.dropFirst(prefix.count).prefix { $0 != "/" }))
+            }
+            return (folders[String(prefix.dropLast())]?.map { (String($0.key.dropFirst()), $0.value.time) } ?? [], inner)
+        }
+        let contents = objects.sorted { $0.name < $1.name }.map {
+            "<Contents><Key>\(prefix)\($0.name)</Key><Size>1</Size><ETag>\"\($0.time)\"</ETag>"
+                + "<LastModified>\(Instant(microseconds: Self.beginning + $0.time))</LastModified></Contents>"
+        }
+        let prefixes = inner.sorted().map { "<CommonPrefixes><Prefix>\(prefix)\($0)/</Prefix></CommonPrefixes>" }
+        return ObjectResponse(
+            status: 200, headers: [:], body: Array("<ListBucketResult>\(contents.joined())\(prefixes.joined())</ListBucketResult>".utf8))
     }
 }
 
@@ -125,6 +144,8 @@ final class DistantTransport: ObjectTransport {
         if isLost { throw TransportFault(.cut, "the connection was reset") }
         return answer
     }
+
+    func sideBySide(_ bodies: [@Sendable () -> Void]) { time.sideBySide(bodies) }
 
     /// A pause between a half and all of a length that doubles, drawn again from this device's seed. In microseconds.
     func redrawn(_ drawn: Duration, from first: Double, to last: Double) -> Int64 {

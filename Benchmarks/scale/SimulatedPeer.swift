@@ -109,7 +109,7 @@ final class SimulatedPeer: Sendable {
 
     /// What the seeds say of waits between attempts.
     private func sync() async {
-        let policy = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .seconds(2)) { [self] in
+        let policy = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200)) { [self] in
             state.withLock { Double.random(in: 0..<1, using: &$0.numbers) }
         }
         let turn = PublishTurn(
@@ -128,8 +128,9 @@ final class SimulatedPeer: Sendable {
                 number = state.withLock { ($0.token?.number ?? 0) + 1 }
                 let edits = state.withLock { $0.pending }
                 guard !edits.isEmpty else { return }
+                _ = try await cloud.mailbox(MailboxRequest(known: [], limit: 0), in: Self.zone)
                 if try await turn.giveWay(before: number) { continue }
-                try await publish(isFirst: losses == 0)
+                try await publish(isFirst: losses == 0, turn)
                 let now = seconds
                 state.withLock { state in
                     state.pending.removeFirst(edits.count)
@@ -152,7 +153,11 @@ final class SimulatedPeer: Sendable {
 
     private func importNews() async throws {
         let token = state.withLock { $0.token }
-        let changes = try await cloud.changes(since: token, in: Self.zone)
+        let isToPublish = state.withLock { !$0.pending.isEmpty }
+        let changes =
+            if let token, isToPublish { try await cloud.changes(since: token, toPublishIn: Self.zone) } else {
+                try await cloud.changes(since: token, in: Self.zone)
+            }
         if let record = changes.commits.last?.saved.first, let asset = record.assets.first {
             let reader = try await cloud.openAsset(asset, in: Self.zone)
             var bytes = [UInt8](repeating: 0, count: asset.byteCount)
@@ -162,9 +167,8 @@ final class SimulatedPeer: Sendable {
         state.withLock { $0.token = changes.token }
     }
 
-    private func publish(isFirst: Bool) async throws {
+    private func publish(isFirst: Bool, _ turn: PublishTurn) async throws {
         let token = state.withLock { $0.token }
-        _ = try await cloud.mailbox(MailboxRequest(known: [], limit: 0), in: Self.zone)
         // Who it is, a run asks once.
         if isFirst { _ = try await cloud.deviceReport(of: name, in: Self.zone) }
         await time.sleep(Self.databaseWait)
@@ -175,7 +179,7 @@ final class SimulatedPeer: Sendable {
             let published = try await cloud.publish(cloud.prepare(draft, after: token, in: Self.zone))
             state.withLock { $0.token = published }
         } catch {
-            await cloud.discard([asset], in: Self.zone)
+            await turn.discardInTheEnd([asset])
             throw error
         }
     }

@@ -1,9 +1,10 @@
 import Foundation
+import Synchronization
 
 /// A clock that stands still while anything works, and jumps to the next time that somebody waits for.
 ///
 /// Whoever is awake is alone: each of many peers runs until it waits, and then the one whose time comes first goes on. So the order of everything
-/// follows from the seeds, and hours pass in seconds.
+/// follows from the seeds, and hours pass in seconds. Bodies that one peer runs side by side are awake together until each waits.
 ///
 // SAFETY (@unchecked Sendable): the state is used under `lock` alone.
 final class VirtualTime: @unchecked Sendable {
@@ -18,6 +19,8 @@ final class VirtualTime: @unchecked Sendable {
     private var heap: [Waiting] = []
     private var order = 0
     private var current: Int64 = 0
+    /// How many are awake: one, but for bodies side by side.
+    private var awake = 1
     private var failure: (any Error)?
     private var finish: (@Sendable () -> Void)?
 
@@ -44,7 +47,10 @@ final class VirtualTime: @unchecked Sendable {
     /// Runs all bodies, each beginning at its turn, until the last one has ended. Throws the first error of one.
     func run(_ bodies: [@Sendable () async throws -> Void]) async throws {
         await withCheckedContinuation { continuation in
-            lock.withLock { finish = { continuation.resume() } }
+            lock.withLock {
+                finish = { continuation.resume() }
+                awake = 1
+            }
             for body in bodies {
                 schedule(after: 0) { [self] in
                     Task {
@@ -56,6 +62,25 @@ final class VirtualTime: @unchecked Sendable {
             handOver()
         }
         if let error = lock.withLock({ failure }) { throw error }
+    }
+
+    /// Runs bodies side by side, each on a thread of its own; returns when all have ended.
+    func sideBySide(_ bodies: [@Sendable () -> Void]) {
+        guard bodies.count > 1 else { return bodies.forEach { $0() } }
+        let done = DispatchSemaphore(value: 0), left = Mutex(bodies.count)
+        // The caller waits from here on, and is awake again in place of the last one.
+        lock.withLock { awake += bodies.count - 1 }
+        for body in bodies {
+            Thread.detachNewThread { [self] in
+                body()
+                let isLast = left.withLock { left in
+                    left -= 1
+                    return left == 0
+                }
+                if isLast { done.signal() } else { handOver() }
+            }
+        }
+        done.wait()
     }
 
     private func fail(_ error: any Error) { lock.withLock { failure = failure ?? error } }
@@ -72,10 +97,13 @@ final class VirtualTime: @unchecked Sendable {
         }
     }
 
-    /// Lets the next one go on.
+    /// Lets the next one go on, once nobody is awake.
     private func handOver() {
         let next = lock.withLock { () -> (@Sendable () -> Void)? in
+            awake -= 1
+            guard awake == 0 else { return nil }
             guard let first = heap.first else { return finish }
+            awake = 1
             heap.swapAt(0, heap.count - 1)
             heap.removeLast()
             var parent = 0

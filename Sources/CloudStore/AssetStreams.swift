@@ -27,4 +27,14 @@ public protocol AssetReader: AnyObject, Sendable {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws
     /// The block index beside the asset, its size and hash checked; nil if the asset has none.
     func index() throws -> Data?
+    /// Whether a block that another asset has, too, is better copied from this one than compressed again. The default says so; it is not so where
+    /// reading takes a request to a store that is far away.
+    var isBetterCopied: Bool { get }
+    /// Says which ranges will be read, ascending: a store that is far away fetches them ahead, adjacent ones together. The default does nothing.
+    func expect(_ ranges: [Range<Int>])
+}
+
+extension AssetReader {
+    public var isBetterCopied: Bool { true }
+    public func expect(_ ranges: [Range<Int>]) {}
 }

@@ -24,7 +24,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
             throw CloudError(.invalidArguments, at: "\(history.zone)", "the zone is there already")
         }
         try composer.verify(draft, number: log.nextNumber)
-        try verifyAssets(of: draft)
+        try verifyAssets(of: draft, number: log.nextNumber)
         var draft = draft
         let keys = try signer(of: &draft, after: log)
         let checkpoint = try checkpoint(after: log, wanted: draft.checkpoint)
@@ -86,14 +86,14 @@ package struct HistoryPublisher<Store: HistoryStore> {
     }
 
     /// A commit never names an asset that is not there whole.
-    private func verifyAssets(of draft: CommitDraft) throws {
-        for asset in draft.saving.flatMap(\.assets) {
-            guard let path = AssetPath(asset.path), try store.hasAsset(asset, at: path) else {
-                throw CloudError(
-                    .unknownItem, at: "\(history.zone)/\(asset.path)", "the asset that the commit would name is not there in its size",
-                    hint: "export again")
-            }
-        }
+    private func verifyAssets(of draft: CommitDraft, number: Int) throws {
+        let assets = draft.saving.flatMap(\.assets), paths = assets.map { AssetPath($0.path) }
+        let misnamed = zip(assets, paths).first { $0.1 == nil }?.0
+        let named = zip(assets, paths).compactMap { asset, path in path.map { (asset: asset, path: $0) } }
+        guard let missing = try misnamed ?? store.missingAsset(of: named, number: number) else { return }
+        throw CloudError(
+            .unknownItem, at: "\(history.zone)/\(missing.path)", "the asset that the commit would name is not there in its size",
+            hint: "export again")
     }
 
     /// The newest checkpoint, after writing the one that is due; or the one that the draft wants to count.
@@ -103,7 +103,9 @@ package struct HistoryPublisher<Store: HistoryStore> {
             return wanted
         }
         let last = log.checkpoint?.number ?? 0
-        guard let token = log.token, token.number - last >= CheckpointDocument.interval else { return log.checkpoint }
+        // Where others are publishing at the same time, one that has not just lost a race to them makes it.
+        let interval = store.isContended ? 8 * CheckpointDocument.interval : CheckpointDocument.interval
+        guard let token = log.token, token.number - last >= interval else { return log.checkpoint }
         let folded = try reader.log(at: token.number)
         guard folded.token == token, let bytes = try folded.checkpointBytes(), bytes.count <= CheckpointDocument.byteLimit else {
             return log.checkpoint

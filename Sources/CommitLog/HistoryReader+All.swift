@@ -14,7 +14,7 @@ extension HistoryReader {
         let oldest = try VerifiedCommit(bytes, number: first, of: source.history)
         var log = ReplayedHistory(after: oldest, of: source.history)
         var commits = [oldest.commit]
-        while let bytes = try source.commitBytes(log.nextNumber) { commits.append(try log.append(bytes)) }
+        try source.forEachCommit(from: log.nextNumber) { commits.append(try log.append($0)) }
         // The walk ends at the newest commit or at a gap, and folding the zone whole refuses a gap. In a signed zone it also sees who signed; by the
         // hashes of the parents that counts for all commits before.
         let whole: ReplayedHistory

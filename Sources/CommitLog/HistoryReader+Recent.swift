@@ -8,7 +8,14 @@ extension HistoryReader {
         _ = try log(after: token)
         var commits: [Commit] = []
         var next: ChangeToken? = token
-        while let token = next, commits.count < count, let bytes = try source.commitBytes(token.number) {
+        var read: [Int: [UInt8]] = [:]
+        while let token = next, commits.count < count {
+            if read[token.number] == nil {
+                let width = min(source.readWidth(at: token.number, after: count - commits.count), count - commits.count, token.number)
+                let numbers = token.number - width + 1...token.number
+                read = Dictionary(uniqueKeysWithValues: zip(numbers, try source.commitBytes(numbers)).compactMap { number, bytes in bytes.map { (number, $0) } })
+            }
+            guard let bytes = read[token.number] else { break }
             let commit = try VerifiedCommit(bytes, number: token.number, of: source.history).commit
             guard commit.token == token else {
                 throw CloudError(

@@ -17,7 +17,7 @@ package struct HistoryReader<Source: HistorySource> {
         guard let token else { return try firstVisit() }
         var found: [[UInt8]] = []
         try source.refreshCommits()
-        while let bytes = try source.commitBytes(token.number + found.count + 1) { found.append(bytes) }
+        try source.forEachCommit(from: token.number + 1) { found.append($0) }
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
         var log = try log(after: token)
@@ -38,7 +38,9 @@ package struct HistoryReader<Source: HistorySource> {
     /// What its bytes say was checked when the token was made of their hash; those two alone concern whoever comes again, with a program
     /// of another version perhaps. A key that is not spelt out needs an escape like \u0072.
     private func isTheEnd(_ token: ChangeToken) throws -> Bool {
-        guard let bytes = try source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else { return false }
+        guard let bytes = try source.commitBytesToPublish(after: token) ?? source.commitBytes(token.number), ContentHash.of(bytes) == token.hash else {
+            return false
+        }
         guard !bytes.holds("\\u"), !bytes.holds("\"zoneEvent\"") else { return false }
         return bytes.holds("\"requires\"") == history.isSigned && (!history.isSigned || bytes.holds(signedRequirements))
     }
@@ -115,7 +117,7 @@ package struct HistoryReader<Source: HistorySource> {
     /// Whether a kept commit names the asset. Only commits from the asset's own number on can.
     package func isNamed(_ path: AssetPath) throws -> Bool {
         var number = path.number
-        while let bytes = try source.commitBytes(number) {
+        while let bytes = try source.recentCommitBytes(number) ?? source.commitBytes(number) {
             let commit = try VerifiedCommit(bytes, number: number, of: history).commit
             if commit.saved.contains(where: { $0.assets.contains { $0.path == path.path } }) { return true }
             number += 1
@@ -223,10 +225,9 @@ package struct HistoryReader<Source: HistorySource> {
     }
 
     func fold(_ log: inout ReplayedHistory, upTo number: Int, _ onCommit: (Commit) -> Void) throws {
-        while log.nextNumber <= number {
-            guard let bytes = try source.commitBytes(log.nextNumber) else { throw gap(at: log.nextNumber) }
-            onCommit(try log.append(bytes))
-        }
+        guard log.nextNumber <= number else { return }
+        let end = try source.forEachCommit(from: log.nextNumber, upTo: number) { onCommit(try log.append($0)) }
+        guard end > number else { throw gap(at: end) }
     }
 
     private func emptyLog() throws -> ReplayedHistory {

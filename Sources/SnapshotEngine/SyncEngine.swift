@@ -267,14 +267,16 @@ public final class SyncEngine: Sendable {
 
     /// The database, its settings and the cloud that they name.
     ///
-    /// - Parameter asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
+    /// - Parameters:
+    ///   - asIfWanted: whether the user is about to decide on syncing and wants to look first; nothing can be published then.
+    ///   - remembering: whether a store that is far away need not be asked for what this database keeps of it (``RememberingCloud``).
     /// - Throws: ``SyncError`` with `.refused` where the gate is closed; the cloud is not touched then.
-    package func device(asIfWanted: Bool = false) throws -> SyncContext {
+    package func device(asIfWanted: Bool = false, remembering: Bool = false) throws -> SyncContext {
         try gate.verify(asIfWanted: asIfWanted)
         return try SyncError.at(.open) {
             let settings = try database.read { try $0.settings.read() }
             let limit = try database.read { try $0.settings.operatorSettings().assetLimit }
-            let (opened, signedZone) = try open(settings)
+            let (opened, signedZone) = try open(settings, remembering: remembering)
             let cloud = GatedCloudDatabase(wrapped: AssetLimitedCloud(wrapping: opened, limit: limit, datasets: settings.datasets), gate: gate)
             var device = try device(settings, cloud)
             device.signedZone = signedZone
@@ -283,22 +285,25 @@ public final class SyncEngine: Sendable {
     }
 
     /// Opens the cloud of the settings. In a signed zone it is told what this device knows, and what is learned is kept.
-    private func open(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
-        let (cloud, signedZone) = try openToLook(settings)
+    private func open(_ settings: SyncSettings, remembering: Bool) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+        let (cloud, signedZone) = try openToLook(settings, remembering: remembering)
         return (signedZone.map { SignedZoneCloud(wrapping: cloud, $0, database) } ?? cloud, signedZone)
     }
 
     /// Opens the cloud of the settings as ``open(_:)`` does, for who writes nothing into the database. The contents of a sealed zone can be read.
-    package func openToLook(_ settings: SyncSettings) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
-        let cloud = try openCloud(settings)
+    package func openToLook(
+        _ settings: SyncSettings, remembering: Bool = false
+    ) throws -> (cloud: any CloudDatabase, signedZone: SignedZone?) {
+        let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
-        let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: cloud)
-        return (signedZone?.opened ?? cloud, signedZone)
+        let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: opened)
+        let cloud = try remembering ? RememberingCloud.wrap(opened, settings, database) : opened
+        return (signedZone?.opening(cloud) ?? cloud, signedZone)
     }
 
     /// The database as ``device(asIfWanted:)`` has it, with descriptions that are up to date with its tables (``SchemaUpdate``).
     func updatedDevice() async throws -> SyncContext {
-        let outcome = try await SchemaUpdate(device: device()).automatic()
+        let outcome = try await SchemaUpdate(device: device(remembering: true)).automatic()
         var device = outcome.device
         device.notices = moves.take() + outcome.notices
         return device

@@ -36,6 +36,11 @@ package struct BlockPipeline: Sendable {
         guard count > 0 else { return }
         let workers = max(1, min(workerCount, count))
         let queue = OrderedQueue<EntityBlock>(window: 3 * workers)
+        asset.reader.expect(
+            blocks.map { number in
+                let member = asset.index.blocks[number].member
+                return member.offset..<member.offset + member.length
+            })
         let spare = SpareBlocks()
         queue.finish(at: count)
         try WorkerThreads.run(

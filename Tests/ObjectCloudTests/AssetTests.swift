@@ -63,6 +63,28 @@ struct ObjectAssetTests {
         #expect(cloud.usage.bytesReceived - before == 4 * 5000)
     }
 
+    /// Announced ranges that lie side by side are one request, and several requests are under way at a time.
+    @Test func announcedRangesAreFetchedTogetherAndAhead() async throws {
+        let store = SlowStore(FakeStore())
+        let cloud = try ObjectCloud.create(client: store.client(), container: "iCloud.org.example.test").cloud
+        _ = try await cloud.createZone(.standard, creator: "phone", publishers: .one)
+        let bytes = bytes(9_000_000)
+        let reader = try await cloud.openAsset(try await write(bytes, to: cloud), in: .standard)
+        // Ten blocks side by side, and five alone.
+        let ranges = (0..<10).map { 1_000_000 + $0 * 1000..<1_001_000 + $0 * 1000 } + (2...6).map { $0 * 1_000_000..<$0 * 1_000_000 + 500 }
+        let before = cloud.usage
+        store.waits.withLock { $0 = true }
+        reader.expect(ranges)
+        for range in ranges {
+            var found = [UInt8](repeating: 0, count: range.count)
+            try found.withUnsafeMutableBytes { try reader.read(into: $0, at: range.lowerBound) }
+            #expect(found.elementsEqual(bytes[range]))
+        }
+        let used = try #require(cloud.usage.since(before))
+        #expect(used.reads == 6 && used.bytesReceived == 12_500, "\(used)")
+        #expect(store.running.withLock { $0.most } > 1)
+    }
+
     @Test func severalThreadsReadOneAsset() async throws {
         let store = FakeStore()
         let cloud = try await zone(store)
@@ -98,7 +120,7 @@ struct ObjectAssetTests {
         #expect(left.count == 5 && left.allSatisfy { $0.path.hasPrefix("assets/notes_data/") && $0.modified.description == "2026-11-01T00:00:00.000Z" })
         let zone = ObjectZone(
             history: HistoryID(cloud: "c", zone: .standard), ends: VerifiedHeadCache(), client: try store.client(), authority: ZoneAuthority(),
-            cache: ZoneCache())
+            cache: ZoneCache(cloud: { "c" }, now: { Instant.now.microseconds }))
         for file in left { try zone.removeFile(file.path) }
         #expect(store.state.withLock { $0.uploads.isEmpty })
     }
@@ -112,6 +134,50 @@ struct ObjectAssetTests {
         store.state.withLock { $0.objects["app/private/ZentikSyncZone/\(asset.path)"] = nil }
         let error = await #expect(throws: CloudError.self) { try await cloud.openAsset(asset, in: .standard) }
         #expect(error?.code == .pending)
+    }
+
+    @Test(arguments: [0, 100, 2_999_999, 3_000_001]) func anAssetThatIsReplacedBetweenTwoRangesIsTold(_ count: Int) async throws {
+        let store = FakeStore()
+        let cloud = try await zone(store)
+        let asset = try await write(bytes(3_000_000), to: cloud)
+        let reader = try await cloud.openAsset(asset, in: .standard)
+        var found = [UInt8](repeating: 0, count: 1000)
+        try found.withUnsafeMutableBytes { try reader.read(into: $0, at: 1_000_000) }
+        store.state.withLock { $0.objects["app/private/ZentikSyncZone/\(asset.path)"] = [UInt8](repeating: 1, count: count) }
+        let error = #expect(throws: CloudError.self) { try found.withUnsafeMutableBytes { try reader.read(into: $0, at: 2_000_000) } }
+        #expect(error?.code == .damaged && error?.isRetryable == true)
+    }
+
+    @Test func aPlaceWithOtherObjectsIsNoCloud() async throws {
+        let store = FakeStore()
+        store.state.withLock { $0.objects["app/photo.jpg"] = [1] }
+        for body in [{ try ObjectCloud.create(client: store.client(), container: "iCloud.org.example.test").cloud }, { try ObjectCloud(client: store.client(), expecting: nil) }] {
+            let error = #expect(throws: CloudError.self) { try body() }
+            #expect(error?.code == .notACloud)
+        }
+        #expect(store.state.withLock { Array($0.objects.keys) } == ["app/photo.jpg"])
+    }
+
+    /// A trial that is not passed leaves nothing, and one that was killed stops no later set-up.
+    @Test func aCloudIsMadeOnlyAfterTheTrial() throws {
+        struct Refused: Error {}
+        let store = FakeStore()
+        let client = try store.client()
+        #expect(throws: Refused.self) { try ObjectCloud.create(client: client, container: "iCloud.org.example.test") { throw Refused() } }
+        #expect(store.state.withLock { $0.objects.isEmpty })
+        store.state.withLock { $0.objects["app/probe-0123456789abcdef/first"] = [1] }
+        #expect(try ObjectCloud.create(client: client, container: "iCloud.org.example.test").isNew)
+    }
+
+    @Test func zonesAreFoundWithoutListingWhatIsInThem() async throws {
+        let store = FakeStore()
+        let cloud = try await zone(store)
+        for number in 1...30 { _ = try await cloud.createZone(ZoneID("Zone\(number)"), creator: "phone", publishers: .one) }
+        store.state.withLock { state in for number in 0..<5000 { state.objects["app/private/Zone7/assets/x/\(number)"] = [1] } }
+        let other = try ObjectCloud(client: store.client(), expecting: nil)
+        let before = store.requests.count
+        #expect(try await other.zones().count == 31)
+        #expect(store.requests.count - before == 2 + 31)
     }
 
     /// Whoever has read version 1 and looks again asks for the next commit and the newest, and lists nothing.
@@ -158,12 +224,85 @@ struct ObjectAssetTests {
         let cloud = try await zone(store)
         let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("a")])], clock: .now)
         let token = try await cloud.publish(try await cloud.prepare(draft, after: nil, in: .standard))
+        let reading = try ObjectCloud(client: store.client(), expecting: try await cloud.identity().uuid)
         for nonce in ["a", "b", "c"] {
-            try await cloud.report(DeviceReport(device: "phone", role: "writer", token: token, clock: .now, nonce: nonce), in: .standard)
+            try await reading.report(DeviceReport(device: "watch", role: "reader", token: token, clock: .now, nonce: nonce), in: .standard)
         }
         #expect(store.requests.count { $0.url.contains("list-type") && $0.url.contains("devices") } == 1)
-        #expect(try await cloud.deviceReport(of: "phone", in: .standard)?.nonce == "c")
-        #expect(store.state.withLock { $0.objects.keys.count { $0.contains("/devices/phone/") } } == 1)
+        #expect(try await reading.deviceReport(of: "watch", in: .standard)?.nonce == "c")
+        #expect(store.state.withLock { $0.objects.keys.count { $0.contains("/devices/watch/") } } == 1)
+    }
+
+    /// A publisher's commits say which version it has: its report follows once a day, or after 64 versions.
+    @Test func aPublishersReportIsNotWrittenForEachVersion() async throws {
+        let store = FakeStore()
+        let cloud = try await zone(store)
+        var token: ChangeToken?
+        var reports: [String] = []
+        func publish(at clock: Instant) async throws {
+            let draft = CommitDraft(device: "phone", saving: [CloudRecord(type: "Note", name: "note", fields: ["text": .string("\(clock)")])], clock: .now)
+            token = try await cloud.publish(try await cloud.prepare(draft, after: token, in: .standard))
+            try await cloud.report(DeviceReport(device: "phone", role: "writer", token: token, clock: clock, nonce: "\(clock)"), in: .standard)
+            reports = store.state.withLock { $0.objects.keys.filter { $0.contains("/devices/phone/") } }
+        }
+        let begin = Instant.now
+        for number in 0..<64 { try await publish(at: begin.advanced(byMicroseconds: Int64(number))) }
+        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000001.json"))
+        try await publish(at: begin.advanced(byMicroseconds: 64))
+        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000002.json"))
+        try await publish(at: begin.advanced(byMicroseconds: 86_400_000_100))
+        #expect(reports.count == 1 && reports[0].hasSuffix("/00000000000000000003.json"))
+    }
+
+    /// What a large asset has in common with another one is copied on the server, and the bytes come out the same.
+    @Test(arguments: [true, false]) func bytesOfALargeAssetAreCopiedOnTheServer(_ isOffered: Bool) async throws {
+        let store = FakeStore { request in
+            !isOffered && request.headers.contains { $0.name == "x-amz-copy-source" } ? .refused(501, code: "NotImplemented") : nil
+        }
+        let cloud = try await zone(store)
+        let old = bytes(60 << 20)
+        let asset = try await write(old, to: cloud)
+        let reader = try await cloud.openAsset(asset, in: .standard)
+        let step = 128 << 10
+        // A new beginning, all but a few blocks of the old asset, a block in another place, and a new end.
+        var expected = bytes(1 << 20)
+        let writer = try await cloud.newAsset(for: "notes_data", number: 2, kind: .snapshot, in: .standard)
+        try expected.withUnsafeBytes { try writer.write($0) }
+        let before = cloud.usage.bytesSent
+        for begin in stride(from: 0, to: old.count, by: step) {
+            let block = Array(old[begin..<begin + step])
+            if begin == 20 << 20 {
+                try [UInt8](repeating: 7, count: 1000).withUnsafeBytes { try writer.write($0) }
+                expected += [UInt8](repeating: 7, count: 1000)
+            } else {
+                try block.withUnsafeBytes { try writer.write($0, copying: reader, at: begin) }
+                expected += block
+            }
+        }
+        try [UInt8](repeating: 9, count: 5).withUnsafeBytes { try writer.write($0) }
+        expected += [UInt8](repeating: 9, count: 5)
+        let made = try writer.finish(rawByteCount: 1)
+        #expect(made.sha256 == ContentHash.of(expected) && made.byteCount == expected.count)
+        #expect(store.state.withLock { $0.objects["app/private/ZentikSyncZone/\(made.path)"] } == expected)
+        if isOffered { #expect(cloud.usage.bytesSent - before < 12 << 20) }
+    }
+
+    @Test func anObjectThatWasReplacedWhileItWasCopiedIsTold() async throws {
+        let store = FakeStore()
+        let cloud = try await zone(store)
+        let old = bytes(30 << 20)
+        let asset = try await write(old, to: cloud)
+        let reader = try await cloud.openAsset(asset, in: .standard)
+        let writer = try await cloud.newAsset(for: "notes_data", number: 2, kind: .snapshot, in: .standard)
+        let step = 128 << 10
+        for begin in stride(from: 0, to: 20 << 20, by: step) {
+            try Array(old[begin..<begin + step]).withUnsafeBytes { try writer.write($0, copying: reader, at: begin) }
+        }
+        store.state.withLock { $0.objects["app/private/ZentikSyncZone/\(asset.path)"] = [UInt8](repeating: 0, count: 30 << 20) }
+        let error = #expect(throws: CloudError.self) { try writer.finish(rawByteCount: 1) }
+        #expect(error?.code == .damaged)
+        writer.abandon()
+        #expect(store.state.withLock { $0.uploads.isEmpty })
     }
 
     @Test func aStoreThatOverwritesIsFoundOut() throws {
@@ -182,5 +321,29 @@ struct ObjectAssetTests {
         let store = FakeStore()
         _ = try BucketProbe(store.client())
         #expect(store.state.withLock { $0.objects.isEmpty })
+    }
+}
+
+/// A store whose requests last until another one is under way, for a minute at most.
+private final class SlowStore: ObjectTransport {
+    let waits = Mutex(false)
+    let running = Mutex((now: 0, most: 0))
+    private let store: FakeStore
+
+    init(_ store: FakeStore) { self.store = store }
+
+    func client() throws -> ObjectClient {
+        ObjectClient(
+            try store.client().location, transport: self, credentials: FixedCredentials(ObjectCredentials(accessKey: "AKIDEXAMPLE", secretKey: "canary")))
+    }
+
+    func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse {
+        running.withLock { running in
+            running.now += 1
+            running.most = max(running.most, running.now)
+        }
+        defer { running.withLock { $0.now -= 1 } }
+        for _ in 0..<60_000 where waits.withLock({ $0 }) && running.withLock({ $0.most }) < 2 { Thread.sleep(forTimeInterval: 0.001) }
+        return try store.send(request)
     }
 }

@@ -107,6 +107,13 @@ final class FakeStore: ObjectTransport {
         let headers = Dictionary(request.headers.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         switch request.method {
         case "PUT":
+            if let id = query["uploadId"], let number = Int(query["partNumber"] ?? ""), let source = headers["x-amz-copy-source"] {
+                guard let found = state.objects[String(source.dropFirst("/team-data/".count))] else { return answer(404, error("NoSuchKey")) }
+                let bounds = headers["x-amz-copy-source-range"]!.dropFirst("bytes=".count).split(separator: "-").compactMap { Int($0) }
+                let bytes = Array(found[bounds[0]...bounds[1]])
+                state.uploads[id]?[number] = bytes
+                return answer(200, Array("<CopyPartResult><ETag>\"\(ObjectClient.md5Hex(bytes))\"</ETag></CopyPartResult>".utf8))
+            }
             if let id = query["uploadId"], let number = Int(query["partNumber"] ?? "") {
                 state.uploads[id]?[number] = request.body
                 return answer(200, [], ["etag": "\"part-\(number)\""])
@@ -162,10 +169,19 @@ final class FakeStore: ObjectTransport {
 
     private func listing(_ query: [String: String], _ state: State) -> ObjectResponse {
         let limit = min(pageLimit, query["max-keys"].flatMap { Int($0) } ?? pageLimit)
-        let keys = state.objects.keys.filter { $0.hasPrefix(query["prefix"] ?? "") && $0 > (query["continuation-token"] ?? "") }.sorted()
+        let prefix = query["prefix"] ?? ""
+        func folder(_ key: String) -> String? {
+            guard query["delimiter"] == "/", let slash = key.dropFirst(prefix.count).firstIndex(of: "/") else { return nil }
+            return String(key[...slash])
+        }
+        let all = Set(state.objects.keys.filter { $0.hasPrefix(prefix) }.map { folder($0) ?? $0 })
+        let keys = all.filter { $0 > (query["continuation-token"] ?? "") }.sorted()
         let page = keys.prefix(limit)
-        let contents = page.map {
-            "<Contents><Key>\($0)</Key><Size>\(state.objects[$0]!.count)</Size><LastModified>\(state.written[$0] ?? .now)</LastModified></Contents>"
+        let contents = page.map { key in
+            state.objects[key].map {
+                "<Contents><Key>\(key)</Key><Size>\($0.count)</Size><ETag>\"\(ObjectClient.md5Hex($0))\"</ETag>"
+                    + "<LastModified>\(state.written[key] ?? Instant(microseconds: 0))</LastModified></Contents>"
+            } ?? "<CommonPrefixes><Prefix>\(key)</Prefix></CommonPrefixes>"
         }
         let rest = keys.count > page.count ? "<IsTruncated>true</IsTruncated><NextContinuationToken>\(page.last!)</NextContinuationToken>" : ""
         return answer(200, Array("<ListBucketResult>\(contents.joined())\(rest)</ListBucketResult>".utf8))

@@ -161,6 +161,77 @@ struct ObjectClientTests {
     }
 }
 
+extension ObjectClientTests {
+    @Test func aStoreThatAsksToSlowDownIsAskedLessOften() throws {
+        let waits = Mutex<[Duration]>([])
+        var retry = ObjectClient.Retry()
+        retry.sleep = { wait in waits.withLock { $0.append(wait) } }
+        let store = FakeStore { _ in .refused(503, code: "SlowDown") }
+        let client = ObjectClient(
+            try store.client().location, transport: store, credentials: FixedCredentials(ObjectCredentials(accessKey: "a", secretKey: "s")), retry: retry)
+        let error = #expect(throws: CloudError.self) { try client.get("a", limit: 10) }
+        #expect(error?.code == .requestRateLimited && error?.isRetryable == true)
+        let pauses = waits.withLock { $0 }
+        #expect(pauses.count == 5 && zip(pauses.indices, pauses).allSatisfy { $1 >= .milliseconds(50) * (1 << $0) && $1 <= .milliseconds(100) * (1 << $0) })
+    }
+
+    /// Credentials that the server no longer takes in the middle of a run are fetched again, once.
+    @Test(arguments: [("ExpiredToken", 400), ("ExpiredToken", 403)]) func expiredCredentialsAreFetchedAgain(_ code: String, _ status: Int) throws {
+        let provider = Renewed()
+        let store = FakeStore { request in
+            request.headers.contains { $0.name == "x-amz-security-token" && $0.value == "token-1" } ? .refused(status, code: code) : nil
+        }
+        store.state.withLock { $0.objects["app/a"] = Self.ours }
+        let client = ObjectClient(try store.client().location, transport: store, credentials: provider)
+        #expect(try client.get("a", limit: 10) == Self.ours)
+        #expect(try client.put(Self.theirs, as: "b") == .placed)
+        #expect(provider.count.withLock { $0 } == 2)
+        let never = FakeStore { _ in .refused(status, code: code) }
+        let error = #expect(throws: CloudError.self) {
+            try ObjectClient(store.client().location, transport: never, credentials: Renewed()).get("a", limit: 10)
+        }
+        #expect(error?.code == .permissionFailure && error?.description.contains("token-") == false)
+    }
+
+    @Test func folderListingsComeWholeInAnyPages() throws {
+        for pageLimit in [1, 2, 1000] {
+            let store = FakeStore(pageLimit: pageLimit)
+            store.state.withLock { state in
+                for folder in ["b", "a", "c"] { for number in 0..<3 { state.objects["app/x/\(folder)/\(number)"] = [1] } }
+                for name in ["zone.json", "0"] { state.objects["app/x/\(name)"] = [1] }
+            }
+            let listed = try store.client().listFolder("x/")
+            #expect(listed.folders == ["a/", "b/", "c/"] && listed.objects.map(\.path) == ["x/0", "x/zone.json"])
+        }
+        for folder in ["elsewhere/", "app/x/a"] {
+            let body = Array("<ListBucketResult><CommonPrefixes><Prefix>\(folder)</Prefix></CommonPrefixes></ListBucketResult>".utf8)
+            let client = try FakeStore { _ in .body(body) }.client()
+            #expect(throws: CloudError.self) { try client.listFolder("x/") }
+        }
+    }
+}
+
+/// Temporary credentials, other ones each time that the last ones are forgotten.
+private final class Renewed: CredentialsProvider {
+    let count = Mutex(0)
+    private let known = Mutex<ObjectCredentials?>(nil)
+
+    func credentials() -> ObjectCredentials? {
+        known.withLock { known in
+            if known == nil {
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                known = ObjectCredentials(accessKey: "a", secretKey: "s", sessionToken: "token-\(number)")
+            }
+            return known
+        }
+    }
+
+    func forget() { known.withLock { $0 = nil } }
+}
+
 /// Answers a PUT with the tag of other bytes.
 private struct WrongTagStore: ObjectTransport {
     let store: FakeStore

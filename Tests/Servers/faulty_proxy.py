@@ -2,9 +2,10 @@
 """A proxy in front of an object store that spoils requests: faulty_proxy.py UPSTREAM FOLDER. Prints its own endpoint; ends with its standard input.
 
 FOLDER/plan says what to spoil, as `RUN WHICH FAULT`: of the requests since RUN was first read there, the one with the number WHICH; or each one whose first
-line contains WHICH, a method and a part of a path with a colon between them (`PUT:/commits/`). FOLDER/seen has how many requests came in that run. The faults:
+line contains WHICH, a method and a part of a path with a colon between them (`PUT:/commits/`). FOLDER/seen has how many requests came in that run, FOLDER/cut how long the request or answer was that was cut at a position. The faults:
 
   request-cut   the server gets the first half of the request, then both connections end
+  request-cut@N the same, after N bytes; answer-cut@N: as answer-cut, after N bytes
   answer-lost   the server does the work, and the connection ends without a byte of the answer
   answer-cut    the server does the work, and the connection ends in the middle of the answer
   body-cut      as answer-cut, one byte before the end
@@ -58,6 +59,15 @@ class Plan:
             method, _, part = which.partition(":")
             words = head.decode("latin-1").split(" ", 2)
             return fault.encode() if words[0] == method and part in words[1] else None
+
+    def cut(self, position, whole):
+        """Where to cut: at the position, or in the middle."""
+        if not position:
+            return len(whole) // 2
+        with self.lock:
+            with open(os.path.join(self.folder, "cut"), "w") as file:
+                file.write(str(len(whole)))
+        return int(position)
 
     def hold(self, head, body):
         with self.lock:
@@ -147,10 +157,11 @@ def serve(client, upstream, plan):
                 return
             if fault == b"overtaken":
                 plan.release(upstream)
+            fault, _, position = (fault or b"").partition(b"@")
             if fault == b"request-cut":
+                whole = head + body
                 with socket.create_connection(upstream) as connection:
-                    whole = head + body
-                    connection.sendall(whole[:len(whole) // 2])
+                    connection.sendall(whole[:plan.cut(position, whole)])
                 return
             if fault == b"refused":
                 spoiled(client, b"503", method)
@@ -166,7 +177,7 @@ def serve(client, upstream, plan):
                 answer_head = b"\r\n".join(lines + [b"Content-Length: %d" % len(answer_body), b"", b""])
             if fault in (b"answer-cut", b"body-cut"):
                 whole = answer_head + answer_body
-                client.sendall(whole[:len(whole) // 2 if fault == b"answer-cut" else -1])
+                client.sendall(whole[:plan.cut(position, whole) if fault == b"answer-cut" else -1])
                 return
             if fault == b"too-long" and field(answer_head, b"content-length") is not None and method != b"HEAD":
                 length = field(answer_head, b"content-length")

@@ -26,6 +26,7 @@ struct BreakingStoreTests {
             #expect(run.status == 78 && run.errorText.contains(words) && run.errorText.contains("--role writer"), "\(run.errorText)", sourceLocation: location)
         }
         try refuse("init --db desk.db \(place) --role peer --device desk")
+        #expect(try devices.keys().isEmpty, "a refused set-up leaves nothing")
         let setUp = try devices.succeed("init --db phone.db \(place) --role writer --device phone")
         #expect(setUp.contains("warning: the store does not keep what a cloud needs: ") && setUp.contains(words), "\(setUp)")
         try refuse("init --db desk.db \(place) --role peer --device desk")

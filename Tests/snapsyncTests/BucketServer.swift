@@ -49,7 +49,7 @@ final class BucketServer: Sendable {
         endpoint = String(line.prefix { !$0.isWhitespace })
     }
 
-    private static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path
+    fileprivate static let scripts = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Servers").path
 
     /// Makes a bucket of its own and returns its name.
     func bucket() throws -> String {
@@ -93,6 +93,18 @@ struct BucketScene {
     @discardableResult
     func succeed(_ line: String, at location: SourceLocation = #_sourceLocation) throws -> String {
         try scene.succeed(line, environment: Self.keys, at: location)
+    }
+
+    /// The keys of all objects in the bucket.
+    func keys() throws -> [String] {
+        let script = """
+            import sys
+            sys.path.insert(0, sys.argv[3])
+            sys.dont_write_bytecode = True
+            import s3
+            for key in s3.Bucket(sys.argv[1], sys.argv[2]).keys(""): print(key)
+            """
+        return try Python.run(script, [server.endpoint, bucket, BucketServer.scripts]).split(separator: "\n").map(String.init)
     }
 
     /// A writer that has published version 1.

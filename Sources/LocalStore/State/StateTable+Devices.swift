@@ -25,6 +25,12 @@ extension StateTable {
     /// Records what is known of a signed zone, before the token moves on to a commit that changed it.
     package func setZoneKnowledge(_ text: String) throws { try table.setText(text, of: "signedZone") }
 
+    /// What is kept of a zone in a store that is far away, as JSON; nil if nothing is.
+    package func zoneMemory() throws -> String? { try table.text(of: "zoneMemory") }
+
+    /// Keeps what is known of a zone in a store that is far away, so that the next run need not ask for it.
+    package func setZoneMemory(_ text: String) throws { try table.setText(text, of: "zoneMemory") }
+
     /// What the preference and its bound store last agreed on; nil before the first time.
     package func preferenceAgreement() throws -> PreferenceAgreement? { try value("preferenceAgreement") }
 

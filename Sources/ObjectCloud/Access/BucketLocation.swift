@@ -97,6 +97,9 @@ package struct BucketLocation: Hashable, Sendable, CustomStringConvertible {
         return usesPath ? (server.authority, "/\(bucket)/\(encoded)") : ("\(bucket).\(server.authority)", "/\(encoded)")
     }
 
+    /// What names a file beneath the cloud as the source of a copy on the server.
+    func copySource(of path: String) -> String { "/\(bucket)/\(Self.encode(key(path), sparingSlashes: true))" }
+
     /// The key of a file beneath the cloud.
     package func key(_ path: String) -> String { prefix.isEmpty ? path : "\(prefix)/\(path)" }
 

@@ -18,6 +18,12 @@ public struct BucketProbe: Sendable, Encodable {
     /// How far the server's clock is ahead of this machine's, in seconds.
     public let clockOffset: Double
 
+    /// What the names of its objects begin with.
+    private static let mark = "probe-"
+
+    /// Whether a path beneath the cloud is one of a trial.
+    static func isOwn(_ path: String) -> Bool { path.hasPrefix(mark) }
+
     /// How many writers race for one key, and how often.
     static let writers = 16, rounds = 5
     /// How far apart the clocks may be, in seconds: beyond that servers refuse signatures.
@@ -31,7 +37,7 @@ public struct BucketProbe: Sendable, Encodable {
     /// - Parameter client: the bucket's client; its prefix is not touched but for objects whose names begin with `probe-`.
     /// - Throws: ``CloudError`` if the bucket cannot be used at all.
     package init(_ client: ObjectClient, nonces: NonceSource = .system) throws {
-        let folder = "probe-\(nonces.hex(16))"
+        let folder = Self.mark + nonces.hex(16)
         var made: [String] = []
         defer { for path in made { try? client.remove(path) } }
         var findings: [Finding] = []

@@ -30,6 +30,9 @@ final class CloudMarkerReader: Sendable {
     /// The UUID of the cloud: the one that it must have, without a request, or else the one that it has.
     func uuid() throws -> String { try expected ?? identity().uuid }
 
+    /// The UUID as far as it is known without a request.
+    var knownUUID: String? { expected ?? known.withLock { $0?.uuid } }
+
     /// The identity, as the object says.
     ///
     /// - Throws: ``CloudError`` with `.notACloud` or `.cloudUnavailable` if the object is not there, `.badContainer` if it is another cloud's.

@@ -4,7 +4,8 @@ import Foundation
 /// Reads one asset of a bucket by byte ranges.
 ///
 /// A read that begins where the last one ended fetches ahead, twice as far each time, so that an asset that is read from end to end takes
-/// few requests, and blocks here and there take no more than their bytes. Memory: ``windowLimit`` windows of ``windowBytes`` at most.
+/// few requests, and blocks here and there take no more than their bytes. Ranges that were announced (``expect(_:)``) are fetched ahead. Memory:
+/// ``windowLimit`` windows of ``windowBytes`` at most, and ``aheadBytes``.
 ///
 // SAFETY (@unchecked Sendable): the windows are used under `condition` alone.
 final class ObjectAssetReader: AssetReader, @unchecked Sendable {
@@ -14,21 +15,33 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     private let zone: ObjectZone
     private let condition = NSCondition()
     private var windows: [Window] = []
+    /// What will be read and was not begun, ascending.
+    private var planned: ArraySlice<Window> = []
+    private var indexBytes: Data?
 
     /// The most bytes of one request.
     static let windowBytes = 4 << 20
     private static let windowLimit = 4
+    /// The most bytes of windows that were planned: fetched, or on their way, and not read yet.
+    private static let aheadBytes = 12 << 20
     /// What is read when the asset is opened: all of a small one.
     private static let firstBytes = 64 << 10
+    /// The blocks of an asset up to this size are compressed again where another one has them, too.
+    private static let smallBytes = 1 << 20
 
     /// A range that was read, or is being read.
-    private final class Window {
+    ///
+    // SAFETY (@unchecked Sendable): its variables are used under the reader's `condition` alone.
+    private final class Window: @unchecked Sendable {
         let offset: Int
         let count: Int
+        let isPlanned: Bool
+        /// How many reads are planned of it still.
+        var reads: Int
         var bytes: [UInt8]?
         var error: CloudError?
 
-        init(offset: Int, count: Int) { (self.offset, self.count) = (offset, count) }
+        init(offset: Int, count: Int, reads: Int) { (self.offset, self.count, self.reads, isPlanned) = (offset, count, reads, reads > 0) }
 
         var end: Int { offset + count }
         func covers(_ range: Range<Int>) -> Bool { offset <= range.lowerBound && range.upperBound <= end }
@@ -45,10 +58,34 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         self.path = path
         self.zone = zone
         byteCount = asset.byteCount
+    }
+
+    /// Opens an asset, and reads its beginning and its index side by side.
+    ///
+    /// Of a small one whose index is known here only what is asked for is read: its blocks are cheaper to compress again than to fetch.
+    static func open(_ asset: CloudAsset, in zone: ObjectZone) throws -> ObjectAssetReader {
+        let reader = try ObjectAssetReader(asset, in: zone)
+        let isKnown = asset.index != nil && zone.cache.index(of: reader.path.path, in: zone.history.zone) != nil
+        if isKnown, !reader.isBetterCopied { return reader }
+        var reads: [@Sendable () throws -> Void] = [{ try reader.readBeginning() }]
+        if asset.index != nil, !isKnown { reads.append { _ = try reader.index() } }
+        _ = try zone.client.sideBySide(reads)
+        return reader
+    }
+
+    /// The object's path beneath the cloud.
+    var place: String { zone.path(path.path) }
+
+    /// Whether the asset lies in the same bucket, read by the same client.
+    func isIn(_ other: ObjectZone) -> Bool { zone.client === other.client }
+
+    var isBetterCopied: Bool { byteCount > Self.smallBytes }
+
+    private func readBeginning() throws(CloudError) {
         guard byteCount > 0 else { return }
-        let first = Window(offset: 0, count: min(byteCount, Self.firstBytes))
+        let first = Window(offset: 0, count: min(byteCount, Self.firstBytes), reads: 0)
         try fetch(first)
-        windows = [first]
+        condition.withLock { windows.insert(first, at: 0) }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
@@ -70,25 +107,64 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         }
     }
 
+    /// Plans to fetch these ranges, adjacent ones together, several requests at a time and so many bytes ahead as ``windowLimit`` windows have.
+    func expect(_ ranges: [Range<Int>]) {
+        var spans: [Window] = []
+        let read = condition.withLock { windows.filter { $0.bytes != nil }.map { $0.offset..<$0.end } }
+        for range in ranges where !read.contains(where: { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }) && !range.isEmpty && range.count <= Self.windowBytes && range.upperBound <= byteCount {
+            if let last = spans.last, last.end == range.lowerBound, range.upperBound - last.offset <= Self.windowBytes {
+                spans[spans.count - 1] = Window(offset: last.offset, count: last.count + range.count, reads: last.reads + 1)
+            } else {
+                spans.append(Window(offset: range.lowerBound, count: range.count, reads: 1))
+            }
+        }
+        condition.withLock { planned = spans[...] }
+    }
+
     /// A window that holds the range, read by this thread or another.
     private func window(covering range: Range<Int>) throws(CloudError) -> Window {
         condition.lock()
-        while let found = windows.first(where: { $0.covers(range) }) {
+        while true {
+            begin(ahead: range)
+            guard let found = windows.first(where: { $0.covers(range) }) else { break }
             if found.bytes != nil {
+                found.reads -= 1
                 condition.unlock()
                 return found
             }
             guard found.error == nil else { break }
             condition.wait()
         }
-        let before = windows.last { $0.offset < range.lowerBound && range.lowerBound <= $0.end }
+        let before = windows.last { $0.offset < range.lowerBound && range.lowerBound <= $0.end && $0.reads <= 0 }
         let wanted = before.map { max(range.count, min(2 * $0.count, Self.windowBytes)) } ?? range.count
-        let window = Window(offset: range.lowerBound, count: min(wanted, byteCount - range.lowerBound))
+        let window = Window(offset: range.lowerBound, count: min(wanted, byteCount - range.lowerBound), reads: 0)
         windows.removeAll { $0.error != nil }
-        if windows.count >= Self.windowLimit, let oldest = windows.firstIndex(where: { $0.bytes != nil }) { windows.remove(at: oldest) }
+        if windows.count(where: { $0.reads <= 0 }) >= Self.windowLimit, let oldest = windows.firstIndex(where: { $0.bytes != nil && $0.reads <= 0 }) {
+            windows.remove(at: oldest)
+        }
         windows.append(window)
         condition.unlock()
+        try read(window)
+        return window
+    }
 
+    /// Begins to fetch planned windows up to the one that holds the range, and those after it that there is room for. Under `condition`.
+    private func begin(ahead range: Range<Int>) {
+        guard planned.contains(where: { $0.offset <= range.lowerBound }) || !planned.isEmpty && windows.contains(where: { $0.covers(range) }) else { return }
+        // What was read as often as was planned is not read again.
+        windows.removeAll { $0.isPlanned && $0.reads <= 0 && $0.bytes != nil && !$0.covers(range) }
+        while let next = planned.first {
+            let open = windows.filter(\.isPlanned)
+            let isNeeded = next.offset <= range.lowerBound
+            guard isNeeded || open.map(\.count).reduce(next.count, +) <= Self.aheadBytes && open.count(where: { $0.bytes == nil }) < ObjectClient.width
+            else { return }
+            planned.removeFirst()
+            windows.append(next)
+            Thread.detachNewThread { [self] in try? read(next) }
+        }
+    }
+
+    private func read(_ window: Window) throws(CloudError) {
         do throws(CloudError) { try fetch(window) } catch {
             condition.withLock {
                 window.error = error
@@ -96,7 +172,6 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
             }
             throw error
         }
-        return window
     }
 
     private func fetch(_ window: Window) throws(CloudError) {
@@ -116,9 +191,14 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     func index() throws -> Data? {
         guard let named = asset.index else { return nil }
         let place = zone.path(path.indexPath)
+        if let known = zone.cache.index(of: path.path, in: zone.history.zone), (try? named.verify(Array(known), at: place)) != nil { return known }
+        if let known = condition.withLock({ indexBytes }) { return known }
         guard let bytes = try zone.client.get(place, limit: CloudRecord.indexByteLimit) else { throw Self.pending(place) }
         try named.verify(bytes, at: place)
-        return Data(bytes)
+        let index = Data(bytes)
+        condition.withLock { indexBytes = index }
+        zone.cache.remember(index: index, of: path, in: zone.history.zone)
+        return index
     }
 
     private static func pending(_ place: String) -> CloudError {

@@ -1,13 +1,20 @@
 import CloudStore
 import CommitLog
+import Crypto
 import Foundation
 
 /// Writes one asset into a bucket: one PUT of a small one, a multipart upload of a large one.
+///
+/// Bytes that a large asset of the same bucket has, too, are copied there on the server where they are many enough for parts of their own.
 ///
 /// Memory: one part. Nothing is visible before ``finish(rawByteCount:)``: the parts of an upload are no object yet.
 final class ObjectAssetWriter: AssetWriter {
     /// How many bytes a part has; also how many are kept before an upload begins.
     static let partBytes = 16 << 20
+    /// The least bytes of a part, but for the last one: S3's rule.
+    static let leastPartBytes = 5 << 20
+    /// The most bytes that one request copies on the server.
+    static let copyBytes = 512 << 20
 
     private enum State {
         case collecting
@@ -19,6 +26,11 @@ final class ObjectAssetWriter: AssetWriter {
     private let path: AssetPath
     private var state = State.collecting
     private var part: [UInt8] = []
+    /// The end of what is collected, where another asset has it, too: from which byte of `part` on, and where it begins there.
+    private var run: (asset: ObjectAssetReader, begin: Int, offset: Int)?
+    /// What is to be copied on the server as the next part; `part` is empty meanwhile.
+    private var copy: Copy?
+    private var mayCopy = true
     private var hash = ContentHash()
     private var byteCount = 0
     private var index: Data?
@@ -30,8 +42,55 @@ final class ObjectAssetWriter: AssetWriter {
         self.zone = zone
     }
 
+    /// A range of another asset, and the MD5 of the bytes that the caller has read and checked there.
+    private struct Copy {
+        let asset: ObjectAssetReader
+        let offset: Int
+        var count = 0
+        var md5 = Insecure.MD5()
+
+        mutating func take(_ bytes: UnsafeRawBufferPointer) {
+            md5.update(bufferPointer: bytes)
+            count += bytes.count
+        }
+    }
+
     func write(_ bytes: UnsafeRawBufferPointer) throws {
         try verifyOpen()
+        try sendCopy()
+        run = nil
+        try append(bytes)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, copying other: any AssetReader, at offset: Int) throws {
+        guard mayCopy, let other = other as? ObjectAssetReader, other.byteCount > Self.partBytes, other.isIn(zone) else { return try write(bytes) }
+        try verifyOpen()
+        if let open = copy {
+            if open.asset === other, open.offset + open.count == offset, open.count + bytes.count <= Self.copyBytes { return extendCopy(bytes) }
+            try sendCopy()
+        }
+        let continues = run.map { $0.asset === other && $0.offset + part.count - $0.begin == offset } ?? false
+        if !continues { run = (other, part.count, offset) }
+        try append(bytes)
+        guard let found = run else { return }
+        // What stands before it has to be a part of its own, filled up from the run.
+        let literal = found.begin == 0 ? 0 : max(found.begin, Self.leastPartBytes)
+        guard part.count - literal >= Self.leastPartBytes else { return }
+        var begun = Copy(asset: other, offset: found.offset + literal - found.begin)
+        part[literal...].withUnsafeBytes { begun.take($0) }
+        part.removeSubrange(literal...)
+        run = nil
+        if literal > 0 { try sendPart() }
+        copy = begun
+    }
+
+    private func extendCopy(_ bytes: UnsafeRawBufferPointer) {
+        hash.update(bytes)
+        byteCount += bytes.count
+        copy?.take(bytes)
+    }
+
+    private func append(_ bytes: UnsafeRawBufferPointer) throws {
         hash.update(bytes)
         byteCount += bytes.count
         var rest = bytes[...]
@@ -39,7 +98,10 @@ final class ObjectAssetWriter: AssetWriter {
             let taken = rest.prefix(Self.partBytes - part.count)
             part.append(contentsOf: taken)
             rest = rest.dropFirst(taken.count)
-            if part.count == Self.partBytes, !rest.isEmpty { try sendPart() }
+            if part.count == Self.partBytes, !rest.isEmpty {
+                try sendPart()
+                run = nil
+            }
         }
     }
 
@@ -53,15 +115,19 @@ final class ObjectAssetWriter: AssetWriter {
 
     func finish(rawByteCount: Int) throws -> CloudAsset {
         try verifyOpen()
-        // Before the asset: whoever finds an asset finds its index.
-        if let index, try zone.client.put(Array(index), as: zone.path(path.indexPath)) == .taken { throw taken() }
-        switch state {
-        case .uploading:
-            try sendPart()
+        try sendCopy()
+        // The commit that names both comes later, so their order is of no matter.
+        let indexPath = zone.path(path.indexPath), rest = part, client = zone.client
+        var puts: [(path: String, bytes: [UInt8])] = index.map { [(indexPath, Array($0))] } ?? []
+        if case .collecting = state { puts.append((place, rest)) }
+        let placements = try client.sideBySide(puts.map { one in { try client.put(one.bytes, as: one.path) } })
+        if placements.contains(.taken) { throw taken() }
+        if case .uploading = state {
+            if !part.isEmpty { try sendPart() }
             try complete()
-        default:
-            if try zone.client.put(part, as: place) == .taken { throw taken() }
         }
+        for path in [place] + (index == nil ? [] : [indexPath]) { zone.cache.placed(path) }
+        if let index { zone.cache.remember(index: index, of: path, in: zone.history.zone) }
         state = .ended
         part = []
         return CloudAsset(
@@ -73,6 +139,7 @@ final class ObjectAssetWriter: AssetWriter {
         if case .uploading(let id, _) = state { try? zone.client.abandon(id, of: place) }
         state = .ended
         part = []
+        (run, copy) = (nil, nil)
     }
 
     private func verifyOpen() throws(CloudError) {
@@ -95,6 +162,49 @@ final class ObjectAssetWriter: AssetWriter {
         guard answer.status == 200, let tag = answer.headers["etag"] else { throw zone.client.failure(answer, at: place) }
         state = .uploading(id: id, tags: tags + [tag])
         part.removeAll(keepingCapacity: true)
+    }
+
+    /// Has the server copy what is to be copied, or reads and sends it where the server does not do that.
+    private func sendCopy() throws {
+        guard let copy else { return }
+        self.copy = nil
+        var (id, tags) = ("", [String]())
+        if case .uploading(let known, let sent) = state { (id, tags) = (known, sent) } else { id = try begin() }
+        state = .uploading(id: id, tags: tags)
+        let answer = try zone.client.repeating(
+            "PUT", place, query: [("partNumber", String(tags.count + 1)), ("uploadId", id)],
+            headers: [
+                ("x-amz-copy-source", zone.client.location.copySource(of: copy.asset.place)),
+                ("x-amz-copy-source-range", "bytes=\(copy.offset)-\(copy.offset + copy.count - 1)"),
+            ], limit: 64 << 10)
+        let document = ObjectListing(answer.body)
+        if answer.status == 200, document?.errorCode == nil, let tag = document?.tag {
+            let plain = tag.filter { $0 != "\"" }
+            // A plain tag is the MD5 of the part.
+            guard plain.utf8.count != 32 || !CloudNames.isHex(plain.utf8) || plain == ContentHash.hex(copy.md5.finalize()) else {
+                throw CloudError(
+                    .damaged, at: place, "the server has copied other bytes of \(copy.asset.place) than were read there",
+                    hint: "somebody replaces objects; run snapsync doctor", isRetryable: true)
+            }
+            return state = .uploading(id: id, tags: tags + [tag])
+        }
+        guard [200, 400, 403, 404, 405, 501].contains(answer.status) else { throw zone.client.failure(answer, at: place) }
+        mayCopy = false
+        var offset = copy.offset, md5 = Insecure.MD5()
+        while offset < copy.offset + copy.count {
+            let count = min(Self.partBytes, copy.offset + copy.count - offset)
+            part = try [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+                try copy.asset.read(into: UnsafeMutableRawBufferPointer(buffer), at: offset)
+                filled = count
+            }
+            md5.update(data: part)
+            offset += count
+            // The last bytes wait for more, so that no part is too small.
+            if count == Self.partBytes { try sendPart() }
+        }
+        guard md5.finalize() == copy.md5.finalize() else {
+            throw CloudError(.damaged, at: copy.asset.place, "the object was replaced while it was read", hint: "run the same command again", isRetryable: true)
+        }
     }
 
     private func begin() throws(CloudError) -> String {

@@ -19,7 +19,7 @@ public final class ObjectCloud: CloudDatabase {
     private let nonces: NonceSource
     private let ends = VerifiedHeadCache()
     package let authorities = ZoneAuthorities()
-    private let zones = ZoneCache()
+    private let zones: ZoneCache
     /// A request blocks its thread until the answer is there.
     private let workers = BlockingCalls(limit: 8, label: "snapsync.bucket")
 
@@ -54,6 +54,7 @@ public final class ObjectCloud: CloudDatabase {
         self.client = marker.client
         self.marker = marker
         self.nonces = nonces
+        zones = ZoneCache(cloud: { [marker] in marker.knownUUID ?? "" }, now: { [client] in client.clock.microseconds })
     }
 
     /// Makes a cloud at an empty place of a bucket, or opens the one that is there. The bucket must be there.
@@ -62,6 +63,16 @@ public final class ObjectCloud: CloudDatabase {
     /// - Throws: ``CloudError`` with `.notACloud` if other objects are there, `.invalidArguments`, and as ``init(location:expecting:container:)``.
     public static func create(at location: String, container: String) throws -> (cloud: ObjectCloud, isNew: Bool) {
         try create(client: try client(location), container: container)
+    }
+
+    /// Tries a bucket out, then makes a cloud there or opens the one that is there.
+    ///
+    /// - Parameter verdict: what it throws is thrown before anything is made.
+    package static func create(
+        at location: String, container: String, after verdict: (BucketProbe) throws -> Void
+    ) throws -> (cloud: ObjectCloud, isNew: Bool) {
+        let client = try client(location)
+        return try create(client: client, container: container) { try verdict(BucketProbe(client)) }
     }
 
     /// Makes the copy of a cloud, or opens the cloud that is there.
@@ -73,17 +84,20 @@ public final class ObjectCloud: CloudDatabase {
 
     /// Makes a cloud over another client.
     package static func create(
-        client: ObjectClient, container: String, uuid: String? = nil, nonces: NonceSource = .system
+        client: ObjectClient, container: String, uuid: String? = nil, nonces: NonceSource = .system, trial: () throws -> Void = {}
     ) throws -> (cloud: ObjectCloud, isNew: Bool) {
         _ = try ContainerIdentifier(container)
         if let bytes = try client.get(CloudMarker.fileName, limit: CloudMarker.byteLimit) {
+            try trial()
             return (ObjectCloud(CloudMarkerReader(client, found: try CloudMarker.identity(from: bytes)), nonces: nonces), false)
         }
-        guard try client.list("", first: 1).isEmpty else {
+        // A killed trial leaves objects of its own, fewer than a page.
+        guard try client.list("", first: 1000).allSatisfy({ BucketProbe.isOwn($0.path) }) else {
             throw CloudError(
                 .notACloud, at: client.location.description, "other objects are there, and no cloud",
                 hint: "give a prefix that no object has: s3://BUCKET/PREFIX")
         }
+        try trial()
         let identity = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
         if try client.put(CloudMarker.bytes(of: identity), as: CloudMarker.fileName) == .taken {
             return (try ObjectCloud(client: client, expecting: nil, nonces: nonces), false)
@@ -137,25 +151,36 @@ public final class ObjectCloud: CloudDatabase {
     public func zones() async throws -> [ZoneInfo] {
         try await workers.run { [self] in
             _ = try marker.identity()
-            var found: [ZoneInfo] = []
-            for scope in CloudScope.allCases {
-                // One listing of everything beneath: a bucket holds few zones, and a listing by folders would be one more feature to need.
-                var names: Set<String> = []
-                for object in try client.list("\(scope.rawValue)/") {
-                    let parts = object.path.split(separator: "/")
-                    if parts.count == 3, parts[2] == ZoneMarker.fileName { names.insert(String(parts[1])) }
-                }
-                for name in names.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where CloudNames.isName(name) {
-                    if let info = try info(of: ZoneID(name, scope: scope)) { found.append(info) }
-                }
+            return try CloudScope.allCases.flatMap { scope in
+                let names = try client.listFolder("\(scope.rawValue)/").folders.map { String($0.dropLast()) }.filter(CloudNames.isName)
+                return try client.sideBySide(names.map { name in { [self] in try info(of: ZoneID(name, scope: scope)) } }).compactMap(\.self)
             }
-            return found
         }
     }
 
     public func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
-        try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
+        try await inZone(zone, to: token == nil ? .read : .look) {
+            $0.cache.setPublishing(zone, false)
+            let changes = try HistoryReader(source: $0).changes(since: token)
+            // The commit of the token is there with its hash, so this is the cloud that it was.
+            if token != nil { $0.cache.prove(zone) }
+            return changes
+        }
     }
+
+    /// The commits after `token`, for a device that is about to publish after them; what a publish asks for besides is asked for side by side.
+    ///
+    /// Whether the token's commit is there still, ``publish(_:)`` looks, and this call only where it was not seen for half a day. A run that publishes
+    /// nothing in the end asks ``changes(since:in:)`` before it says that nothing is new.
+    package func changes(since token: ChangeToken, toPublishIn zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone, to: .look) { try $0.lookToPublish(after: token) }
+    }
+
+    /// Takes what an earlier run has kept of a zone.
+    package func recall(_ memory: ZoneMemory, of zone: ZoneID) { zones.recall(memory, of: zone) }
+
+    /// What the next run is to know of a zone.
+    package func memory(of zone: ZoneID) -> ZoneMemory { zones.memory(of: zone) }
 
     public func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
         try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
@@ -185,12 +210,14 @@ public final class ObjectCloud: CloudDatabase {
     }
 
     public func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
-        try await inZone(zone, to: .look) { try ObjectAssetReader(asset, in: $0) }
+        try await inZone(zone, to: .look) { try ObjectAssetReader.open(asset, in: $0) }
     }
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
         // What cannot be removed now is an orphan, which no commit names and a later prune removes.
-        try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
+        try? await inZone(zone, to: .write) { zone in
+            _ = try zone.client.sideBySide(assets.compactMap { AssetPath($0.path) }.map { path in { try zone.discard(path) } })
+        }
     }
 
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
@@ -250,7 +277,7 @@ extension ObjectCloud {
         let place = "\(zone)/\(ZoneMarker.fileName)"
         guard let bytes = try client.get(place, limit: CloudMarker.byteLimit) else { return nil }
         let info = try ZoneMarker.info(of: zone, from: bytes, at: place)
-        zones.remember(info)
+        zones.remember(info, bytes)
         return info
     }
 
@@ -273,7 +300,10 @@ extension ObjectCloud {
         try await workers.run { [self] in
             do { return try body(open(zone, to: access)) } catch {
                 // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.
-                if access != .write { _ = try open(zone, to: .write) }
+                if access != .write {
+                    _ = try marker.identity()
+                    _ = try open(zone, to: .write)
+                }
                 throw error
             }
         }
@@ -281,7 +311,10 @@ extension ObjectCloud {
 
     private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
         try CloudNames.verify(zone)
-        if access == .write { _ = try marker.identity() }
+        if access == .write, !zones.isProven(zone) {
+            _ = try marker.identity()
+            zones.prove(zone)
+        }
         var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned, isSealed = authority.isKnownAsSealed
         if access != .look {
             let info = try found(zone)
@@ -312,6 +345,6 @@ extension ObjectCloud: SigningCloud {
 
 extension ObjectCloud: MirroredCloud {
     package func store(of zone: ZoneID) throws -> any HistoryStore { try open(zone, to: .write) }
-    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try ObjectAssetReader(asset, in: open(zone, to: .read)) }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try ObjectAssetReader.open(asset, in: open(zone, to: .read)) }
     package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter { ObjectAssetWriter(path, in: try open(zone, to: .write)) }
 }

@@ -6,8 +6,15 @@ extension ObjectZone {
     /// How long a ticket counts, in microseconds: as long as one run waits. Its device may not be allowed to remove it.
     private static let ticketAge: Int64 = 60_000_000
 
-    /// The tickets in the order in which their devices publish.
+    /// The tickets in the order in which their devices publish; from a look that was made a moment ago, once.
     func tickets() throws -> [PublishTicket] {
+        if let known = cache.takeTickets(in: history.zone) { return known }
+        let tickets = try listedTickets()
+        if !tickets.isEmpty { cache.expectTickets(in: history.zone) }
+        return tickets
+    }
+
+    func listedTickets() throws -> [PublishTicket] {
         let folder = path("\(CloudNames.waiting)/")
         return try client.list(folder).compactMap { object -> PublishTicket? in
             guard let ticket = PublishTicket(fileName: String(object.path.dropFirst(folder.utf8.count))) else { return nil }

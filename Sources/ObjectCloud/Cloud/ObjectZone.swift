@@ -18,11 +18,29 @@ struct ObjectZone: HistoryStore {
     func commitBytes(_ number: Int) throws -> [UInt8]? {
         let place = path(CloudNames.commits, number)
         let bytes = try client.get(place, limit: CommitDocument.byteLimit)
-        if let bytes { cache.remember(bytes, at: place) }
+        if let bytes { cache.remember(bytes, number, at: place, in: history.zone) }
         return bytes
     }
 
-    func recentCommitBytes(_ number: Int) -> [UInt8]? { cache.recentCommit(path(CloudNames.commits, number)) }
+    func commitBytes(_ numbers: ClosedRange<Int>) throws -> [[UInt8]?] {
+        try client.sideBySide(
+            numbers.map { number in
+                { [self] in
+                    if let known = cache.takeLook(at: path(CloudNames.commits, number)) { return known }
+                    return try commitBytes(number)
+                }
+            })
+    }
+
+    /// Once a commit was found, twice as many are asked for: a request too many costs less than a wait.
+    func readWidth(at number: Int, after found: Int) -> Int {
+        if found == 0 { return cache.hasLook(at: path(CloudNames.commits, number)) ? 2 : 1 }
+        return min(2 * found, ObjectClient.width)
+    }
+
+    func recentCommitBytes(_ number: Int) -> [UInt8]? { cache.recentCommit(number, at: path(CloudNames.commits, number), in: history.zone) }
+
+    func commitBytesToPublish(after token: ChangeToken) -> [UInt8]? { cache.commitToPublish(after: token, in: history.zone) }
 
     func checkpointBytes(_ number: Int) throws -> [UInt8]? { try client.get(path(CloudNames.checkpoints, number), limit: CheckpointDocument.byteLimit) }
 
@@ -30,9 +48,24 @@ struct ObjectZone: HistoryStore {
 
     func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
+    var isContended: Bool { cache.hasLostRace(in: history.zone) }
+
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: client.clock)
-        return try client.put(bytes, as: path(CloudNames.commits, number))
+        let place = path(CloudNames.commits, number)
+        // After a lost race the next attempt has what it begins with.
+        let next = path(CloudNames.commits, number + 1)
+        let (placement, found) = try client.putOrRead(
+            bytes, as: place,
+            readingBesides: [
+                { [self] in do { cache.keepLook(try client.get(next, limit: CommitDocument.byteLimit), at: next) } catch {} },
+                { [self] in do { cache.remember(try listedTickets(), in: history.zone) } catch {} },
+            ])
+        // What won the race is what the next look begins with. A commit of one's own is the newest one if its parent still stands.
+        if let known = placement == .taken ? found : bytes { cache.remember(known, number, at: place, in: history.zone) }
+        cache.raced(placement, found, at: place, in: history.zone)
+        if placement != .taken { cache.published(ChangeToken(number: number, hash: ContentHash.of(bytes)), in: history.zone) }
+        return placement
     }
 
     func removeCommit(_ number: Int) throws { try client.remove(path(CloudNames.commits, number)) }
@@ -40,9 +73,20 @@ struct ObjectZone: HistoryStore {
     func placeCheckpoint(_ bytes: [UInt8], number: Int) throws -> Placement { try client.put(bytes, as: path(CloudNames.checkpoints, number)) }
 
     func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool {
-        guard try client.size(of: self.path(path.path)) == asset.byteCount else { return false }
-        guard let index = asset.index else { return true }
-        return try client.size(of: self.path(path.indexPath)) == index.byteCount
+        var sizes = [(path: self.path(path.path), count: asset.byteCount)]
+        if let index = asset.index { sizes.append((self.path(path.indexPath), index.byteCount)) }
+        let looks = sizes.filter { !cache.isPlaced($0.path) }
+        return try client.sideBySide(looks.map { one in { [client] in try client.size(of: one.path) == one.count } }).allSatisfy { $0 }
+    }
+
+    func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset? {
+        // Those of earlier versions were there when those were published, and no prune takes them.
+        let areKnown = cache.assetsAreKnown(in: history.zone)
+        let looks = assets.filter { !areKnown || $0.path.number >= number }
+        let found = try client.sideBySide(looks.map { one in { [self] in try hasAsset(one.asset, at: one.path) } })
+        if let missing = zip(looks, found).first(where: { !$0.1 }) { return missing.0.asset }
+        if !areKnown { cache.assetsWereSeen(in: history.zone) }
+        return nil
     }
 
     func storedFiles() throws -> [StoredFile] {
@@ -103,8 +147,8 @@ extension ObjectZone {
     /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
     func discard(_ path: AssetPath) throws {
         guard try !HistoryReader(source: self).isNamed(path) else { return }
-        try removeFile(path.path)
-        try removeFile(path.indexPath)
+        let paths = [path.path] + (path.kind == .snapshot ? [path.indexPath] : [])
+        _ = try client.sideBySide(paths.map { path in { [self] in try removeFile(path) } })
     }
 }
 
@@ -120,6 +164,12 @@ extension ObjectZone {
 
     func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
         let all = path("\(CloudNames.messages)/")
+        if request.sender == nil {
+            // Most often nothing waits, and then one small listing says so of messages and of the publish queue.
+            let overview = try cache.recentOverview(of: history.zone) ?? overview()
+            guard overview.marker != nil else { throw CloudError(.zoneNotFound, at: "\(history.zone)", "the zone is gone", hint: CloudError.damageHint) }
+            guard overview.hasMessages else { return CloudMailbox() }
+        }
         let listed = try client.list(request.sender.map { "\(all)\($0)/" } ?? all)
         var senders: [(name: String, files: [String])] = []
         // The listing is in the order of the keys, so a sender's objects come one after another.
@@ -150,6 +200,8 @@ extension ObjectZone {
 extension ObjectZone {
     /// The largest report, in bytes.
     private static let reportByteLimit = 64 << 10
+    /// How many versions a publisher's report may be behind its commits: so many of them `status` reads to see who made them.
+    private static let reportDistance = 64
 
     func add(_ report: DeviceReport) throws {
         try report.verify()
@@ -157,12 +209,17 @@ extension ObjectZone {
         let folder = path("\(CloudNames.devices)/\(report.device)/")
         // Another run of the same device may count up at the same time: look again, then.
         for _ in 0..<8 {
-            let known = try cache.reports(in: folder) ?? reports(of: report.device, in: folder)
-            if let last = known.newest, !report.isNews(after: last) { return }
+            let own = cache.ownReport(of: report.device, in: history.zone)
+            let known =
+                try cache.reports(in: folder) ?? own.map { ZoneCache.Reports(counters: [$0.counter], newest: $0.report) }
+                ?? reports(of: report.device, in: folder)
+            if let last = known.newest, !report.isNews(after: last) || isSaid(report, after: last) { return }
             let last = known.counters.last ?? 0
             let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
             cache.remember(nil, in: folder)
+            cache.forgetReport(in: history.zone)
             guard try client.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else { continue }
+            cache.remember(own: report, next, in: history.zone, isLook: own == nil)
             // A device without the right to delete leaves the older ones, which no longer count.
             for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
             cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
@@ -175,6 +232,7 @@ extension ObjectZone {
     func removeReports(of device: String) throws {
         let folder = path("\(CloudNames.devices)/\(device)/")
         cache.remember(nil, in: folder)
+        cache.forgetReport(in: history.zone)
         for counter in try counters(in: folder) { try client.remove("\(folder)\(CloudNames.digits(counter)).json") }
     }
 
@@ -191,9 +249,18 @@ extension ObjectZone {
 
     func newestReport(of device: String) throws -> DeviceReport? {
         let folder = path("\(CloudNames.devices)/\(device)/")
+        if let own = cache.ownReport(of: device, in: history.zone) { return own.report }
         let found = try reports(of: device, in: folder)
         cache.remember(found, in: folder)
+        if let newest = found.newest, let counter = found.counters.last { cache.remember(own: newest, counter, in: history.zone, isLook: true) }
         return found.newest
+    }
+
+    /// Whether a commit of this device's own says what the report would. A report less than a day and ``reportDistance`` versions old suffices then.
+    private func isSaid(_ report: DeviceReport, after last: DeviceReport) -> Bool {
+        guard let token = report.token, token == cache.lastPublished(in: history.zone), let before = last.token, report.role == last.role else { return false }
+        return token.number - before.number < Self.reportDistance
+            && abs(report.clock.microseconds - last.clock.microseconds) < CommitClock.dayInMicroseconds
     }
 
     private func reports(of device: String, in folder: String) throws -> ZoneCache.Reports {

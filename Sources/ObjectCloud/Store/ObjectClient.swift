@@ -11,7 +11,7 @@ import Synchronization
 /// Requests that may be repeated are, with growing pauses. Synchronous; safe from several threads at once.
 package final class ObjectClient: Sendable {
     package let location: BucketLocation
-    private let transport: any ObjectTransport
+    let transport: any ObjectTransport
     private let provider: any CredentialsProvider
     private let retry: Retry
     private let now: @Sendable () -> Instant
@@ -111,18 +111,31 @@ package final class ObjectClient: Sendable {
         package let path: String
         package let byteCount: Int
         package let modified: Instant
+        /// What changes when the object does: its time, its size and its entity tag, as the store says.
+        package let state: String
     }
 
     /// All objects whose paths begin with `prefix`, in the order of their keys.
     ///
-    /// - Parameter last: ends the listing after so many; nil lists all.
-    package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [Listed] {
+    /// - Parameter first: ends the listing after so many; nil lists all.
+    package func list(_ prefix: String, first: Int? = nil) throws(CloudError) -> [Listed] { try list(prefix, first: first, byFolders: false).objects }
+
+    /// The objects of one folder, and the names of the folders in it, each with its slash. The objects in those are not listed.
+    ///
+    /// - Parameter folder: ends with a slash.
+    package func listFolder(_ folder: String) throws(CloudError) -> (objects: [Listed], folders: [String]) {
+        try list(folder, first: nil, byFolders: true)
+    }
+
+    private func list(_ prefix: String, first: Int?, byFolders: Bool) throws(CloudError) -> (objects: [Listed], folders: [String]) {
         let whole = location.key(prefix)
         var found: [Listed] = []
+        var folders: Set<String> = []
         var token: String?
         var seen: Set<String> = []
         repeat {
             var query = [(name: "list-type", value: "2"), (name: "prefix", value: whole)]
+            if byFolders { query.append(("delimiter", "/")) }
             if let token { query.append(("continuation-token", token)) }
             if let first { query.append(("max-keys", String(first - found.count))) }
             let answer = try repeating("GET", nil, query: query, limit: 8 << 20)
@@ -132,15 +145,22 @@ package final class ObjectClient: Sendable {
                 // A key that the prefix does not cover, or that comes again, would let a listing go on for ever.
                 guard object.key.hasPrefix(whole), object.byteCount >= 0 else { throw notAStore(prefix) }
                 let path = location.prefix.isEmpty ? object.key : String(object.key.dropFirst(location.prefix.utf8.count + 1))
-                found.append(Listed(path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock))
+                found.append(
+                    Listed(
+                        path: path, byteCount: object.byteCount, modified: (try? Instant(parsing: object.modified)) ?? clock,
+                        state: object.modified.isEmpty || object.tag.isEmpty ? "" : "\(object.modified) \(object.byteCount) \(object.tag)"))
             }
-            if let first, found.count >= first { return found }
+            for folder in page.folders {
+                guard byFolders, folder.hasPrefix(whole), folder.hasSuffix("/") else { throw notAStore(prefix) }
+                folders.insert(String(folder.dropFirst(whole.utf8.count)))
+            }
+            if let first, found.count >= first { break }
             token = page.isTruncated ? page.nextToken : nil
-            if let token, !seen.insert(token).inserted || page.objects.isEmpty {
+            if let token, !seen.insert(token).inserted || page.objects.isEmpty && page.folders.isEmpty {
                 throw CloudError(.cloudUnavailable, at: prefix, "the server's listing repeats itself", hint: "see docs/object-store.md for servers that work")
             }
         } while token != nil
-        return found
+        return (found, folders.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) })
     }
 
     /// An upload in parts that was begun and neither finished nor abandoned.
@@ -186,7 +206,14 @@ package final class ObjectClient: Sendable {
     /// Puts an object in place if none is there.
     ///
     /// - Throws: ``CloudError``; `.serverResponseLost` if it cannot be found out whether the object is there, or will be.
-    package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement {
+    package func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement { try putOrRead(bytes, as: path).placement }
+
+    /// Puts an object in place if none is there, and returns the bytes of the other one that is there.
+    ///
+    /// - Parameter besides: runs while the object that is there is read.
+    package func putOrRead(
+        _ bytes: [UInt8], as path: String, readingBesides besides: [@Sendable () -> Void] = []
+    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?) {
         var wasTried = false
         var last: CloudError?
         for attempt in 1...retry.attempts {
@@ -207,10 +234,12 @@ package final class ObjectClient: Sendable {
             switch answer.status {
             case 200, 201, 204:
                 try verifyTag(answer, of: bytes, at: path)
-                return .placed
+                return (.placed, nil)
             case 412:
                 // The bytes are ours from an attempt of this call whose outcome was not known, or from an earlier call.
-                if let found = try standing(bytes, at: path, mayCome: wasTried) { return found == .placed && !wasTried ? .wasThere : found }
+                if let found = try standing(bytes, at: path, mayCome: wasTried, besides) {
+                    return found.placement == .placed && !wasTried ? (.wasThere, nil) : found
+                }
                 last = CloudError(.inputOutput, at: path, "the object was there, and is gone", isRetryable: true)
             case 408, 409, 429, 500, 502...599:
                 last = failure(answer, at: path)
@@ -227,13 +256,23 @@ package final class ObjectClient: Sendable {
     }
 
     /// Reads a key back: `.placed` if it has these bytes, `.taken` if it has others, nil if nothing is there.
-    private func standing(_ bytes: [UInt8], at path: String, mayCome: Bool) throws(CloudError) -> Placement? {
+    private func standing(
+        _ bytes: [UInt8], at path: String, mayCome: Bool, _ besides: [@Sendable () -> Void] = []
+    ) throws(CloudError) -> (placement: Placement, found: [UInt8]?)? {
+        let limit = bytes.count, result = Mutex<Result<[UInt8]?, CloudError>>(.success(nil))
+        transport.sideBySide(
+            besides + [
+                { [self] in
+                    let read = Result { () throws(CloudError) in try get(path, limit: limit) }
+                    result.withLock { $0 = read }
+                }
+            ])
         do throws(CloudError) {
-            guard let found = try get(path, limit: bytes.count) else { return nil }
-            return found == bytes ? .placed : .taken
+            guard let found = try result.withLock({ $0 }).get() else { return nil }
+            return found == bytes ? (.placed, nil) : (.taken, found)
         } catch {
             // Longer than ours: another's.
-            if error.code == .limitExceeded { return .taken }
+            if error.code == .limitExceeded { return (.taken, nil) }
             throw error.isRetryable || mayCome ? unknownOutcome(at: path, error.reason) : error
         }
     }

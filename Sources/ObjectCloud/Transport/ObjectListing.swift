@@ -9,9 +9,13 @@ struct ObjectListing {
         var byteCount = 0
         /// The time of the last change as RFC 3339 text; empty if the server did not say.
         var modified = ""
+        /// The entity tag with its quotation marks; empty if the server did not say.
+        var tag = ""
     }
 
     private(set) var objects: [Object] = []
+    /// The common prefixes of a listing by folders.
+    private(set) var folders: [String] = []
     private(set) var isTruncated = false
     private(set) var nextToken: String?
     /// Where the next page of uploads begins.
@@ -21,6 +25,8 @@ struct ObjectListing {
     private(set) var message: String?
     private(set) var region: String?
     private(set) var uploadID: String?
+    /// The entity tag of a part that was copied.
+    private(set) var tag: String?
     private(set) var uploads: [(key: String, id: String, initiated: String)] = []
     /// The name of the outermost element.
     private(set) var root = ""
@@ -80,6 +86,8 @@ struct ObjectListing {
             case (3, "Key") where path[1] == "Contents": object.key = value
             case (3, "Size") where path[1] == "Contents": object.byteCount = Int(value) ?? -1
             case (3, "LastModified") where path[1] == "Contents": object.modified = value
+            case (3, "ETag") where path[1] == "Contents": object.tag = value
+            case (3, "Prefix") where path[1] == "CommonPrefixes": listing.folders.append(value)
             case (2, "Contents"): listing.objects.append(object)
             case (3, "Key") where path[1] == "Upload": upload.key = value
             case (3, "UploadId") where path[1] == "Upload": upload.id = value
@@ -92,6 +100,7 @@ struct ObjectListing {
             case (2, "Code"): listing.errorCode = value
             case (2, "Message"): listing.message = value
             case (2, "Region"): listing.region = value
+            case (2, "ETag"): listing.tag = value
             case (2, "UploadId"): listing.uploadID = value
             default: break
             }

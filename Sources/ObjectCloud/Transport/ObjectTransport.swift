@@ -60,4 +60,6 @@ package struct TransportFault: Error, Sendable {
 /// An implementation does not retry and does not follow redirects.
 package protocol ObjectTransport: Sendable {
     func send(_ request: ObjectRequest) throws(TransportFault) -> ObjectResponse
+    /// Runs bodies that each wait for requests side by side; returns when all have ended. The default gives each a thread.
+    func sideBySide(_ bodies: [@Sendable () -> Void])
 }

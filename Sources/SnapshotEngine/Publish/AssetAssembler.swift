@@ -12,6 +12,8 @@ struct AssetAssembler {
     private var assembly: SnapshotAssembly?
     /// How many of the previous snapshot's first blocks have come, one after another; counted until another one comes.
     private var leading = 0
+    /// Those blocks, where they were compressed again (``append(_:sameAs:)``). Memory: the blocks of a small asset.
+    private var waiting: [CompressedBlock] = []
     private var reused = 0
     /// How many entities have come.
     private(set) var recordCount = 0
@@ -37,6 +39,14 @@ struct AssetAssembler {
             try begin()
             try copy(position)
         }
+    }
+
+    /// Takes a block that has the same entities as the one at `position` of the previous snapshot.
+    mutating func append(_ block: CompressedBlock, sameAs position: Int) throws {
+        guard assembly == nil, position == leading else { return try append(block) }
+        recordCount += block.entry.count
+        leading += 1
+        waiting.append(block)
     }
 
     /// Takes a new block.
@@ -68,6 +78,10 @@ struct AssetAssembler {
     private mutating func begin() throws {
         guard assembly == nil else { return }
         assembly = try makeAssembly()
+        guard waiting.isEmpty else {
+            for block in waiting { try assembly?.append(block) }
+            return waiting = []
+        }
         for position in 0..<leading { try copy(position) }
     }
 

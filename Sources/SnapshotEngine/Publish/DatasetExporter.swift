@@ -55,6 +55,8 @@ package struct DatasetExporter: Sendable {
     /// One block on its way to the asset.
     private enum Piece {
         case compressed(CompressedBlock)
+        /// The block at that position of the previous snapshot, unchanged, compressed again: it lies far away.
+        case again(CompressedBlock, Int)
         /// The block at that position of the previous snapshot, unchanged.
         case kept(Int)
     }
@@ -98,10 +100,12 @@ package struct DatasetExporter: Sendable {
         var pieces: [Piece] = []
         for block in blocks {
             let isFirst = areFirst && pieces.isEmpty
-            if let position = previous?.match(block, isFirst: isFirst) {
+            let position = previous?.match(block, isFirst: isFirst)
+            if let position, previous?.reader.isBetterCopied == true {
                 pieces.append(.kept(position))
             } else {
-                pieces.append(.compressed(try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }))
+                let compressed = try SyncError.at(.compress) { try compressor.compress(block, isFirst: isFirst) }
+                pieces.append(position.map { .again(compressed, $0) } ?? .compressed(compressed))
             }
         }
         return pieces
@@ -170,6 +174,7 @@ package struct DatasetExporter: Sendable {
                 try SyncError.at(.store) {
                     switch piece {
                     case .kept(let position): try writer.keep(position)
+                    case .again(let block, let position): try writer.append(block, sameAs: position)
                     case .compressed(let block): try writer.append(block)
                     }
                 }

@@ -121,7 +121,10 @@ package struct ExportRun: Sendable {
                 levelled[schema.name, default: 0] += 1
                 base.warnings.append(try level(schema, attempt: levelled[schema.name] ?? 1))
             case .needsMoreReaders: readers = WorkerThreads.count + 1
-            case .nothingNew(let read): return try recordNothingNew(on: base, read: read)
+            case .nothingNew(let read):
+                // The look before was one to publish after.
+                if !read.isEmpty { _ = try await device.fetchUpstreamChanges() }
+                return try recordNothingNew(on: base, read: read)
             case .stored(let stored): return try await record(announce(stored, on: base), on: base)
             }
         }
@@ -292,7 +295,8 @@ package struct ExportRun: Sendable {
             // The commit may come yet, and needs its assets then. If it does not, a prune removes them.
             throw error
         } catch {
-            await device.cloud.discard(stored.assets, in: device.zone)
+            // Other devices may be publishing: this one's next attempt goes first.
+            if let turn { await turn.discardInTheEnd(stored.assets) } else { await device.cloud.discard(stored.assets, in: device.zone) }
             throw error
         }
     }

@@ -14,7 +14,7 @@ struct PeerSync: Sendable {
     /// Which datasets may become much smaller.
     let allowed: ShrinkApproval
     let progress: ProgressHandler?
-    var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .seconds(2))
+    var retry = RetryPolicy(attempts: 12, firstDelay: .milliseconds(10), longestDelay: .milliseconds(200))
     /// Waits between attempts.
     let pause: @Sendable (Duration) async throws -> Void
 
@@ -38,9 +38,11 @@ struct PeerSync: Sendable {
         var imported: ImportReport?
         var losses = 0
         var found: [String] = []
+        var known: UpstreamChanges?
         while true {
             let hasPlace: Bool
-            let (report, upstream) = try await importUpstream()
+            let (report, upstream) = try await importUpstream(known)
+            known = nil
             if let report {
                 imported = imported.map { $0.followed(by: report) } ?? report
                 try await device.repeatLostStatements()
@@ -68,6 +70,8 @@ struct PeerSync: Sendable {
                         hint: "run the same command again")
                 }
                 hasPlace = await turn.lost((upstream.applied?.number ?? 0) + 1, losses: losses)
+                // What won the race is imported without another look.
+                if !upstream.hasRecovered { known = upstream }
             }
             // In the queue it is for the others to wait.
             try await pause(retry.delay(after: hasPlace ? 1 : losses))
@@ -75,8 +79,10 @@ struct PeerSync: Sendable {
     }
 
     /// Imports what is new. Returns nil for the report if nothing is, and what the zone has if that is what is here.
-    private func importUpstream() async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
-        let upstream = try await device.recoverAndFetchUpstreamChanges()
+    ///
+    /// - Parameter known: what the zone has, as a lost race has just shown; nil looks.
+    private func importUpstream(_ known: UpstreamChanges?) async throws -> (report: ImportReport?, upstream: UpstreamChanges?) {
+        let upstream = if let known { known } else { try await device.recoverAndFetchUpstreamChanges() }
         if upstream.changes.token == nil {
             let creator = try await device.zoneInfo(at: .fetch).creator
             guard creator == device.settings.device else {
@@ -91,7 +97,15 @@ struct PeerSync: Sendable {
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || upstream.fork != nil || hasUnseen {
-            return (try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream), nil)
+            let report = try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream)
+            // What was found a moment ago is what a version can be built on: should another device have published since, the race is lost.
+            let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
+            let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token
+            return (
+                report,
+                isNewest
+                    ? UpstreamChanges(applied: here, changes: ZoneChanges(base: [], commits: [], token: here?.token), fork: nil, warnings: []) : nil
+            )
         }
         let warnings = try device.notices + upstream.warnings + device.keepTracking()
         try await device.correctFutureInstants()

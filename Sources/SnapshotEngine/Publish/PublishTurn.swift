@@ -14,6 +14,7 @@ package actor PublishTurn {
     private let pause: @Sendable (Duration) async throws -> Void
     private let uptime: @Sendable () -> Duration
     private let draw: @Sendable () -> Double
+    private let begin: Duration
     private var ticket: PublishTicket?
     private var firstLost: Int?
     /// Tickets that this run no longer waits for.
@@ -23,11 +24,15 @@ package actor PublishTurn {
     private var isWaitTold = false
     /// Whether this run waited for another device the last time that it was about to publish.
     package private(set) var gaveWay = false
+    /// The assets of attempts that failed.
+    private var discarded: [CloudAsset] = []
     /// The publisher, once this run has seen that it is who it says it is.
     private(set) var identity: DeviceIdentity?
 
-    /// How many lost races are worth a ticket.
-    static let lossesForTicket = 2
+    /// How many lost races are worth a ticket, and how many where an attempt takes longer than ``slowAttempt``: there a ticket costs requests, and its
+    /// turn lasts longer than a race.
+    static let lossesForTicket = 2, slowLossesForTicket = 4
+    static let slowAttempt = Duration.milliseconds(100)
     /// How long one ticket is waited for before it is removed: its device may have been killed.
     static let ticketPatience = Duration.seconds(10)
     /// How long one run waits in all before it publishes regardless of the queue.
@@ -56,6 +61,7 @@ package actor PublishTurn {
     ) {
         (self.zone, self.cloud, self.nonces) = (zone, cloud, nonces)
         (self.logger, self.pause, self.uptime, self.draw) = (logger, pause, uptime, draw)
+        begin = uptime()
     }
 
     func remember(_ identity: DeviceIdentity) { self.identity = identity }
@@ -95,7 +101,8 @@ package actor PublishTurn {
     package func lost(_ number: Int, losses: Int) async -> Bool {
         let first = firstLost ?? number
         firstLost = first
-        guard losses >= Self.lossesForTicket else { return false }
+        let isSlow = (uptime() - begin - waited) / losses > Self.slowAttempt
+        guard losses >= (isSlow ? Self.slowLossesForTicket : Self.lossesForTicket) else { return false }
         let ticket = ticket ?? PublishTicket(number: first, nonces: nonces)
         self.ticket = ticket
         // Put in place again each time: a device that waited in vain may have removed it.
@@ -105,9 +112,13 @@ package actor PublishTurn {
         } ?? false
     }
 
-    /// The run ends: the ticket goes.
+    /// Removes assets that no commit names, when the run ends.
+    package func discardInTheEnd(_ assets: [CloudAsset]) { discarded += assets }
+
+    /// The run ends: the ticket goes, and what was made for nothing.
     package func ends() async {
         if let ticket { await remove(ticket) }
+        if !discarded.isEmpty { await cloud.discard(discarded, in: zone) }
     }
 
     /// The first ticket in the queue that this device waits for; nil if it is this device's turn.

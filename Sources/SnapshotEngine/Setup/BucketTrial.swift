@@ -10,7 +10,11 @@ enum BucketTrial {
     /// - Throws: ``SyncError`` with `.refused` where several devices are to publish and the store may let two of them win one number.
     static func run(in cloud: any CloudDatabase, for role: SyncRole, at place: String) async throws -> [String] {
         guard role.publishes, let bucket = cloud as? ObjectCloud else { return [] }
-        let probe = try await SyncError.at(.open) { try await bucket.probe() }
+        return try verdict(try await SyncError.at(.open) { try await bucket.probe() }, for: role, at: place)
+    }
+
+    /// What a trial means for a device that publishes. Returns warnings.
+    static func verdict(_ probe: BucketProbe, for role: SyncRole, at place: String) throws -> [String] {
         let broken = probe.findings.filter { !$0.isKept }.map(\.observation)
         guard !broken.isEmpty else { return [] }
         guard role != .peer || probe.isSafeForMany else {

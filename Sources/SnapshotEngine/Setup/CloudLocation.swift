@@ -22,9 +22,13 @@ package enum CloudLocation {
 
     /// Makes a cloud at an empty place, or opens the one that is there. Returns the cloud and whether it was made.
     ///
-    /// - Parameter sharing: who else may use a directory.
-    static func create(at text: String, container: String, sharing: DirectorySharing?) throws -> (cloud: any CloudDatabase, isNew: Bool) {
-        if isBucket(text) { return try ObjectCloud.create(at: text, container: container) }
+    /// - Parameters:
+    ///   - sharing: who else may use a directory.
+    ///   - verdict: gets what a bucket was found to keep; what it throws is thrown before anything is made there.
+    static func create(
+        at text: String, container: String, sharing: DirectorySharing?, trial verdict: (BucketProbe) throws -> Void
+    ) throws -> (cloud: any CloudDatabase, isNew: Bool) {
+        if isBucket(text) { return try ObjectCloud.create(at: text, container: container, after: verdict) }
         let wasThere = FileManager.default.fileExists(atPath: text + "/cloud.json")
         let cloud =
             try sharing.map { try DirectoryCloud.create(at: text, container: container, sharing: $0) } ?? DirectoryCloud.create(at: text, container: container)

@@ -41,8 +41,8 @@ package enum SyncSetup {
             let tablesMade = try SyncError.at(.open) { try prepareTables(request, choice, database, isNew: isNew) }
             try refuseUnwritable(request, datasets)
             if request.role == .peer { try refuseHiddenKeys(datasets, database, request) }
-            let (cloud, cloudMade) = try SyncError.at(.open) { try backend.map { ($0, false) } ?? openCloud(request) }
-            let probeWarnings = try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud)
+            let (cloud, cloudMade, found) = try SyncError.at(.open) { try backend.map { ($0, false, nil) } ?? openCloud(request) }
+            let probeWarnings = if let found { found } else { try await BucketTrial.run(in: cloud, for: request.role, at: request.cloud) }
             let identity = try await cloud.at(.open).identity()
             if let container = request.container { try SyncError.at(.open) { try ContainerIdentifier.verify(container, isThatOf: identity) } }
             let zone = ZoneID(request.zone)
@@ -219,16 +219,19 @@ package enum SyncSetup {
             hint: "let one device write the table (--role writer and --role reader), give it a PRIMARY KEY, or leave it out of the dataset file")
     }
 
-    private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool) {
-        guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false) }
+    /// Opens the cloud, or makes it where a device publishes and the place keeps what its role needs. Returns warnings if the place was tried out.
+    private static func openCloud(_ request: SetupRequest) throws -> (any CloudDatabase, made: Bool, warnings: [String]?) {
+        guard request.role.publishes else { return (try CloudLocation.open(request.cloud), false, nil) }
         guard request.sharing == nil || !CloudLocation.isBucket(request.cloud) else {
             throw CloudError(
                 .invalidArguments, at: request.cloud, "a bucket has no mode that says who may use it", hint: "leave --share out; the bucket's policy decides")
         }
+        var warnings: [String]?
         let (cloud, isNew) = try CloudLocation.create(
             at: request.cloud, container: request.container ?? SetupRequest.standardContainer,
-            sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) })
-        return (cloud, isNew)
+            sharing: request.sharing.flatMap { DirectorySharing(rawValue: $0.rawValue) }
+        ) { warnings = try BucketTrial.verdict($0, for: request.role, at: request.cloud) }
+        return (cloud, isNew, warnings)
     }
 
     private static func joinZone(_ zone: ZoneID, in cloud: any CloudDatabase, as device: String, _ request: SetupRequest, isDirectory: Bool) async throws {

@@ -11,6 +11,8 @@ struct DataVersions: Sendable {
     private let first: Int
     /// The versions from the first on that changed data.
     private let numbers: [Int]
+    /// The newest of the versions that were looked at which each device has published: a publisher need not report them.
+    private var published: [String: Int] = [:]
 
     /// At most so many versions are looked at.
     private static let limit = 200
@@ -25,7 +27,11 @@ struct DataVersions: Sendable {
         self.newest = newest.number
         first = commits.first?.token.number ?? newest.number + 1
         numbers = commits.filter(\.changesData).map(\.token.number)
+        for commit in commits where commit.changesData { published[commit.device] = commit.token.number }
     }
+
+    /// The version that a device has: the one that it has reported, or published since.
+    func held(by device: String, reported: Int?) -> Int? { published[device].map { max($0, reported ?? 0) } ?? reported }
 
     /// Every version as one with data, where they cannot be looked at.
     init(allUpTo newest: ChangeToken?) { (self.newest, first, numbers) = (newest?.number ?? 0, (newest?.number ?? 0) + 1, []) }

@@ -25,7 +25,7 @@ public struct StatusReport: Sendable, Encodable {
     public struct OtherDevice: Sendable, Encodable {
         public let device: String
         public let role: String
-        /// The version that it had when it reported; nil before its first.
+        /// The version that it had when it reported, or has published since; nil before its first.
         public let version: Int?
         public let reportedAt: String
         /// How many versions with data came after that one.
@@ -38,9 +38,9 @@ public struct StatusReport: Sendable, Encodable {
         init(_ report: DeviceReport, _ versions: DataVersions, now: Instant) {
             device = report.device
             role = report.role
-            version = report.token?.number
+            version = versions.held(by: report.device, reported: report.token?.number)
             reportedAt = report.clock.description
-            behind = versions.count(after: report.token?.number ?? 0)
+            behind = versions.count(after: version ?? 0)
             reportAge = report.clock.age(at: now)
             isMember = report.isMember
         }

@@ -1,0 +1,43 @@
+import CloudStore
+import CommitLog
+
+/// What one listing by folders says of a zone: whether anything waits in it, and that `zone.json` is the object that it was.
+struct ZoneOverview: Sendable {
+    let hasMessages: Bool
+    let hasTickets: Bool
+    /// The state of the object `zone.json`; empty if the store does not say, nil if it is not there.
+    let marker: String?
+}
+
+extension ObjectZone {
+    /// Lists the zone by folders.
+    func overview() throws(CloudError) -> ZoneOverview {
+        let listed = try client.listFolder(path(""))
+        let overview = ZoneOverview(
+            hasMessages: listed.folders.contains("\(CloudNames.messages)/"), hasTickets: listed.folders.contains("\(CloudNames.waiting)/"),
+            marker: listed.objects.first { $0.path == path(ZoneMarker.fileName) }?.state)
+        cache.remember(overview, of: history.zone)
+        return overview
+    }
+
+    /// Looks for new commits to publish after them, and side by side at what is asked for next.
+    func lookToPublish(after token: ChangeToken) throws -> ZoneChanges {
+        cache.setPublishing(history.zone, true)
+        var looks: [@Sendable () throws -> ZoneChanges?] = [{ [self] in try HistoryReader(source: self).changes(since: token) }]
+        // A lost race has begun this look already.
+        if cache.recentOverview(of: history.zone) == nil {
+            looks.append { [self] in
+                _ = try overview()
+                return nil
+            }
+        }
+        if cache.expectsTickets(in: history.zone), !cache.hasTickets(in: history.zone) {
+            looks.append { [self] in
+                cache.remember(try listedTickets(), in: history.zone)
+                return nil
+            }
+        }
+        guard let changes = try client.sideBySide(looks).compactMap(\.self).first else { throw CloudError(.pending, at: "\(history.zone)", "no look was made") }
+        return changes
+    }
+}
