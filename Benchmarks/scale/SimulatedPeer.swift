@@ -74,8 +74,14 @@ final class SimulatedPeer: Sendable {
 
     var tally: Tally { state.withLock { $0.tally } }
 
+    /// What `RememberingCloud` does for a device.
+    private func remember() async throws {
+        cloud.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: Self.zone), of: Self.zone)
+    }
+
     /// Joins the zone. The first peer makes it and publishes version 1.
     func join(isFirst: Bool) async throws {
+        try await remember()
         if isFirst {
             _ = try await cloud.createZone(Self.zone, creator: name, publishers: .many)
             state.withLock { $0.pending = [0] }
@@ -114,7 +120,8 @@ final class SimulatedPeer: Sendable {
         }
         let turn = PublishTurn(
             in: Self.zone, of: cloud, nonces: .system, logger: Logger(label: name), pause: { [time] in await time.sleep(Int64($0 / .microseconds(1))) },
-            uptime: { [time] in .microseconds(time.now) }, draw: { [self] in state.withLock { Double.random(in: 0.5...1, using: &$0.numbers) } })
+            uptime: { [time] in .microseconds(time.now) }, draw: { [self] in state.withLock { Double.random(in: 0.5...1, using: &$0.numbers) } },
+            lossesForTicket: PublishTurn.lossesForTicketInBucket)
         await sync(turn, policy)
         await turn.ends()
     }

@@ -103,7 +103,7 @@ package struct HistoryPublisher<Store: HistoryStore> {
             return wanted
         }
         let last = log.checkpoint?.number ?? 0
-        // Where others are publishing at the same time, one that has not just lost a race to them makes it.
+        // It takes many requests in a store that is far away: where others are publishing at the same time, it can wait.
         let interval = store.isContended ? 8 * CheckpointDocument.interval : CheckpointDocument.interval
         guard let token = log.token, token.number - last >= interval else { return log.checkpoint }
         let folded = try reader.log(at: token.number)

@@ -20,7 +20,8 @@ package struct HistoryReader<Source: HistorySource> {
         try source.forEachCommit(from: token.number + 1) { found.append($0) }
         // Only now: had the token's commit been pruned before the probes, they would have found nothing and looked like "no news".
         if found.isEmpty, try isTheEnd(token) { return ZoneChanges(base: [], commits: [], token: token) }
-        var log = try log(after: token)
+        // A publisher that has seen the token's commit as the newest less than half a day ago finds what follows it: no commit that young is pruned.
+        var log = try log(after: token, bytes: source.commitBytesToPublish(after: token))
         if !found.isEmpty { try provideMembers(to: &log) }
         let commits = try found.map { try log.append($0) }
         if !commits.isEmpty {
@@ -99,10 +100,12 @@ package struct HistoryReader<Source: HistorySource> {
 
     /// A log that goes on from the token's commit, which was read and found to be the one that the token means.
     ///
-    /// - Parameter takesRecent: whether it suffices that the commit was there a moment ago.
+    /// - Parameters:
+    ///   - takesRecent: whether it suffices that the commit was there a moment ago.
+    ///   - known: the commit's bytes, where it need not be looked at.
     /// - Throws: ``CloudError`` with `.changeTokenExpired`, `.rolledBack` or `.damaged`.
-    func log(after token: ChangeToken, takesRecent: Bool = false) throws -> ReplayedHistory {
-        let recent = takesRecent ? source.recentCommitBytes(token.number) : nil
+    func log(after token: ChangeToken, takesRecent: Bool = false, bytes known: [UInt8]? = nil) throws -> ReplayedHistory {
+        let recent = known ?? (takesRecent ? source.recentCommitBytes(token.number) : nil)
         guard let bytes = try recent ?? source.commitBytes(token.number) else { throw try absence(of: token) }
         if let end = source.ends.end(at: token, of: history), ContentHash.of(bytes) == token.hash { return end }
         let commit = try VerifiedCommit(bytes, number: token.number, of: history)

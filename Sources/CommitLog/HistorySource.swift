@@ -72,7 +72,7 @@ package enum Placement {
 
 /// A ``HistorySource`` that can be added to. The one demand on a backend: *put if absent*.
 package protocol HistoryStore: HistorySource {
-    /// Whether another publisher was first a moment ago. A store that is near leaves this to the default, false.
+    /// Whether others are publishing at the same time. A store that is near leaves this to the default, false.
     var isContended: Bool { get }
     /// Puts the commit's file in place if nothing is there; refuses a clock that is a day off the store's own.
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement

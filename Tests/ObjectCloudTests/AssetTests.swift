@@ -237,6 +237,7 @@ struct ObjectAssetTests {
     @Test func aPublishersReportIsNotWrittenForEachVersion() async throws {
         let store = FakeStore()
         let cloud = try await zone(store)
+        cloud.recall(ZoneMemory(cloud: try await cloud.identity().uuid, zone: .standard), of: .standard)
         var token: ChangeToken?
         var reports: [String] = []
         func publish(at clock: Instant) async throws {

@@ -68,7 +68,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
         let isKnown = asset.index != nil && zone.cache.index(of: reader.path.path, in: zone.history.zone) != nil
         if isKnown, !reader.isBetterCopied { return reader }
         var reads: [@Sendable () throws -> Void] = [{ try reader.readBeginning() }]
-        if asset.index != nil, !isKnown { reads.append { _ = try reader.index() } }
+        // Who asks for an index that cannot be read is told then.
+        if asset.index != nil, !isKnown { reads.append { _ = try? reader.index() } }
         _ = try zone.client.sideBySide(reads)
         return reader
     }

@@ -163,7 +163,10 @@ public final class ObjectCloud: CloudDatabase {
             $0.cache.setPublishing(zone, false)
             let changes = try HistoryReader(source: $0).changes(since: token)
             // The commit of the token is there with its hash, so this is the cloud that it was.
-            if token != nil { $0.cache.prove(zone) }
+            if token != nil {
+                $0.cache.prove(zone)
+                $0.cache.found(changes.commits.count, in: zone)
+            }
             return changes
         }
     }

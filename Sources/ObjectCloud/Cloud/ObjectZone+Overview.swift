@@ -38,6 +38,7 @@ extension ObjectZone {
             }
         }
         guard let changes = try client.sideBySide(looks).compactMap(\.self).first else { throw CloudError(.pending, at: "\(history.zone)", "no look was made") }
+        cache.found(changes.commits.count, in: history.zone)
         return changes
     }
 }

@@ -34,7 +34,7 @@ struct ObjectZone: HistoryStore {
 
     /// Once a commit was found, twice as many are asked for: a request too many costs less than a wait.
     func readWidth(at number: Int, after found: Int) -> Int {
-        if found == 0 { return cache.hasLook(at: path(CloudNames.commits, number)) ? 2 : 1 }
+        if found == 0 { return cache.hasLook(at: path(CloudNames.commits, number)) ? 2 : min(cache.firstWidth(in: history.zone), ObjectClient.width) }
         return min(2 * found, ObjectClient.width)
     }
 
@@ -48,7 +48,7 @@ struct ObjectZone: HistoryStore {
 
     func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
 
-    var isContended: Bool { cache.hasLostRace(in: history.zone) }
+    var isContended: Bool { cache.isBusy(history.zone) }
 
     func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
         try CommitClock.verify(clock, against: client.clock)
@@ -75,7 +75,7 @@ struct ObjectZone: HistoryStore {
     func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool {
         var sizes = [(path: self.path(path.path), count: asset.byteCount)]
         if let index = asset.index { sizes.append((self.path(path.indexPath), index.byteCount)) }
-        let looks = sizes.filter { !cache.isPlaced($0.path) }
+        let looks = sizes.filter { !cache.isPlaced($0.path, in: history.zone) }
         return try client.sideBySide(looks.map { one in { [client] in try client.size(of: one.path) == one.count } }).allSatisfy { $0 }
     }
 

@@ -17,7 +17,9 @@ final class ZoneCache: Sendable {
         var infos: [ZoneID: ZoneInfo] = [:]
         var memories: [ZoneID: ZoneMemory] = [:]
         var reports: [String: Reports] = [:]
-        /// Commits that were read a moment ago, by their paths.
+        /// The newest commits that were read or put in place here.
+        var seen: [ZoneID: [Int: (bytes: [UInt8], seen: Int64)]] = [:]
+        /// The commit that was read last, by its path.
         var commits: [String: (bytes: [UInt8], seen: Int64)] = [:]
         /// What a lost race has shown: the commit that won it, and whether another one follows.
         var looks: [String: [UInt8]?] = [:]
@@ -32,14 +34,16 @@ final class ZoneCache: Sendable {
         /// Paths of assets and indexes that were put in place here.
         var placed: Set<String> = []
         var published: [ZoneID: ChangeToken] = [:]
+        /// The zones of which the device keeps what is known, and need not ask again.
+        var remembering: Set<ZoneID> = []
         var publishing: Set<ZoneID> = []
     }
 
     /// How long a commit that was read counts as there without another look, in microseconds.
     private static let commitAge: Int64 = 10_000_000
+    private static let seenLimit = 16
     /// How long an overview serves, in microseconds.
     private static let overviewAge: Int64 = 5_000_000
-    private static let commitLimit = 16
 
     private let known = Mutex(Known())
     private let now: @Sendable () -> Int64
@@ -60,6 +64,7 @@ final class ZoneCache: Sendable {
     /// Takes what an earlier run has kept.
     func recall(_ memory: ZoneMemory, of zone: ZoneID) {
         known.withLock { known in
+            known.remembering.insert(zone)
             guard memory.cloud == cloud(), memory.zone == zone.description else { return }
             known.memories[zone] = memory
             guard let marker = memory.marker else { return }
@@ -120,10 +125,13 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// An overview that was made a moment ago.
+    /// An overview that was made a moment ago, for a device that is about to publish.
     func recentOverview(of zone: ZoneID) -> ZoneOverview? {
         let time = now()
-        return known.withLock { known in known.overviews[zone].flatMap { isRecent($0.seen, Self.overviewAge, time) ? $0.overview : nil } }
+        return known.withLock { known in
+            guard known.publishing.contains(zone), let found = known.overviews[zone], isRecent(found.seen, Self.overviewAge, time) else { return nil }
+            return found.overview
+        }
     }
 
     /// Whether tickets were listed that were not taken yet.
@@ -146,11 +154,11 @@ final class ZoneCache: Sendable {
         }
     }
 
-    /// The tickets of a listing that was made a moment ago; they serve once.
+    /// The tickets of a listing that was made a moment ago, for a device that is about to publish; they serve once.
     func takeTickets(in zone: ZoneID) -> [PublishTicket]? {
         let time = now()
         return known.withLock { known in
-            guard let found = known.tickets.removeValue(forKey: zone), isRecent(found.seen, Self.overviewAge, time) else { return nil }
+            guard let found = known.tickets.removeValue(forKey: zone), known.publishing.contains(zone), isRecent(found.seen, Self.overviewAge, time) else { return nil }
             return found.tickets
         }
     }
@@ -168,12 +176,13 @@ final class ZoneCache: Sendable {
     func commitToPublish(after token: ChangeToken, in zone: ZoneID) -> [UInt8]? {
         let time = now()
         return known.withLock { known in
-            guard known.publishing.contains(zone) else { return nil }
-            return head(of: zone, token.number, known, time)
+            guard known.publishing.contains(zone), let bytes = head(of: zone, token.number, known, time) else { return nil }
+            return ContentHash.of(bytes) == token.hash ? bytes : nil
         }
     }
 
     private func head(of zone: ZoneID, _ number: Int, _ known: Known, _ time: Int64) -> [UInt8]? {
+        if let found = known.seen[zone]?[number], isRecent(found.seen, ZoneMemory.age, time) { return found.bytes }
         guard let head = known.memories[zone]?.head, head.number == number, isRecent(head.seen, ZoneMemory.age, time) else { return nil }
         return Array(head.bytes)
     }
@@ -191,11 +200,15 @@ final class ZoneCache: Sendable {
     func remember(_ commit: [UInt8], _ number: Int, at path: String, in zone: ZoneID) {
         let time = now()
         known.withLock { known in
-            if known.commits.count >= Self.commitLimit { known.commits = known.commits.filter { isRecent($0.value.seen, Self.commitAge, time) } }
-            if known.commits.count >= Self.commitLimit { known.commits = [:] }
-            known.commits[path] = (commit, time)
+            known.commits = [path: (commit, time)]
             // The highest number is the newest, but where an older copy was put back, and then the token's hash says so.
-            guard number >= known.memories[zone]?.head?.number ?? 0, commit.count <= ZoneMemory.headBytes else { return }
+            guard commit.count <= ZoneMemory.headBytes else { return }
+            known.seen[zone, default: [:]][number] = (commit, time)
+            if known.seen[zone]!.count > 2 * Self.seenLimit {
+                let newest = known.seen[zone]!.keys.sorted().suffix(Self.seenLimit)
+                known.seen[zone] = known.seen[zone]!.filter { newest.contains($0.key) }
+            }
+            guard number >= known.memories[zone]?.head?.number ?? 0 else { return }
             known.memories[zone, default: fresh(zone)].head = ZoneMemory.Head(number: number, bytes: Data(commit), seen: time)
         }
     }
@@ -212,8 +225,8 @@ final class ZoneCache: Sendable {
     /// Keeps what is, or is not, at the path of a commit, as a request has shown just now, for the next look.
     func keepLook(_ bytes: [UInt8]?, at path: String) { known.withLock { $0.looks = [path: bytes] } }
 
-    /// Whether the last race for a number in this zone was lost.
-    func hasLostRace(in zone: ZoneID) -> Bool { known.withLock { $0.lostRaces.contains(zone) } }
+    /// Whether the last race for a number in this zone was lost, or looks find more than one new commit.
+    func isBusy(_ zone: ZoneID) -> Bool { known.withLock { $0.lostRaces.contains(zone) || $0.memories[zone]?.found ?? 0 > 1 } }
 
     func hasLook(at path: String) -> Bool { known.withLock { $0.looks[path] != nil } }
 
@@ -223,19 +236,29 @@ final class ZoneCache: Sendable {
     /// A commit of this device that was put in place.
     func published(_ token: ChangeToken, in zone: ZoneID) { known.withLock { $0.published[zone] = token } }
 
-    func lastPublished(in zone: ZoneID) -> ChangeToken? { known.withLock { $0.published[zone] } }
+    /// The last of them, for a device that need not report it.
+    func lastPublished(in zone: ZoneID) -> ChangeToken? { known.withLock { $0.remembering.contains(zone) ? $0.published[zone] : nil } }
+
+    /// Notes how many new commits a look has found.
+    func found(_ count: Int, in zone: ZoneID) { change(zone) { $0.found = max(count, $0.found / 2) } }
+
+    /// How many commits to ask for at first where a device is about to publish: as many as looks have found of late.
+    func firstWidth(in zone: ZoneID) -> Int { known.withLock { $0.publishing.contains(zone) ? max(1, $0.memories[zone]?.found ?? 1) : 1 } }
 
     // MARK: Assets
 
     func placed(_ path: String) { known.withLock { _ = $0.placed.insert(path) } }
 
-    /// Whether an object was put in place here.
-    func isPlaced(_ path: String) -> Bool { known.withLock { $0.placed.contains(path) } }
+    /// Whether an object was put in place here, by a device that need not look again.
+    func isPlaced(_ path: String, in zone: ZoneID) -> Bool { known.withLock { $0.placed.contains(path) && $0.remembering.contains(zone) } }
 
     /// Whether the assets of earlier versions were looked at today.
     func assetsAreKnown(in zone: ZoneID) -> Bool {
         let time = now()
-        return known.withLock { known in known.memories[zone]?.assetsSeen.map { isRecent($0, 2 * ZoneMemory.age, time) } ?? false }
+        return known.withLock { known in
+            guard known.remembering.contains(zone), let seen = known.memories[zone]?.assetsSeen else { return false }
+            return isRecent(seen, 2 * ZoneMemory.age, time)
+        }
     }
 
     func assetsWereSeen(in zone: ZoneID) {
@@ -244,7 +267,9 @@ final class ZoneCache: Sendable {
     }
 
     /// The bytes of an index that an earlier run or this one has read or written.
-    func index(of path: String, in zone: ZoneID) -> Data? { known.withLock { $0.memories[zone]?.indexes[path] } }
+    func index(of path: String, in zone: ZoneID) -> Data? {
+        known.withLock { $0.remembering.contains(zone) ? $0.memories[zone]?.indexes[path] : nil }
+    }
 
     /// Keeps the index of an asset in place of those of the record's older ones.
     func remember(index: Data, of path: AssetPath, in zone: ZoneID) {
@@ -267,7 +292,7 @@ final class ZoneCache: Sendable {
     func ownReport(of device: String, in zone: ZoneID) -> ZoneMemory.Report? {
         let time = now()
         return known.withLock { known in
-            guard let own = known.memories[zone]?.report, own.report.device == device, isRecent(own.seen, 2 * ZoneMemory.age, time) else { return nil }
+            guard known.remembering.contains(zone), let own = known.memories[zone]?.report, own.report.device == device, isRecent(own.seen, 2 * ZoneMemory.age, time) else { return nil }
             return own
         }
     }

@@ -45,6 +45,9 @@ package struct ZoneMemory: Hashable, Sendable, Codable {
     /// The block index of each record's newest snapshot asset, if it is small, by the asset's path.
     var indexes: [String: Data] = [:]
 
+    /// How many new commits looks have found of late.
+    var found = 0
+
     /// The UUID of the cloud, and the zone.
     package let cloud: String
     package let zone: String

@@ -90,6 +90,8 @@ package final class CurlTransport: ObjectTransport {
                 return snapsync_curl_perform(curl)
             }
             guard code == CURLE_OK else { throw Self.fault(code, answer) }
+            // libcurl takes a connection that ends among the headers for the end of an answer without a body.
+            guard answer.hasAllHeaders else { throw TransportFault(.cut, "the answer ended among its headers") }
             var status = 0
             _ = snapsync_curl_get_long(curl, CURLINFO_RESPONSE_CODE, &status)
             return ObjectResponse(status: status, headers: answer.headers, body: answer.body)
@@ -114,6 +116,8 @@ package final class CurlTransport: ObjectTransport {
         private(set) var body: [UInt8] = []
         private(set) var headers: [String: String] = [:]
         private(set) var isTooLong = false
+        /// Whether the empty line came that ends the headers.
+        private(set) var hasAllHeaders = false
         private var headerBytes = 0
 
         /// The most bytes of all headers of one answer.
@@ -138,6 +142,9 @@ package final class CurlTransport: ObjectTransport {
             let line = String(decoding: bytes, as: UTF8.self)
             if line.hasPrefix("HTTP/") {
                 headers = [:]
+                hasAllHeaders = false
+            } else if line == "\r\n" || line == "\n" {
+                hasAllHeaders = true
             } else if let colon = line.firstIndex(of: ":") {
                 headers[line[..<colon].lowercased()] = String(
                     line[line.index(after: colon)...].drop { $0 == " " }.reversed().drop { $0.isWhitespace }.reversed())

@@ -26,12 +26,22 @@ struct PeerSync: Sendable {
         let turn = PublishTurn(device: device, pause: pause)
         do {
             let report = try await run(turn)
-            await turn.ends()
+            await end(turn, reporting: report.exported?.published != true)
             return report
         } catch {
-            await turn.ends()
+            await end(turn, reporting: true)
             throw error
         }
+    }
+
+    /// Ends the turn, and reports what was imported unless a publication has.
+    private func end(_ turn: PublishTurn, reporting: Bool) async {
+        await turn.ends()
+        guard reporting, let token = await turn.imported else { return }
+        var named = device
+        // The import may have found that the name is another database's.
+        if let settings = try? device.database.read({ try $0.settings.read() }) { named.settings = settings }
+        await named.report(token)
     }
 
     private func run(_ turn: PublishTurn) async throws -> SyncReport {
@@ -41,11 +51,14 @@ struct PeerSync: Sendable {
         var known: UpstreamChanges?
         while true {
             let hasPlace: Bool
-            let (report, upstream) = try await importUpstream(known)
+            var (report, upstream) = try await importUpstream(known)
             known = nil
             if let report {
+                if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { await turn.note(imported: token) }
                 imported = imported.map { $0.followed(by: report) } ?? report
                 try await device.repeatLostStatements()
+                // That may have published a version of its own.
+                if device.signedZone != nil { upstream = nil }
             }
             var publisher = device
             if imported != nil {
@@ -97,7 +110,10 @@ struct PeerSync: Sendable {
             try device.settings.datasets.contains { try !transaction.state.unseenColumns(of: $0).isEmpty }
         }
         if upstream.isBehind || upstream.fork != nil || hasUnseen {
-            let report = try await ImportRun(device: device, progress: progress, allowed: allowed).importNewest(upstream)
+            var run = ImportRun(device: device, progress: progress, allowed: allowed)
+            // A report is two requests, and a version is to be published.
+            run.reportsAtOnce = false
+            let report = try await run.importNewest(upstream)
             // What was found a moment ago is what a version can be built on: should another device have published since, the race is lost.
             let here = try device.database.read(at: .read) { try $0.state.view() == nil ? $0.state.applied() : nil }
             let isNewest = report.applied && upstream.follows && !upstream.isExpired && here?.token == upstream.changes.token

@@ -1,4 +1,5 @@
 package import CloudStore
+import LocalStore
 package import Logging
 
 /// Lets devices that keep losing races publish first. One value serves one run of a peer.
@@ -14,7 +15,7 @@ package actor PublishTurn {
     private let pause: @Sendable (Duration) async throws -> Void
     private let uptime: @Sendable () -> Duration
     private let draw: @Sendable () -> Double
-    private let begin: Duration
+    private let lossesForTicket: Int
     private var ticket: PublishTicket?
     private var firstLost: Int?
     /// Tickets that this run no longer waits for.
@@ -24,15 +25,15 @@ package actor PublishTurn {
     private var isWaitTold = false
     /// Whether this run waited for another device the last time that it was about to publish.
     package private(set) var gaveWay = false
+    /// The version that this run has imported last and not reported.
+    private(set) var imported: ChangeToken?
     /// The assets of attempts that failed.
     private var discarded: [CloudAsset] = []
     /// The publisher, once this run has seen that it is who it says it is.
     private(set) var identity: DeviceIdentity?
 
-    /// How many lost races are worth a ticket, and how many where an attempt takes longer than ``slowAttempt``: there a ticket costs requests, and its
-    /// turn lasts longer than a race.
-    static let lossesForTicket = 2, slowLossesForTicket = 4
-    static let slowAttempt = Duration.milliseconds(100)
+    /// How many lost races are worth a ticket, and how many in a bucket: there a ticket costs requests, and its turn lasts longer than a race.
+    package static let lossesForTicket = 2, lossesForTicketInBucket = 4
     /// How long one ticket is waited for before it is removed: its device may have been killed.
     static let ticketPatience = Duration.seconds(10)
     /// How long one run waits in all before it publishes regardless of the queue.
@@ -46,7 +47,9 @@ package actor PublishTurn {
     private static let lookRest = 4
 
     init(device: SyncContext, pause: @escaping @Sendable (Duration) async throws -> Void) {
-        self.init(in: device.zone, of: device.cloud, nonces: device.nonces, logger: device.logger, pause: pause)
+        self.init(
+            in: device.zone, of: device.cloud, nonces: device.nonces, logger: device.logger, pause: pause,
+            lossesForTicket: CloudLocation.isBucket(device.settings.cloud) ? Self.lossesForTicketInBucket : Self.lossesForTicket)
     }
 
     /// The turn of a device of which no more is known.
@@ -54,15 +57,18 @@ package actor PublishTurn {
     /// - Parameters:
     ///   - uptime: the time since some point, by a clock that is never set.
     ///   - draw: a number from 0.5 to 1, by which a wait is multiplied.
+    ///   - lossesForTicket: how many lost races are worth a ticket.
     package init(
         in zone: ZoneID, of cloud: any CloudDatabase, nonces: NonceSource, logger: Logger, pause: @escaping @Sendable (Duration) async throws -> Void,
         uptime: @escaping @Sendable () -> Duration = { [begin = ContinuousClock.now] in begin.duration(to: .now) },
-        draw: @escaping @Sendable () -> Double = { .random(in: 0.5...1) }
+        draw: @escaping @Sendable () -> Double = { .random(in: 0.5...1) }, lossesForTicket: Int = PublishTurn.lossesForTicket
     ) {
         (self.zone, self.cloud, self.nonces) = (zone, cloud, nonces)
         (self.logger, self.pause, self.uptime, self.draw) = (logger, pause, uptime, draw)
-        begin = uptime()
+        self.lossesForTicket = lossesForTicket
     }
+
+    func note(imported token: ChangeToken) { imported = token }
 
     func remember(_ identity: DeviceIdentity) { self.identity = identity }
 
@@ -101,8 +107,7 @@ package actor PublishTurn {
     package func lost(_ number: Int, losses: Int) async -> Bool {
         let first = firstLost ?? number
         firstLost = first
-        let isSlow = (uptime() - begin - waited) / losses > Self.slowAttempt
-        guard losses >= (isSlow ? Self.slowLossesForTicket : Self.lossesForTicket) else { return false }
+        guard losses >= lossesForTicket else { return false }
         let ticket = ticket ?? PublishTicket(number: first, nonces: nonces)
         self.ticket = ticket
         // Put in place again each time: a device that waited in vain may have removed it.

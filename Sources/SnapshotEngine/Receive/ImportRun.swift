@@ -19,6 +19,8 @@ package struct ImportRun: Sendable {
     package var willReplace: @Sendable (LocalTransaction) throws -> Void
     /// Which datasets may have become much smaller.
     let allowed: ShrinkApproval
+    /// Whether the device reports what it has as soon as it has it; false where the caller does when it is done.
+    var reportsAtOnce = true
 
     package init(
         device: SyncContext, progress: ProgressHandler?, discardsChanges: Bool = false,
@@ -97,7 +99,7 @@ package struct ImportRun: Sendable {
         warnings += agreed.notices
         let mail = Mail(answers: upstream.answers, mustBeCompared: !discardsChanges && !upstream.isOfEarlierZone && uncompared == nil && !isLast)
         let outcome = try await applyNewest(upstream, newest, local, mail, warnings)
-        if case .applied = outcome { await device.report(newest) }
+        if case .applied = outcome, reportsAtOnce { await device.report(newest) }
         return outcome
     }
 

@@ -32,7 +32,7 @@ struct RememberingCloud: CloudDatabaseDecorator {
         let zone = ZoneID(settings.zone, scope: CloudScope(rawValue: settings.scope) ?? .private)
         // What cannot be read is asked for again.
         let memory = try database.read { try $0.state.zoneMemory() }.flatMap { try? StrictJSON.decode(ZoneMemory.self, from: Data($0.utf8)) }
-        if let memory { bucket.recall(memory, of: zone) }
+        bucket.recall(memory ?? ZoneMemory(cloud: settings.cloudUUID, zone: zone), of: zone)
         return RememberingCloud(wrapped: bucket, bucket: bucket, zone: zone, settings: settings, database: database, state: State(memory))
     }
 
