@@ -59,6 +59,10 @@ extension CloudDatabaseDecorator {
 
     public func discard(_ assets: [CloudAsset], in zone: ZoneID) async { await wrapped.discard(assets, in: zone) }
 
+    public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
+        wrapped.events(in: zone, handler)
+    }
+
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws { try await wrapped.report(report, in: zone) }
 
     public func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await wrapped.deviceReports(in: zone) }

@@ -56,6 +56,12 @@ public protocol RecordDatabase: Sendable {
     func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader
     /// Removes assets that were finished but that no commit will name. An asset that a commit names stays.
     func discard(_ assets: [CloudAsset], in zone: ZoneID) async
+
+    /// Tells `handler` when something may have happened in a zone, which need not be there yet. The default returns nil: this cloud reports
+    /// no events, and whoever waits for changes polls.
+    ///
+    /// The hints end with the source that is returned. `handler` is called on any thread.
+    func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)?
 }
 
 extension RecordDatabase {
@@ -65,6 +71,8 @@ extension RecordDatabase {
     }
 
     public func conflictCopies(in zone: ZoneID) async throws -> [ConflictCopy] { [] }
+
+    public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? { nil }
 
     public func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
         Array(try await history(in: zone).filter { $0.token.number <= token.number }.suffix(count))

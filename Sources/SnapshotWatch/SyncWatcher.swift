@@ -45,7 +45,8 @@ public final class SyncWatcher: Sendable {
         self.now = now
     }
 
-    /// A watch of a database that was set up with a backend of the application's own. Its zone is polled: it raises no events of files.
+    /// A watch of a database that was set up with a backend of the application's own. A backend that reports no events
+    /// (``RecordDatabase/events(in:_:)``) is polled.
     ///
     /// - Parameters:
     ///   - database: the SQLite file.
@@ -83,9 +84,14 @@ public final class SyncWatcher: Sendable {
     /// Watches until the task is cancelled; then a run under way is finished, and the call returns.
     ///
     /// - Throws: ``SyncError`` if the database cannot be opened, or was not set up, when the watch begins. Later errors are events.
-    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await WorkerThreads.host { try await watch(tell) } }
+    public func run(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws { try await run(observing: nil, tell) }
 
-    private func watch(_ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
+    /// The same, with each run told as it begins, goes on and ends.
+    package func run(observing observer: WatchObserver?, _ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
+        try await WorkerThreads.host { try await watch(observer, tell) }
+    }
+
+    private func watch(_ observer: WatchObserver?, _ tell: @escaping @Sendable (WatchEvent) -> Void) async throws {
         let start = ContinuousClock.now
         let time: @Sendable () -> Duration = { ContinuousClock.now - start }
         let signal = WakeSignal()
@@ -112,7 +118,9 @@ public final class SyncWatcher: Sendable {
                 where told.insert(reason).inserted { tell(.polling(reason: reason)) }
                 schedule.begins()
                 let began = time()
-                switch await device.sync() {
+                observer?.began()
+                let result = await device.sync(progress: observer?.progress)
+                switch result {
                 case .success(let report):
                     if device.zone != zone { (zone, zoneEvents) = (device.zone, device.zoneEvents { signal.raise(.init($0)) }) }
                     schedule.succeeded(at: time(), jitter: .random(in: 0...1))
@@ -122,6 +130,7 @@ public final class SyncWatcher: Sendable {
                     schedule.failed(retrying: error.isWorthRetrying, at: time(), jitter: .random(in: 0...1))
                     if let event = news.failed(error, at: time()) { tell(event) }
                 }
+                observer?.ended()
             }
         }
     }
@@ -141,11 +150,11 @@ public final class SyncWatcher: Sendable {
 }
 
 extension WakeSignal.Wake {
-    init(_ hint: ZoneEvents.Hint) {
+    init(_ hint: ZoneHint) {
         switch hint {
         case .commit(let number): self = .commit(number)
         case .message(let sender): self = .message(from: sender)
-        case .directory: self = .directory
+        case .anything: self = .directory
         }
     }
 }

@@ -58,9 +58,11 @@ struct WatchedDevice: Sendable {
         self.now = now
     }
 
-    /// The zone's event source; nil for a backend, which has no files that events could come from.
-    func zoneEvents(_ handler: @escaping @Sendable (ZoneEvents.Hint) -> Void) -> ZoneEvents? {
-        backend != nil ? nil : ZoneEvents(cloud: cloudPath, zone: zone, handler)
+    /// The zone's event source; nil for a backend that reports no events.
+    func zoneEvents(_ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
+        // A directory need not be there yet.
+        guard let backend else { return ZoneEvents(cloud: cloudPath, zone: zone, handler) }
+        return backend.events(in: zone, handler)
     }
 
     /// Whether a message of that device concerns this one.
@@ -74,11 +76,11 @@ struct WatchedDevice: Sendable {
     }
 
     /// Syncs once. The run is finished even if the caller's task is cancelled meanwhile.
-    mutating func sync() async -> Result<SyncReport, SyncError> {
+    mutating func sync(progress: ProgressHandler? = nil) async -> Result<SyncReport, SyncError> {
         do {
             let engine = try opened()
             let before = try SyncError.at(.read) { try engine.database.changeMark() }
-            let report = try await Task { try await engine.sync() }.value
+            let report = try await Task { try await engine.sync(progress: progress) }.value
             let (after, version, settings) = try SyncError.at(.read) {
                 let (version, settings) = try engine.database.read { (try $0.state.applied()?.number ?? 0, try $0.settings.read()) }
                 return (try engine.database.changeMark(), version, settings)

@@ -9,19 +9,10 @@ import Synchronization
 ///     let events = ZoneEvents(cloud: "/mnt/share/app", zone: .standard) { hint in … }
 ///     if let reason = events.arm() { print("polling: \(reason)") }
 ///
+/// A hint of `anything` means that directories came or went, or that events were lost.
 /// Reads names only, never a file's content. The cloud need not be there: what is missing is watched from the next
 /// ``arm()`` on, and the directory above the cloud tells when it is back.
-package final class ZoneEvents: Sendable {
-    /// What may have happened.
-    package enum Hint: Sendable, Hashable {
-        /// A commit's file of that number came.
-        case commit(Int)
-        /// A file came into that device's part of the mailbox.
-        case message(from: String)
-        /// Directories came or went, or events were lost: call ``ZoneEvents/arm()``, and look.
-        case directory
-    }
-
+package final class ZoneEvents: ZoneEventSource {
     private enum Role: Hashable {
         case above, root, zone, commits, mailbox
         case messages(String)
@@ -35,13 +26,13 @@ package final class ZoneEvents: Sendable {
 
     private let root: String
     private let zone: String
-    private let handler: @Sendable (Hint) -> Void
+    private let handler: @Sendable (ZoneHint) -> Void
     private let state = Mutex(State())
     /// More devices than that are left to the poll.
     private static let deviceLimit = 500
 
     /// A source for one zone of the cloud at a path; ``arm()`` begins it.
-    package init(cloud path: String, zone: ZoneID, _ handler: @escaping @Sendable (Hint) -> Void) {
+    package init(cloud path: String, zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) {
         root = URL(fileURLWithPath: path, isDirectory: true).standardizedFileURL.path
         self.zone = "\(root)/\(zone)"
         self.handler = handler
@@ -101,10 +92,10 @@ package final class ZoneEvents: Sendable {
 
     private func take(_ changes: [FileEvents.Change]) {
         let roles = state.withLock { $0.roles }
-        var hints: Set<Hint> = []
+        var hints: Set<ZoneHint> = []
         for change in changes {
             guard let watch = change.watch else {
-                hints.insert(.directory)
+                hints.insert(.anything)
                 continue
             }
             if let role = roles[watch], let hint = hint(of: change.name, in: role) { hints.insert(hint) }
@@ -112,14 +103,14 @@ package final class ZoneEvents: Sendable {
         for hint in hints { handler(hint) }
     }
 
-    private func hint(of name: String?, in role: Role) -> Hint? {
-        guard let name else { return .directory }
+    private func hint(of name: String?, in role: Role) -> ZoneHint? {
+        guard let name else { return .anything }
         switch role {
-        case .above: return name == URL(fileURLWithPath: root).lastPathComponent ? .directory : nil
-        case .root: return name == CloudMarker.fileName || zone.hasPrefix("\(root)/\(name)/") ? .directory : nil
-        case .zone: return name == CloudNames.commits || name == CloudNames.messages ? .directory : nil
+        case .above: return name == URL(fileURLWithPath: root).lastPathComponent ? .anything : nil
+        case .root: return name == CloudMarker.fileName || zone.hasPrefix("\(root)/\(name)/") ? .anything : nil
+        case .zone: return name == CloudNames.commits || name == CloudNames.messages ? .anything : nil
         case .commits: return CloudNames.number(ofFile: name).map { .commit($0) }
-        case .mailbox: return CloudNames.isName(name) ? .directory : nil
+        case .mailbox: return CloudNames.isName(name) ? .anything : nil
         case .messages(let device): return name.hasSuffix(".json") && !name.hasPrefix(".") ? .message(from: device) : nil
         }
     }

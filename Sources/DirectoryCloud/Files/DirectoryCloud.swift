@@ -169,6 +169,11 @@ public final class DirectoryCloud: CloudDatabase {
         }
     }
 
+    /// The file system's events; where other machines write to it, too, they do not tell everything.
+    public func events(in zone: ZoneID, _ handler: @escaping @Sendable (ZoneHint) -> Void) -> (any ZoneEventSource)? {
+        ZoneEvents(cloud: path, zone: zone, handler)
+    }
+
     public func report(_ report: DeviceReport, in zone: ZoneID) async throws {
         try await inZone(zone) { try ReportFolder(zone: $0).add(report) }
     }

@@ -9,10 +9,10 @@ import Testing
 /// What the file system tells of a zone's directory.
 @Suite(.timeLimit(.minutes(60))) struct ZoneEventsTests {
     private final class Heard: Sendable {
-        private let hints = Mutex<[ZoneEvents.Hint]>([])
-        func add(_ hint: ZoneEvents.Hint) { hints.withLock { $0.append(hint) } }
-        var all: [ZoneEvents.Hint] { hints.withLock { $0 } }
-        func waits(for hint: ZoneEvents.Hint) async throws {
+        private let hints = Mutex<[ZoneHint]>([])
+        func add(_ hint: ZoneHint) { hints.withLock { $0.append(hint) } }
+        var all: [ZoneHint] { hints.withLock { $0 } }
+        func waits(for hint: ZoneHint) async throws {
             try await Eventually.holds("\(hint) is heard", explain: { "\(all)" }) { all.contains(hint) }
         }
     }
@@ -57,7 +57,7 @@ import Testing
         let events = ZoneEvents(cloud: scratch.path("cloud"), zone: .standard) { heard.add($0) }
         _ = events.arm()
         try FileManager.default.createDirectory(atPath: scratch.path("\(folder)/messages/phone"), withIntermediateDirectories: true)
-        try await heard.waits(for: .directory)
+        try await heard.waits(for: .anything)
         _ = events.arm()
         try scratch.write("{}", to: "\(folder)/messages/phone/\(String(repeating: "a", count: 32)).json")
         try await heard.waits(for: .message(from: "phone"))
@@ -69,7 +69,7 @@ import Testing
         let events = ZoneEvents(cloud: scratch.path("cloud"), zone: .standard) { heard.add($0) }
         _ = events.arm()
         try FileManager.default.moveItem(atPath: scratch.path("cloud"), toPath: scratch.path("away"))
-        try await heard.waits(for: .directory)
+        try await heard.waits(for: .anything)
         _ = events.arm()
         // The same directories elsewhere are nobody's business any more.
         let before = heard.all.count
@@ -88,6 +88,6 @@ import Testing
         let events = ZoneEvents(cloud: scratch.path("cloud"), zone: .standard) { heard.add($0) }
         #expect(events.arm() == nil)
         _ = try await zone(scratch)
-        try await heard.waits(for: .directory)
+        try await heard.waits(for: .anything)
     }
 }
