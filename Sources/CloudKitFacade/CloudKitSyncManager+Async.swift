@@ -23,27 +23,27 @@ extension CloudKitSyncManager {
     @discardableResult
     public func syncAll() async throws -> (buckets: Int, notifications: Int) { try await call(Self.publishAll) }
 
-    /// Imports what is new and returns the buckets as the database then has them.
+    /// Imports what is new, carries messages, and returns the buckets as the database then has them.
     @discardableResult
     public func fetchBuckets() async throws -> [Bucket] {
         try await call {
-            try await Self.fetching($0); return try await Self.buckets($0)
+            _ = try await Self.fetching($0); return try await Self.buckets($0)
         }
     }
 
-    /// Imports what is new and returns the notifications as the database then has them.
+    /// Imports what is new, carries messages, and returns the notifications as the database then has them.
     @discardableResult
     public func fetchNotifications() async throws -> [Notification] {
         try await call {
-            try await Self.fetching($0); return try await Self.notifications($0)
+            _ = try await Self.fetching($0); return try await Self.notifications($0)
         }
     }
 
-    /// Imports what is new and returns all that the database then has.
+    /// Imports what is new, carries messages, and returns all that the database then has.
     @discardableResult
     public func fetchAll() async throws -> (buckets: [Bucket], notifications: [Notification]) {
         try await call {
-            try await Self.fetching($0); return (try await Self.buckets($0), try await Self.notifications($0))
+            _ = try await Self.fetching($0); return (try await Self.buckets($0), try await Self.notifications($0))
         }
     }
 
@@ -73,7 +73,16 @@ extension CloudKitSyncManager {
         _ = try await engine.sync()
     }
 
-    static func fetching(_ engine: SyncEngine) async throws { _ = try await engine.importNewest() }
+    /// Imports what is new and carries messages: a reader sends its own, a device that publishes answers those of others.
+    ///
+    /// - Returns: what was imported; nil if nothing was to be.
+    @Sendable static func fetching(_ engine: SyncEngine) async throws -> ImportReport? {
+        guard try engine.database.read(at: .open, { try $0.settings.read().role }) == .reader else { return try await engine.sync().imported }
+        // Unlike a sync, a fetch ends the view of an old version.
+        let report = try await engine.importNewest()
+        _ = try await engine.sendMessages()
+        return report
+    }
 
     static func buckets(_ engine: SyncEngine) async throws -> [Bucket] { try await engine.entities(of: "buckets", as: Bucket.self) }
 

@@ -5,11 +5,12 @@ import SnapshotVersions
 import Synchronization
 
 extension CloudKitSyncManager {
-    /// From now on imports what others publish, as soon as the cloud shows it, until ``stopSubscriptions()``.
+    /// From now on syncs whenever others have published or sent messages, as soon as the cloud shows it, until ``stopSubscriptions()``.
     ///
     /// - Parameters:
-    ///   - interval: how long to wait between two looks at the cloud.
-    ///   - imported: called after each import that changed something, on no particular thread.
+    ///   - interval: how long to wait between two looks at a cloud that reports no events (``RecordDatabase/events(in:_:)``).
+    ///   - imported: called after each import that changed something, on no particular thread. What messages changed is told by
+    ///     ``SyncEngine/changeNotices(keyLimit:)``.
     public func startSubscriptions(every interval: Duration = .seconds(2), imported: (@Sendable (ImportReport) -> Void)? = nil) async throws {
         try await call { try await self.subscribe($0, every: interval, imported: imported) }
     }
@@ -26,8 +27,8 @@ extension CloudKitSyncManager {
         let hints = try await engine.hints(every: interval)
         let task = Task { [weak self] in
             // What came before the first hint was asked for is imported at once.
-            await self?.importNew(imported)
-            for await _ in hints { await self?.importNew(imported) }
+            await self?.syncNews(imported)
+            for await _ in hints { await self?.syncNews(imported) }
         }
         state.withLock { state in
             state.subscription?.cancel()
@@ -35,15 +36,11 @@ extension CloudKitSyncManager {
         }
     }
 
-    /// A hint only wakes; where the import fails, the next one tries again, and ``lastError`` says why.
-    private func importNew(_ imported: (@Sendable (ImportReport) -> Void)?) async {
+    /// A hint only wakes; where the sync fails, the next one tries again, and ``lastError`` says why.
+    private func syncNews(_ imported: (@Sendable (ImportReport) -> Void)?) async {
         let report: ImportReport?
         do {
-            report = try await call { engine -> ImportReport? in
-                let role = try engine.database.read(at: .open) { try $0.settings.read().role }
-                // A writer has what it published; a peer merges.
-                return role == .writer ? nil : try await engine.importNewest()
-            }
+            report = try await call(Self.fetching)
         } catch let error as SyncError where error.code == .nothingThere {
             // Nothing has been published yet.
             state.withLock { $0.lastError = nil }

@@ -23,32 +23,35 @@ extension SyncEngine {
         }
     }
 
-    /// Hints that another device has published, from now on; fetch what is new at each. Ends with the task that iterates.
+    /// Hints that another device has published, or sent a message that this one is to publish, from now on; sync at each. Ends with the task
+    /// that iterates.
     ///
     /// Only the records of this database's datasets count. A cloud that is away for a while ends nothing; a database that cannot be
     /// read any longer ends the hints, and the log says why.
+    ///
+    /// - Parameter interval: how long to wait between two looks at a cloud that reports no events (``RecordDatabase/events(in:_:)``); one that
+    ///   does is looked at when it tells of something, and every 30 s besides.
     public func hints(every interval: Duration = .seconds(2)) async throws -> some AsyncSequence<Void, Never> & Sendable {
         try await gate.enter()
         let device = try device()
-        let names = Set(device.settings.datasets.map(\.recordName))
+        // A gate that opens need not wait for the next look.
+        let wait = ZoneWait(for: device.zone, of: device.cloud, every: interval, or: gate.changes()), gate = gate, logger = logger
         let zone = CloudZone(device.zone, of: device.cloud, as: device.settings.device, now: now)
-        let gate = gate, logger = logger
-        let notifications = try await SyncError.at(.fetch) {
-            try await zone.subscribe(RecordSubscription("snapshots")) {
-                // While the gate is closed the cloud is not even looked at.
-                while true {
-                    guard (try? await Task.sleep(for: interval)) != nil else { return false }
-                    do {
-                        if try gate.standing() == .open { return true }
-                    } catch {
-                        let error = SyncError(error, step: .read)
-                        if error.isRetryable { continue }
-                        logger.error("news of the zone is no longer listened for", metadata: ["error": "\(error)"])
-                        return false
-                    }
+        // One look at a time: what waits between two is the hints' matter.
+        let commits = try await SyncError.at(.fetch) { try await zone.subscribe(RecordSubscription("snapshots")) { false } }
+        return ZoneHints(commits: commits, device: device) {
+            // While the gate is closed the cloud is not even looked at.
+            while await wait.next() {
+                do {
+                    if try gate.standing() == .open { return true }
+                } catch {
+                    let error = SyncError(error, step: .read)
+                    if error.isRetryable { continue }
+                    logger.error("news of the zone is no longer listened for", metadata: ["error": "\(error)"])
+                    return false
                 }
             }
+            return false
         }
-        return notifications.filter { $0.recordName.map(names.contains) ?? true }.map { _ in }
     }
 }

@@ -157,6 +157,44 @@ private typealias Notification = SnapshotModel.Notification
         world.watch.stopSubscriptions()
     }
 
+    /// A reader's edit goes out with its fetch, is applied by the writer's, and the answer comes with the reader's next one.
+    @Test func fetchesCarryMessages() async throws {
+        let world = try await World()
+        try await world.phone.syncAll()
+        try await world.watch.fetchAll()
+        let id = try world.shell("watch").run("SELECT min(id) FROM notifications WHERE readAt IS NULL").trimmingCharacters(in: .newlines)
+        try world.shell("watch").run("UPDATE notifications SET readAt = '2026-11-01T08:00:00Z' WHERE id = '\(id)'")
+        let shown: [Notification] = await value { done in world.watch.fetchNotificationsFromCloudKit { done($0) } }
+        #expect(world.watch.lastError == nil && shown.first { $0.id == id }?.readAt == "2026-11-01T08:00:00Z")
+        let fetched: [Notification] = await value { done in world.phone.fetchAllFromCloudKit { done($1) } }
+        #expect(world.phone.lastError == nil && fetched.first { $0.id == id }?.readAt == "2026-11-01T08:00:00Z")
+        #expect(try await world.phone.engine().status().version == 2)
+        try await world.watch.fetchAll()
+        // Answered: nothing waits any more.
+        #expect(try await world.watch.engine().inspector().messages().waiting.isEmpty)
+    }
+
+    /// Far between two looks, a subscription is woken by the directory's events: by a commit at the reader, by a message at the writer.
+    @Test func subscriptionsWakeOnEvents() async throws {
+        let world = try await World()
+        try await world.phone.syncAll()
+        try await world.watch.fetchAll()
+        let (imports, continuation) = AsyncStream.makeStream(of: Int.self)
+        try await world.watch.startSubscriptions(every: .seconds(86_400)) { continuation.yield($0.version ?? 0) }
+        try await world.phone.startSubscriptions(every: .seconds(86_400))
+        var versions = imports.makeAsyncIterator()
+        try world.shell("phone").run("DELETE FROM notifications WHERE id = (SELECT min(id) FROM notifications)")
+        try await world.phone.syncAll()
+        #expect(await versions.next() == 2)
+        // The watch says that something was read; the phone hears of the message, applies it and publishes the answer.
+        try world.shell("watch").run("UPDATE notifications SET readAt = '2026-11-01T08:00:00Z' WHERE id = (SELECT max(id) FROM notifications)")
+        try await world.watch.fetchAll()
+        #expect(await versions.next() == 3)
+        #expect(try world.shell("phone").run("SELECT count(*) FROM notifications WHERE readAt = '2026-11-01T08:00:00Z'") == "1\n")
+        world.phone.stopSubscriptions()
+        world.watch.stopSubscriptions()
+    }
+
     @Test func managerIsConfiguredOnceAndSaysWhenItIsNot() async throws {
         let world = try await World()
         let manager = CloudKitSyncManager()
