@@ -160,6 +160,7 @@ import Testing
         check(try sealed.json("member remove watch --db phone.db"), "member remove --json")
         check(try sealed.json("key rotate --reseal --new-recovery-code --db phone.db"), "key rotate --json")
         check(try sealed.json("key passphrase --remove --db phone.db"), "key passphrase --json")
+        try checkTurnOver { check($0, $1) }
         try contested.database("phone.db").run("UPDATE notifications SET bucketId = 'gone' WHERE id = (SELECT min(id) FROM notifications)")
         check(try contested.json("verify --db phone.db --local"), "verify --json")
         check(try contested.json("licence key vendor.key"), "licence key --json")
@@ -175,6 +176,25 @@ import Testing
             let unseen = Set(fields.map(\.path).filter { $0.split(separator: ".").first != "requests" }).subtracting(seen[heading] ?? [])
             #expect(unseen.isEmpty, "no report showed \(unseen.sorted()) of \(heading)")
         }
+    }
+
+    /// The reports of a zone that is sealed later, and of its freshness.
+    private func checkTurnOver(_ check: ([String: Any], String) throws -> Void) throws {
+        let scene = try SignedScene()
+        try scene.succeed("init --db phone.db --cloud cloud --role writer --device phone --create")
+        try scene.succeed("generate --db phone.db --notifications 5")
+        try scene.succeed("sync --db phone.db")
+        try scene.succeed("init --db watch.db --cloud cloud --role reader --device watch --create")
+        try scene.succeed("sync --db watch.db")
+        try check(scene.json("seal --dry-run --db phone.db"), "sign --json")
+        try check(scene.json("sign --db phone.db"), "sign --json")
+        try check(scene.json("member freshness on --db phone.db"), "member freshness --json")
+        try check(scene.json("member settle --db phone.db"), "member settle --json")
+        try check(scene.json("status --db phone.db"), "status --json")
+        try check(scene.json("seal --prune-old --db phone.db"), "sign --json")
+        #expect(try scene.run("sync --db watch.db").status == 75)
+        let waiting = try scene.run("status --json --db watch.db")
+        try check(#require(try JSONSerialization.jsonObject(with: waiting.output) as? [String: Any]), "status --json")
     }
 
     /// A reader that has seen version 2 of a zone that was put back to version 1.

@@ -156,7 +156,8 @@ struct StatusCommand: AsyncParsableCommand {
         }
         if let next = report.nextZone { say("  it goes on as zone \(next); this device has asked to be a member there", .attention) }
         for left in report.earlierZones {
-            say("  it goes on from zone \(left.zone)\(left.version.map { ", version \($0)" } ?? "")\(leftover(left, report))", left.isRemoved ? nil : .attention)
+            let version = left.version.map { ", version \($0)" } ?? ""
+            say("  it goes on from zone \(left.zone)\(version)\(leftover(left, report))", left.isRemoved ? nil : .attention)
         }
         lines += messageLines(report.messages) + devices(report.devices)
         for fork in report.forks { say("  \(fork.sentence)", fork.isHealed ? nil : .bad) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudStore
 import SnapshotSync
+import StrictText
 
 /// What `sign` and `seal` take, and what they print.
 struct TurnOverOptions: ParsableArguments {
