@@ -13,7 +13,8 @@ extension HistoryReader {
             if read[token.number] == nil {
                 let width = min(source.readWidth(at: token.number, after: count - commits.count), count - commits.count, token.number)
                 let numbers = token.number - width + 1...token.number
-                read = Dictionary(uniqueKeysWithValues: zip(numbers, try source.commitBytes(numbers)).compactMap { number, bytes in bytes.map { (number, $0) } })
+                let found = zip(numbers, try source.commitBytes(numbers))
+                read = Dictionary(uniqueKeysWithValues: found.compactMap { number, bytes in bytes.map { (number, $0) } })
             }
             guard let bytes = read[token.number] else { break }
             let commit = try VerifiedCommit(bytes, number: token.number, of: source.history).commit

@@ -27,7 +27,8 @@ package struct SQLiteShell {
     package func dump() throws -> String {
         let tracking = [
             "INSERT INTO snapsync_log ", "INSERT INTO snapsync_changes ", "INSERT INTO snapsync_tracking ", "CREATE TRIGGER snapsync_",
-            "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',", "INSERT INTO snapsync_state VALUES('zoneMemory',",
+            "INSERT INTO snapsync_state VALUES('lastFailure',", "INSERT INTO snapsync_state VALUES('mailboxLook',",
+            "INSERT INTO snapsync_state VALUES('zoneMemory',",
             "INSERT INTO snapsync_state VALUES('tablesSeen',",
         ]
         return try run(".dump").split(separator: "\n", omittingEmptySubsequences: false)

@@ -112,7 +112,8 @@ final class ObjectAssetReader: AssetReader, @unchecked Sendable {
     func expect(_ ranges: [Range<Int>]) {
         var spans: [Window] = []
         let read = condition.withLock { windows.filter { $0.bytes != nil }.map { $0.offset..<$0.end } }
-        for range in ranges where !read.contains(where: { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }) && !range.isEmpty && range.count <= Self.windowBytes && range.upperBound <= byteCount {
+        for range in ranges where !range.isEmpty && range.count <= Self.windowBytes && range.upperBound <= byteCount {
+            if read.contains(where: { $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound }) { continue }
             if let last = spans.last, last.end == range.lowerBound, range.upperBound - last.offset <= Self.windowBytes {
                 spans[spans.count - 1] = Window(offset: last.offset, count: last.count + range.count, reads: last.reads + 1)
             } else {

@@ -158,7 +158,9 @@ final class ZoneCache: Sendable {
     func takeTickets(in zone: ZoneID) -> [PublishTicket]? {
         let time = now()
         return known.withLock { known in
-            guard let found = known.tickets.removeValue(forKey: zone), known.publishing.contains(zone), isRecent(found.seen, Self.overviewAge, time) else { return nil }
+            guard let found = known.tickets.removeValue(forKey: zone), known.publishing.contains(zone), isRecent(found.seen, Self.overviewAge, time) else {
+                return nil
+            }
             return found.tickets
         }
     }
@@ -292,7 +294,9 @@ final class ZoneCache: Sendable {
     func ownReport(of device: String, in zone: ZoneID) -> ZoneMemory.Report? {
         let time = now()
         return known.withLock { known in
-            guard known.remembering.contains(zone), let own = known.memories[zone]?.report, own.report.device == device, isRecent(own.seen, 2 * ZoneMemory.age, time) else { return nil }
+            guard known.remembering.contains(zone), let own = known.memories[zone]?.report, own.report.device == device,
+                isRecent(own.seen, 2 * ZoneMemory.age, time)
+            else { return nil }
             return own
         }
     }

@@ -51,7 +51,8 @@ struct PeerSync: Sendable {
         var known: UpstreamChanges?
         while true {
             let hasPlace: Bool
-            var (report, upstream) = try await importUpstream(known)
+            let (report, news) = try await importUpstream(known)
+            var upstream = news
             known = nil
             if let report {
                 if report.applied, let token = try device.database.read(at: .read, { try $0.state.applied() })?.token { await turn.note(imported: token) }
