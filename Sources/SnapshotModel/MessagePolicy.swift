@@ -21,7 +21,7 @@ public struct MessagePolicy: Hashable, Sendable {
         self.delete = rows || delete
     }
 
-    /// Whether a reader may tell anything.
+    /// Whether a reader may tell nothing.
     public var isEmpty: Bool { !rows && patch.isEmpty && !delete }
 
     /// The same for a dataset that has these columns only.
