@@ -1,5 +1,6 @@
 package import LocalStore
 package import SnapshotModel
+import StrictText
 
 /// A trigger of the application's on a table that travels, and what becomes of it when an import changes that table.
 public struct TriggerReport: Sendable, Encodable, Hashable {
@@ -31,7 +32,7 @@ public struct TriggerReport: Sendable, Encodable, Hashable {
         func said(_ chosen: [TriggerReport], _ what: String) -> [String] {
             guard !chosen.isEmpty else { return [] }
             let tables = chosen.reduce(into: [String]()) { if !$0.contains($1.table) { $0.append($1.table) } }.joined(separator: ", ")
-            return ["\(chosen.count) trigger\(chosen.count == 1 ? "" : "s") of \(tables): \(what)"]
+            return ["\(Format.count(chosen.count, "trigger")) of \(tables): \(what)"]
         }
         let failing = triggers.filter { $0.failure != nil }, able = triggers.filter { $0.failure == nil }
         let lacks = failing.compactMap(\.failure).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }

@@ -4,7 +4,7 @@ import Foundation
 public import SnapshotEngine
 import SnapshotVersions
 
-/// What ``CloudMirror/run()`` copied.
+/// What ``CloudMirror/run(progress:)`` copied.
 public struct MirrorReport: Sendable, Encodable {
     /// One zone.
     public struct Zone: Sendable, Encodable {

@@ -11,7 +11,7 @@ public struct RollbackReport: Sendable, Encodable {
     public let imported: ImportReport
     /// The version that was here before, which the zone no longer has.
     public let versionBefore: Int
-    /// The number of the copy that holds what was here before; ``SyncEngine/undo()`` brings it back.
+    /// The number of the copy that holds what was here before; ``SyncEngine/undo(progress:)`` brings it back.
     public let keptCopy: Int
 }
 
@@ -106,7 +106,7 @@ struct RollbackAcceptance: Sendable {
 extension SyncEngine {
     /// Takes version `number`, the newest of a zone that was put back to an older state on purpose.
     ///
-    /// What is here is kept as a copy, which ``undo()`` brings back; changes that are in no version yet stay tracked.
+    /// What is here is kept as a copy, which ``undo(progress:)`` brings back; changes that are in no version yet stay tracked.
     ///
     /// - Throws: ``SyncError`` with `.refused` if the zone's newest version is another, or if nothing was put back.
     public func acceptRollback(to number: Int, progress: ProgressHandler? = nil) async throws -> RollbackReport {

@@ -25,7 +25,7 @@ public struct ReplaceLocalReport: Sendable, Encodable {
 extension SyncEngine {
     /// Makes this device's data the zone's newest version, whatever the cloud has. Publishers only.
     ///
-    /// The version that loses is pinned by the commit that replaces it, and ``undo()`` brings it back. To say so is to approve of it
+    /// The version that loses is pinned by the commit that replaces it, and ``undo(progress:)`` brings it back. To say so is to approve of it
     /// where much fewer entities are left, for readers too.
     public func replaceCloud(progress: ProgressHandler? = nil) async throws -> ReplaceCloudReport {
         try await locked {
@@ -44,7 +44,7 @@ extension SyncEngine {
 
     /// Makes the zone's newest version this device's data, whatever was changed here. Tracked changes are dropped.
     ///
-    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo()`` brings it back. What a
+    /// What was here is kept, as the version that it is or as a copy beside the database, and ``undo(progress:)`` brings it back. What a
     /// reader has told the publisher of it, and the publisher has not answered, is taken back.
     public func replaceLocal(progress: ProgressHandler? = nil) async throws -> ReplaceLocalReport {
         try await locked {

@@ -16,7 +16,7 @@ public enum RestoreTarget: Sendable, Hashable {
 extension SyncEngine {
     /// Makes the data those of an earlier version, by tracked changes that the next sync publishes as a new one. Publishers only.
     ///
-    /// What is new in the zone is imported first. ``undo()`` brings back what was here.
+    /// What is new in the zone is imported first. ``undo(progress:)`` brings back what was here.
     public func restore(_ target: RestoreTarget, progress: ProgressHandler? = nil) async throws -> RestoreReport {
         try await locked {
             let device = try device()

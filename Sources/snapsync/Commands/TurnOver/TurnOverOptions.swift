@@ -63,7 +63,7 @@ extension TurnOverReport {
     }
 
     private func devices(willAsk: Bool) -> [String] {
-        (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(willAsk ? "would stay" : "stay") \(admitted.count == 1 ? "a member" : "members")"])
+        (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(willAsk ? "would stay" : "stay") \(Format.word(admitted.count, "a member", "members"))"])
             + (toApprove.isEmpty
                 ? []
                 : [
