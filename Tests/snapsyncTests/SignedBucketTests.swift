@@ -30,8 +30,8 @@ import Testing
         try succeed("sync --db desk.db")
         try succeed(initialize("laptop", "--role peer --create --trust \(words)"))
         try succeed(initialize("watch", "--role reader --create --trust \(words)"))
-        try succeed("generate --db watch.db --notifications 1 --buckets 1 --seed 9")
         for name in ["laptop", "watch"] { try succeed("sync --db \(name).db") }
+        try succeed("generate --db watch.db --mark-read 2")
         // Until it is approved, what it publishes and sends does not count.
         try bucket.scene.database("laptop.db").run("UPDATE buckets SET name = 'by laptop' WHERE id = (SELECT min(id) FROM buckets)")
         try bucket.scene.refuse("sync --db laptop.db", exit: 78, saying: ["laptop is no member"], environment: environment, asJSONToo: false)
