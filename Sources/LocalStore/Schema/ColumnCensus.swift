@@ -58,9 +58,10 @@ struct ColumnCensus {
                 type("real", where: affinity != .text), type("text", where: true), type("blob", where: true),
                 column.isDeclaredBoolean ? total("typeof(\(name)) = 'integer' AND \(name) NOT IN (0, 1)") : "0",
                 column.isDeclaredJSON ? total("typeof(\(name)) = 'text' AND NOT snapsync_strict_json(\(name))") : "0",
+                // The column's own collation may be one that only the application has.
                 mayBeKey(column)
-                    ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END), 0)" : "0",
-                mayBeKey(column) ? total("typeof(\(name)) = 'real' AND \(name) IN (9e999, -9e999)") : "0",
+                    ? "ifnull(max(CASE WHEN typeof(\(name)) IN ('text', 'blob') THEN length(CAST(\(name) AS BLOB)) END COLLATE BINARY), 0)" : "0",
+                mayBeKey(column) ? total("typeof(\(name)) = 'real' AND \(name) COLLATE BINARY IN (9e999, -9e999)") : "0",
                 isRanged(column) ? range("min", name) : "''", isRanged(column) ? range("max", name) : "''",
             ].joined(separator: " || ',' || ")
         }
