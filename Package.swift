@@ -81,8 +81,9 @@ let package = Package(
             name: "CloudStore",
             dependencies: ["Platform", "Sealing", "StrictText", .product(name: "Crypto", package: "swift-crypto")],
             swiftSettings: house),
-        // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; the memory backend.
-        .target(name: "CommitLog", dependencies: ["CloudStore", "Sealing", "StrictText"], swiftSettings: house),
+        // Commit documents, checkpoints, publisher and reader over any store that has put-if-absent; a cloud on any store of objects; the memory
+        // backend.
+        .target(name: "CommitLog", dependencies: ["CloudStore", "Platform", "Sealing", "StrictText"], swiftSettings: house),
         // A cloud that is a shared directory: files, fsync, links, file system events.
         .target(
             name: "DirectoryCloud",
@@ -213,7 +214,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .testTarget(
-            name: "snapsyncTests", dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
+            name: "snapsyncTests",
+            dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
             swiftSettings: house),
     ]
 )

@@ -36,15 +36,11 @@ package struct HistoryPruner<Store: HistoryStore> {
         }
 
         let paths = Dictionary(files.map { ($0.kind, $0.path) }, uniquingKeysWith: { first, _ in first })
-        for number in commits {
-            if let path = paths[.commit(number)] { try store.removeFile(path) }
-        }
+        try store.removeFiles(commits.compactMap { paths[.commit($0)] })
         // Gone for good before what they name goes: a power cut must not bring back a version whose assets are missing.
         if !commits.isEmpty { try store.synchronizeRemovals(in: CloudNames.commits) }
-        for file in files {
-            if case .commit = file.kind { continue }
-            try store.removeFile(file.path)
-        }
+        let others = files.filter { if case .commit = $0.kind { false } else { true } }
+        try store.removeFiles(others.map(\.path))
     }
 
     /// Removes files of a zone that goes on elsewhere: its last commit alone says so.

@@ -89,6 +89,8 @@ package protocol HistoryStore: HistorySource {
     func clock() throws -> Instant
     /// Takes a file away, by its path beneath the zone; nothing happens if it is not there.
     func removeFile(_ path: String) throws
+    /// Takes files away, in that order where the store cannot take them away together. The default takes one after the other.
+    func removeFiles(_ paths: [String]) throws
     /// Makes removals in a directory beneath the zone durable.
     func synchronizeRemovals(in directory: String) throws
 }
@@ -99,4 +101,6 @@ extension HistoryStore {
     package func missingAsset(of assets: [(asset: CloudAsset, path: AssetPath)], number: Int) throws -> CloudAsset? {
         try assets.first { try !hasAsset($0.asset, at: $0.path) }?.asset
     }
+
+    package func removeFiles(_ paths: [String]) throws { for path in paths { try removeFile(path) } }
 }

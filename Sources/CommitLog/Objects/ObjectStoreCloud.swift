@@ -1,0 +1,308 @@
+package import CloudStore
+import Platform
+package import StrictText
+
+/// A cloud in an ``ObjectStore``.
+///
+/// The objects have the names and the bytes of a ``CommitLog`` on a directory. The one thing that the store must offer is that an object is put in
+/// place only if nothing has its path, for one of any number of writers: that is the commit point. No object is ever written again.
+package final class ObjectStoreCloud: CloudDatabase {
+    package let store: any ObjectStore
+    private let marker: CloudMarkerReader
+    /// The marker of public zones: another one where the store keeps them apart from a user's own.
+    private let publicMarker: CloudMarkerReader
+    private let nonces: NonceSource
+    private let ends = VerifiedHeadCache()
+    package let authorities = ZoneAuthorities()
+    private let zones = ZoneCache()
+    /// A request blocks its thread until the answer is there.
+    private let workers: BlockingCalls
+
+    /// Opens a cloud.
+    ///
+    /// With a `uuid` no request is sent: the marker never changes, and every commit says of which cloud it is. The object is read, and
+    /// compared, before anything is written, and where something that was read before is not there.
+    ///
+    /// - Parameters:
+    ///   - uuid: the UUID that the cloud must have; nil takes any.
+    ///   - container: the container identifier that it must have; nil takes any.
+    ///   - found: the identity, if it was made or read just now.
+    ///   - label: the name of the cloud's threads for debuggers.
+    package init(
+        _ store: any ObjectStore, expecting uuid: String? = nil, container: String? = nil, found: CloudIdentity? = nil, nonces: NonceSource = .system,
+        label: String
+    ) {
+        self.store = store
+        let path = store.markerPath(of: .private)
+        marker = found.map { CloudMarkerReader(store, at: path, found: $0) } ?? CloudMarkerReader(store, at: path, expecting: uuid, container: container)
+        let publicPath = store.markerPath(of: .public)
+        publicMarker = publicPath == path ? marker : CloudMarkerReader(store, at: publicPath, expecting: nil, container: container)
+        self.nonces = nonces
+        workers = BlockingCalls(limit: 8, label: label)
+    }
+
+    /// Makes the marker of a cloud, or reads the one that is there. Blocks.
+    ///
+    /// - Parameters:
+    ///   - uuid: the identity that the cloud gets.
+    ///   - verify: refuses to make one; not called if one is there.
+    /// - Returns: the cloud's identity, and whether it was made.
+    package static func makeMarker(
+        in store: any ObjectStore, for scope: CloudScope = .private, container: String, uuid: String? = nil, nonces: NonceSource = .system,
+        verifying verify: () throws -> Void = {}
+    ) throws -> (identity: CloudIdentity, isNew: Bool) {
+        let path = store.markerPath(of: scope)
+        if let bytes = try store.get(path, limit: CloudMarker.byteLimit) { return (try CloudMarker.identity(from: bytes), false) }
+        try verify()
+        let identity = CloudIdentity(formatVersion: CloudMarker.formatVersion, uuid: uuid ?? nonces.uuid(), container: container)
+        guard try store.put(CloudMarker.bytes(of: identity), as: path) == .taken else { return (identity, true) }
+        guard let bytes = try store.get(path, limit: CloudMarker.byteLimit) else {
+            throw CloudError(.inputOutput, at: path, "the object vanished as soon as it was made", isRetryable: true)
+        }
+        return (try CloudMarker.identity(from: bytes), false)
+    }
+
+    /// The identity, read now if it is not known. Blocks.
+    package func openedIdentity() throws -> CloudIdentity { try marker.identity() }
+
+    package func identity() async throws -> CloudIdentity { try await workers.run { [marker] in try marker.identity() } }
+
+    package func createZone(_ zone: ZoneID, creator: String, publishers: PublisherRule) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers))
+    }
+
+    private func createZone(_ zone: ZoneID, _ new: ZoneMarker) async throws -> ZoneInfo {
+        try CloudNames.verify(zone)
+        try CloudNames.verify(new.creator, isNameOf: "device")
+        return try await workers.run { [self] in
+            let identity = try marker.identity()
+            if zone.scope == .public, publicMarker !== marker {
+                _ = try Self.makeMarker(in: store, for: .public, container: identity.container, nonces: nonces)
+            }
+            if let found = try info(of: zone) { return found }
+            let place = "\(zone)/\(ZoneMarker.fileName)"
+            for folder in [CloudNames.commits, CloudNames.checkpoints] {
+                guard try store.list("\(zone)/\(folder)/", first: 1).isEmpty else {
+                    throw CloudError(
+                        .pending, at: place, "the zone has a history, but its zone.json is not there",
+                        hint: "if a tool is copying objects, wait for it; else bring the object back from a copy", isRetryable: true)
+                }
+            }
+            _ = try store.put(try new.bytes(), as: place)
+            guard let info = try info(of: zone) else {
+                throw CloudError(.inputOutput, at: place, "the object vanished as soon as it was made", isRetryable: true)
+            }
+            return info
+        }
+    }
+
+    package func zone(_ zone: ZoneID) async throws -> ZoneInfo { try await inZone(zone) { [self] _ in try found(zone) } }
+
+    package func zones() async throws -> [ZoneInfo] {
+        try await workers.run { [self] in
+            _ = try marker.identity()
+            var found: [ZoneInfo] = []
+            for scope in CloudScope.allCases {
+                for name in try store.zoneNames(in: scope).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) where CloudNames.isName(name) {
+                    if let info = try info(of: ZoneID(name, scope: scope)) { found.append(info) }
+                }
+            }
+            return found
+        }
+    }
+
+    package func changes(since token: ChangeToken?, in zone: ZoneID) async throws -> ZoneChanges {
+        try await inZone(zone, to: token == nil ? .read : .look) { try HistoryReader(source: $0).changes(since: token) }
+    }
+
+    package func records(in zone: ZoneID, at number: Int?, notBefore token: ChangeToken?) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(at: number, notBefore: token) }
+    }
+
+    package func history(in zone: ZoneID) async throws -> [Commit] { try await inZone(zone) { try HistoryReader(source: $0).all() } }
+
+    package func commits(upTo token: ChangeToken, count: Int, in zone: ZoneID) async throws -> [Commit] {
+        try await inZone(zone, to: .look) { try HistoryReader(source: $0).commits(upTo: token, count: count) }
+    }
+
+    package func prepare(_ draft: CommitDraft, after token: ChangeToken?, in zone: ZoneID) async throws -> PreparedCommit {
+        try await inZone(zone) { [self] in try publisher($0).prepare(draft, after: token) }
+    }
+
+    package func publish(_ commit: PreparedCommit) async throws -> ChangeToken {
+        try await inZone(commit.zone, to: .write) { [self] in try publisher($0).publish(commit) }
+    }
+
+    package func newAsset(for record: String, number: Int, kind: AssetKind, in zone: ZoneID) async throws -> sending any AssetWriter {
+        try CloudNames.verify(record, isNameOf: "record")
+        guard number > 0 else { throw CloudError(.invalidArguments, at: record, "commits are numbered from 1") }
+        let path = AssetPath(record: record, number: number, nonce: nonces.hex(8), kind: kind)
+        let opened = try await inZone(zone, to: .write) { $0 }
+        try opened.authority.verifySealing(in: opened.history)
+        return store.writer(at: path, in: zone)
+    }
+
+    package func openAsset(_ asset: CloudAsset, in zone: ZoneID) async throws -> any AssetReader {
+        try await inZone(zone, to: .look) { [store] _ in try store.reader(of: asset, in: zone) }
+    }
+
+    package func discard(_ assets: [CloudAsset], in zone: ZoneID) async {
+        // What cannot be removed now is an orphan, which no commit names and a later prune removes.
+        try? await inZone(zone, to: .write) { zone in for path in assets.compactMap({ AssetPath($0.path) }) { try zone.discard(path) } }
+    }
+
+    package func report(_ report: DeviceReport, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { try $0.add(report) }
+    }
+
+    package func deviceReport(of device: String, in zone: ZoneID) async throws -> DeviceReport? {
+        try CloudNames.verify(device, isNameOf: "device")
+        return try await inZone(zone) { try $0.newestReport(of: device) }
+    }
+
+    package func forgetDevice(_ device: String, in zone: ZoneID) async throws {
+        try CloudNames.verify(device, isNameOf: "device")
+        try await inZone(zone, to: .write) { try $0.removeReports(of: device) }
+    }
+
+    package func deviceReports(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.newestReports() } }
+
+    package func send(_ message: CloudMessage, clock: Instant, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { try $0.send(message, clock: clock) }
+    }
+
+    package func mailbox(_ request: MailboxRequest, in zone: ZoneID) async throws -> CloudMailbox {
+        try await inZone(zone) { try $0.mailbox(request) }
+    }
+
+    package func removeMessage(_ message: CloudMessageName, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { try $0.remove(message) }
+    }
+
+    package func placeCheckpoint(at number: Int, in zone: ZoneID) async throws -> CheckpointReference {
+        try await inZone(zone, to: .write) { [self] in try publisher($0).placeCheckpoint(at: number) }
+    }
+
+    package func records(in zone: ZoneID, of checkpoint: CheckpointReference) async throws -> ZoneState {
+        try await inZone(zone) { try HistoryReader(source: $0).state(of: checkpoint) }
+    }
+
+    package func publishQueue(in zone: ZoneID) async throws -> [PublishTicket] { try await inZone(zone) { try $0.tickets() } }
+
+    package func enqueue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.add(ticket) } }
+
+    package func dequeue(_ ticket: PublishTicket, in zone: ZoneID) async throws { try await inZone(zone, to: .write) { try $0.remove(ticket) } }
+
+    package func storedFiles(in zone: ZoneID) async throws -> [StoredFile] { try await inZone(zone) { try $0.storedFiles() } }
+
+    package func storeClock(in zone: ZoneID) async throws -> Instant { try await inZone(zone) { try $0.clock() } }
+
+    package func remove(_ files: [StoredFile], by device: String, in zone: ZoneID) async throws {
+        try await inZone(zone, to: .write) { [self] in try HistoryPruner(store: $0, zone: found(zone)).remove(files, by: device) }
+    }
+}
+
+extension ObjectStoreCloud {
+    private func publisher(_ zone: ObjectZone) throws -> HistoryPublisher<ObjectZone> {
+        HistoryPublisher(store: zone, zone: try found(zone.history.zone), nonces: nonces)
+    }
+
+    /// A zone's marker, which never changes once it is there; nil if there is no such zone.
+    private func info(of zone: ZoneID) throws -> ZoneInfo? {
+        try CloudNames.verify(zone)
+        if let known = zones.info(of: zone) { return known }
+        let place = "\(zone)/\(ZoneMarker.fileName)"
+        guard let bytes = try store.get(place, limit: CloudMarker.byteLimit) else { return nil }
+        let info = try ZoneMarker.info(of: zone, from: bytes, at: place)
+        zones.remember(info)
+        return info
+    }
+
+    /// Runs blocking work on the cloud's threads.
+    package func blocking<T: Sendable>(_ body: @escaping @Sendable () throws -> T) async throws -> T { try await workers.run(body) }
+
+    private func marker(of zone: ZoneID) -> CloudMarkerReader { zone.scope == .public ? publicMarker : marker }
+
+    /// What a body does in a zone, and so which markers are read first.
+    enum Access {
+        /// It looks for what a zone that was read before has by now: none, for the commits say of which zone they are, and the device knows
+        /// whether they must be signed.
+        case look
+        /// It reads: the zone's.
+        case read
+        /// It writes: the zone's and the cloud's.
+        case write
+    }
+
+    private func inZone<T: Sendable>(_ zone: ZoneID, to access: Access = .read, _ body: @escaping @Sendable (ObjectZone) throws -> T) async throws -> T {
+        try await workers.run { [self] in
+            do { return try body(open(zone, to: access)) } catch {
+                // Another cloud, or none, may be in the place by now, which says more than what was found or not found there.
+                if access != .write { _ = try open(zone, to: .write) }
+                throw error
+            }
+        }
+    }
+
+    private func open(_ zone: ZoneID, to access: Access) throws -> ObjectZone {
+        try CloudNames.verify(zone)
+        let marker = marker(of: zone)
+        if access == .write { _ = try marker.identity() }
+        var authority = authorities.authority(of: zone), isSigned = authority.isKnownAsSigned, isSealed = authority.isKnownAsSealed
+        if access != .look {
+            let info = try found(zone)
+            (authority, isSigned, isSealed) = (try authorities.authority(of: info), info.isSigned, info.isSealed)
+        }
+        return ObjectZone(
+            history: HistoryID(cloud: try marker.uuid(), zone: zone, isSigned: isSigned, isSealed: isSealed), ends: ends, store: store, authority: authority,
+            cache: zones)
+    }
+
+    private func found(_ zone: ZoneID) throws -> ZoneInfo {
+        guard let info = try info(of: zone) else {
+            throw CloudError(.zoneNotFound, at: "\(zone)", "there is no such zone in this cloud", hint: "run snapsync init on the writer first")
+        }
+        return info
+    }
+}
+
+extension ObjectStoreCloud: SigningCloud {
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
+        try await createZone(zone, ZoneMarker(creator: creator, publishers: publishers, isSigned: true, isSealed: isSealed))
+    }
+
+    package func members(in zone: ZoneID) async throws -> MemberList? { try await inZone(zone) { try HistoryReader(source: $0).newestMembers() } }
+
+    package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await inZone(zone) { try $0.requests() } }
+}
+
+extension ObjectStoreCloud: MirroredCloud {
+    package var location: String { store.place }
+    package func store(of zone: ZoneID) throws -> any HistoryStore { try open(zone, to: .write) }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader {
+        _ = try open(zone, to: .read)
+        return try store.reader(of: asset, in: zone)
+    }
+    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter {
+        _ = try open(zone, to: .write)
+        return store.writer(at: path, in: zone)
+    }
+}
+
+/// A public cloud that stands on an ``ObjectStoreCloud`` and hands its zones' signatures and copies to it.
+package protocol ObjectBackedCloud: CloudDatabaseDecorator, SigningCloud, MirroredCloud {
+    var base: ObjectStoreCloud { get }
+}
+
+extension ObjectBackedCloud {
+    package var authorities: ZoneAuthorities { base.authorities }
+    package func createSignedZone(_ zone: ZoneID, creator: String, publishers: PublisherRule, isSealed: Bool) async throws -> ZoneInfo {
+        try await base.createSignedZone(zone, creator: creator, publishers: publishers, isSealed: isSealed)
+    }
+    package func members(in zone: ZoneID) async throws -> MemberList? { try await base.members(in: zone) }
+    package func joinRequests(in zone: ZoneID) async throws -> [DeviceReport] { try await base.joinRequests(in: zone) }
+
+    package func store(of zone: ZoneID) throws -> any HistoryStore { try base.store(of: zone) }
+    package func reader(of asset: CloudAsset, in zone: ZoneID) throws -> any AssetReader { try base.reader(of: asset, in: zone) }
+    package func writer(at path: AssetPath, in zone: ZoneID) throws -> any AssetWriter { try base.writer(at: path, in: zone) }
+}

@@ -1,0 +1,254 @@
+package import CloudStore
+package import StrictText
+
+/// One zone of an ``ObjectStore`` as a ``HistoryStore``: each number an object.
+///
+/// The names are those of a directory, so a tool that copies files converts a cloud in both directions.
+package struct ObjectZone: HistoryStore {
+    package let history: HistoryID
+    package let ends: VerifiedHeadCache
+    let store: any ObjectStore
+    package let authority: ZoneAuthority
+    let cache: ZoneCache
+
+    package init(history: HistoryID, ends: VerifiedHeadCache, store: any ObjectStore, authority: ZoneAuthority, cache: ZoneCache) {
+        (self.history, self.ends, self.store, self.authority, self.cache) = (history, ends, store, authority, cache)
+    }
+
+    /// A path beneath the zone as one beneath the cloud.
+    func path(_ beneath: String) -> String { "\(history.zone)/\(beneath)" }
+
+    package func commitBytes(_ number: Int) throws -> [UInt8]? {
+        let place = path(CloudNames.commits, number)
+        let bytes = try store.get(place, limit: CommitDocument.byteLimit)
+        if let bytes { cache.remember(bytes, at: place) }
+        return bytes
+    }
+
+    package func recentCommitBytes(_ number: Int) -> [UInt8]? { cache.recentCommit(path(CloudNames.commits, number)) }
+
+    package func checkpointBytes(_ number: Int) throws -> [UInt8]? { try store.get(path(CloudNames.checkpoints, number), limit: CheckpointDocument.byteLimit) }
+
+    package func commitNumbers() throws -> [Int] { try numbers(in: CloudNames.commits) }
+
+    package func checkpointNumbers() throws -> [Int] { try numbers(in: CloudNames.checkpoints) }
+
+    package func placeCommit(_ bytes: [UInt8], number: Int, clock: Instant) throws -> Placement {
+        try CommitClock.verify(clock, against: try store.clock)
+        return try store.put(bytes, as: path(CloudNames.commits, number))
+    }
+
+    package func removeCommit(_ number: Int) throws { try store.remove(path(CloudNames.commits, number)) }
+
+    package func placeCheckpoint(_ bytes: [UInt8], number: Int) throws -> Placement { try store.put(bytes, as: path(CloudNames.checkpoints, number)) }
+
+    package func hasAsset(_ asset: CloudAsset, at path: AssetPath) throws -> Bool {
+        guard try store.size(of: self.path(path.path)) == asset.byteCount else { return false }
+        guard let index = asset.index else { return true }
+        return try store.size(of: self.path(path.indexPath)) == index.byteCount
+    }
+
+    package func storedFiles() throws -> [StoredFile] {
+        var files: [StoredFile] = []
+        for folder in [CloudNames.commits, CloudNames.checkpoints, CloudNames.assets, CloudNames.waiting] {
+            for object in try store.list(path("\(folder)/")) {
+                let beneath = String(object.path.dropFirst(path("").utf8.count))
+                guard let kind = Self.kind(of: beneath) else { continue }
+                files.append(StoredFile(kind: kind, path: beneath, byteCount: object.byteCount, modified: object.modified))
+            }
+        }
+        for upload in try store.unfinishedUploads(path("\(CloudNames.assets)/")) {
+            let beneath = String(upload.path.dropFirst(path("").utf8.count))
+            guard Self.kind(of: beneath) != nil else { continue }
+            files.append(StoredFile(kind: .temporary, path: beneath + Self.uploadMark + upload.id, byteCount: 0, modified: upload.begun))
+        }
+        return files
+    }
+
+    /// Stands between the path and the id of an upload that was not finished. No path has it.
+    private static let uploadMark = "?uploadId="
+
+    /// The kind of a file by its path beneath the zone; nil for one that this format does not name.
+    private static func kind(of path: String) -> StoredFile.Kind? {
+        let parts = path.split(separator: "/").map(String.init)
+        switch (parts.first, parts.count) {
+        case (CloudNames.commits, 2): return CloudNames.number(ofFile: parts[1]).map { .commit($0) }
+        case (CloudNames.checkpoints, 2): return CloudNames.number(ofFile: parts[1]).map { .checkpoint($0) }
+        case (CloudNames.waiting, 2): return PublishTicket(fileName: parts[1]).map { _ in .temporary }
+        case (CloudNames.assets, 3): return StoredFile.Kind(nameInAssets: parts[2], of: parts[1])
+        default: return nil
+        }
+    }
+
+    package func clock() throws -> Instant {
+        // Any answer has the server's date.
+        _ = try store.size(of: path(ZoneMarker.fileName))
+        return try store.clock
+    }
+
+    package func removeFile(_ path: String) throws {
+        guard let mark = path.firstRange(of: Self.uploadMark) else { return try store.remove(self.path(path)) }
+        try store.abandonUpload(String(path[mark.upperBound...]), of: self.path(String(path[..<mark.lowerBound])))
+    }
+
+    package func removeFiles(_ paths: [String]) throws {
+        let whole = paths.filter { !$0.contains(Self.uploadMark) }
+        for path in paths where path.contains(Self.uploadMark) { try removeFile(path) }
+        if !whole.isEmpty { try store.remove(whole.map { self.path($0) }) }
+    }
+
+    /// A removal that was answered is durable.
+    package func synchronizeRemovals(in directory: String) {}
+
+    private func path(_ folder: String, _ number: Int) -> String { path("\(folder)/\(CloudNames.digits(number)).json") }
+
+    private func numbers(in folder: String) throws -> [Int] {
+        let prefix = path("\(folder)/")
+        return try store.list(prefix).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(prefix.utf8.count))) }.sorted()
+    }
+}
+
+extension ObjectZone {
+    /// Removes an asset and its index, unless a commit names it after all: a publish may have succeeded that reported an error.
+    func discard(_ path: AssetPath) throws {
+        guard try !HistoryReader(source: self).isNamed(path) else { return }
+        try removeFiles([path.path, path.indexPath])
+    }
+}
+
+// The mailbox: `messages/<sender>/<32 hex>.json`.
+extension ObjectZone {
+    /// Puts a message in place if nothing has its name.
+    func send(_ message: CloudMessage, clock: Instant) throws {
+        let bytes = try MessageDocument.encode(message, of: history, by: history.isSigned ? authority.signer() : nil)
+        try CommitClock.verify(clock, against: store.clock)
+        let place = path("\(CloudNames.messages)/\(message.sender)/\(message.id).json")
+        guard try store.put(bytes, as: place) != .taken else { throw CloudMailbox.takenID(at: place) }
+    }
+
+    func mailbox(_ request: MailboxRequest) throws -> CloudMailbox {
+        let all = path("\(CloudNames.messages)/")
+        let listed = try store.list(request.sender.map { "\(all)\($0)/" } ?? all)
+        var senders: [(name: String, files: [String])] = []
+        // The listing is in the order of the keys, so a sender's objects come one after another.
+        for object in listed {
+            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, CloudNames.isName(parts[0]) else { continue }
+            if senders.last?.name == parts[0] { senders[senders.count - 1].files.append(parts[1]) } else { senders.append((parts[0], [parts[1]])) }
+        }
+        var mailbox = CloudMailbox()
+        let signers = senders.isEmpty ? nil : try MessageSigners(self, request)
+        for sender in senders.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
+            let folder = "\(all)\(sender.name)"
+            mailbox.take(sender.files, of: sender.name, request, in: history, by: signers, at: folder) { name throws(CloudError) in
+                try store.get("\(folder)/\(name)", limit: CloudMessage.byteLimit)
+            }
+        }
+        return mailbox
+    }
+
+    func remove(_ message: CloudMessageName) throws {
+        try CloudNames.verify(message.sender, isNameOf: "device")
+        guard CloudNames.isMessageID(message.id) else { return }
+        try store.remove(path("\(CloudNames.messages)/\(message.sender)/\(message.id).json"))
+    }
+}
+
+// The reports of the devices: `devices/<device>/<20-digit counter>.json`, the highest counts.
+extension ObjectZone {
+    /// The largest report, in bytes.
+    private static let reportByteLimit = 64 << 10
+
+    func add(_ report: DeviceReport) throws {
+        try report.verify()
+        let bytes = try report.bytes(of: history, by: history.isSigned ? authority.signer() : nil)
+        let folder = path("\(CloudNames.devices)/\(report.device)/")
+        // Another run of the same device may count up at the same time: look again, then.
+        var taken = 0
+        for _ in 0..<8 {
+            let known = try cache.reports(in: folder) ?? reports(of: report.device, in: folder)
+            if let last = known.newest, !report.isNews(after: last) { return }
+            // A number that was taken just now may be missing in a listing that lags.
+            let last = max(known.counters.last ?? 0, taken)
+            let next = last < CloudNames.largestNumber ? last + 1 : (1...).first { !known.counters.contains($0) } ?? 1
+            cache.remember(nil, in: folder)
+            guard try store.put(bytes, as: "\(folder)\(CloudNames.digits(next)).json") != .taken else {
+                taken = next
+                continue
+            }
+            // A device without the right to delete leaves the older ones, which no longer count.
+            for old in known.counters where try !removes("\(folder)\(CloudNames.digits(old)).json") { return }
+            cache.remember(ZoneCache.Reports(counters: [next], newest: report), in: folder)
+            return
+        }
+        throw CloudError(.inputOutput, at: folder, "other runs of this device keep reporting", hint: "run one sync at a time", isRetryable: true)
+    }
+
+    /// Removes every report under a device's name.
+    func removeReports(of device: String) throws {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        cache.remember(nil, in: folder)
+        for counter in try counters(in: folder) { try store.remove("\(folder)\(CloudNames.digits(counter)).json") }
+    }
+
+    /// Removes an object. Returns false if the credentials may not.
+    private func removes(_ path: String) throws(CloudError) -> Bool {
+        do throws(CloudError) {
+            try store.remove(path)
+            return true
+        } catch {
+            guard error.code == .permissionFailure else { throw error }
+            return false
+        }
+    }
+
+    func newestReport(of device: String) throws -> DeviceReport? {
+        let folder = path("\(CloudNames.devices)/\(device)/")
+        let found = try reports(of: device, in: folder)
+        cache.remember(found, in: folder)
+        return found.newest
+    }
+
+    private func reports(of device: String, in folder: String) throws -> ZoneCache.Reports {
+        let counters = try counters(in: folder)
+        return ZoneCache.Reports(counters: counters, newest: newest(of: device, counters, in: folder, ReportReader(self)))
+    }
+
+    func newestReports() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in newest(of: name, counters, in: folder, reader) }
+    }
+
+    /// The newest report of each device that asks to be a member of a signed zone, in the order of their names.
+    func requests() throws -> [DeviceReport] {
+        let reader = ReportReader(self)
+        return try reportsByDevice { name, counters, folder in reader.request(of: name, counters) { try read($0, in: folder) } }
+    }
+
+    private func reportsByDevice(_ choose: (_ device: String, _ counters: [Int], _ folder: String) -> DeviceReport?) throws -> [DeviceReport] {
+        let all = path("\(CloudNames.devices)/")
+        var devices: [String: [Int]] = [:]
+        for object in try store.list(all) {
+            let parts = object.path.dropFirst(all.utf8.count).split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+            guard parts.count == 2, CloudNames.isName(parts[0]), let counter = CloudNames.number(ofFile: parts[1]) else { continue }
+            devices[parts[0], default: []].append(counter)
+        }
+        return devices.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.compactMap { name, counters in
+            choose(name, counters, "\(all)\(name)/")
+        }
+    }
+
+    private func counters(in folder: String) throws(CloudError) -> [Int] {
+        try store.list(folder).compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.utf8.count))) }.sorted()
+    }
+
+    /// Reports are hints for people: one that is damaged, or removed by its author just now, gives way to the next older one.
+    private func newest(of device: String, _ counters: [Int], in folder: String, _ reader: ReportReader) -> DeviceReport? {
+        reader.newest(of: device, counters) { try read($0, in: folder) }
+    }
+
+    private func read(_ counter: Int, in folder: String) throws -> (bytes: [UInt8], place: String)? {
+        let name = "\(folder)\(CloudNames.digits(counter)).json"
+        return try store.get(name, limit: Self.reportByteLimit).map { ($0, name) }
+    }
+}
