@@ -18,6 +18,8 @@ let package = Package(
         .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
             name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        // Apart from the umbrella: only applications of Apple's systems have a CloudKit to hand in.
+        .library(name: "CloudKitCloud", targets: ["CloudKitCloud", "CloudStore"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
         .executable(name: "snapsync", targets: ["snapsync"]),
     ],
@@ -101,6 +103,8 @@ let package = Package(
                 "CloudStore", "CommitLog", "Platform", "StrictText", "CCurl", "CExpat", .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: house),
+        // A cloud in CloudKit, over a protocol of its operations that an application implements with its CKDatabase.
+        .target(name: "CloudKitCloud", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
         // The contract of a CloudDatabase as a suite that anyone can run against a backend of their own; needs no test framework.
         .target(name: "CloudStoreConformance", dependencies: ["CloudStore", "CommitLog", "StrictText"], swiftSettings: house),
         // One version of one dataset: its record, its assets, its entities in key order, and what rows differ from it.
@@ -203,6 +207,14 @@ let package = Package(
         .testTarget(
             name: "ObjectCloudTests",
             dependencies: ["ObjectCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "StrictText", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "CloudKitCloudTests",
+            dependencies: [
+                "CloudKitCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotModel",
+                "StrictText",
+                "TestSupport",
+            ],
+            swiftSettings: house),
         .testTarget(
             name: "SnapshotSyncTests",
             dependencies: [

@@ -1,0 +1,168 @@
+import CloudStore
+import CommitLog
+import Foundation
+import Synchronization
+
+/// Writes one asset into a file of this machine, which is uploaded when it is finished. Memory: what is written at once.
+final class CloudKitAssetWriter: AssetWriter {
+    private let path: AssetPath
+    private let zone: ZoneID
+    private let store: CloudKitStore
+    private var file: (staged: StagedFile, handle: FileHandle)?
+    private var isEnded = false
+    private var hash = ContentHash()
+    private var byteCount = 0
+    private var index: Data?
+
+    init(_ path: AssetPath, in zone: ZoneID, of store: CloudKitStore) {
+        self.path = path
+        self.zone = zone
+        self.store = store
+    }
+
+    deinit { abandon() }
+
+    private var place: String { "\(zone)/\(path.path)" }
+
+    func write(_ bytes: UnsafeRawBufferPointer) throws {
+        let file = try opened()
+        guard byteCount + bytes.count <= Self.byteLimit else {
+            abandon()
+            throw CloudError(
+                .limitExceeded, at: place, "the asset has more than \(Self.byteLimit) bytes, which CloudKit does not take",
+                hint: "split the dataset into several")
+        }
+        do { try file.handle.write(contentsOf: Data(bytes)) } catch { throw StagedFile.failure(error) }
+        hash.update(bytes)
+        byteCount += bytes.count
+    }
+
+    /// CloudKit's limit for an asset, in bytes.
+    private static let byteLimit = 250_000_000
+
+    func setIndex(_ index: Data) throws {
+        try verifyOpen()
+        guard self.index == nil, index.count <= CloudRecord.indexByteLimit else {
+            throw CloudError(.invalidArguments, at: path.indexPath, "a second index, or one of more than \(CloudRecord.indexByteLimit) bytes")
+        }
+        self.index = index
+    }
+
+    func finish(rawByteCount: Int) throws -> CloudAsset {
+        let file = try opened()
+        do { try file.handle.close() } catch { throw StagedFile.failure(error) }
+        // Before the asset: whoever finds an asset finds its index.
+        if let index, try store.put([UInt8](index), as: "\(zone)/\(path.indexPath)") == .taken { throw taken() }
+        if try upload(file.staged.url) == .taken { throw taken() }
+        let asset = CloudAsset(
+            path: path.path, byteCount: byteCount, rawByteCount: rawByteCount, sha256: hash.hex,
+            index: index.map { CloudAssetIndex(byteCount: $0.count, sha256: ContentHash.of($0)) })
+        abandon()
+        return asset
+    }
+
+    /// A small one is kept in the record itself.
+    private func upload(_ file: URL) throws -> Placement {
+        guard byteCount <= CloudKitFile.inlineLimit else { return try store.put(file, byteCount: byteCount, as: place) }
+        do { return try store.put([UInt8](try Data(contentsOf: file)), as: place) } catch let error as CloudError { throw error } catch {
+            throw StagedFile.failure(error)
+        }
+    }
+
+    func abandon() {
+        isEnded = true
+        guard let file = file.take() else { return }
+        try? file.handle.close()
+        file.staged.remove()
+    }
+
+    private func opened() throws -> (staged: StagedFile, handle: FileHandle) {
+        try verifyOpen()
+        if let file { return file }
+        let staged = try StagedFile()
+        do {
+            let opened = (staged, try FileHandle(forWritingTo: staged.url))
+            file = opened
+            return opened
+        } catch {
+            staged.remove()
+            throw StagedFile.failure(error)
+        }
+    }
+
+    private func verifyOpen() throws(CloudError) {
+        if isEnded { throw CloudError(.invalidArguments, at: path.path, "the asset is finished or was abandoned") }
+    }
+
+    private func taken() -> CloudError {
+        // Eight random digits are in the name.
+        CloudError(.inputOutput, at: place, "a record of that name is there already", hint: "try again", isRetryable: true)
+    }
+}
+
+/// Reads one asset. CloudKit knows no ranges: the whole of it is downloaded when its first bytes are read, or when it is opened if it is small.
+final class CloudKitAssetReader: AssetReader {
+    let byteCount: Int
+    private let asset: CloudAsset
+    private let path: AssetPath
+    private let zone: ZoneID
+    private let store: CloudKitStore
+    private let content = Mutex<Data?>(nil)
+
+    /// Opens the asset that a commit names, in the size that it says.
+    init(_ asset: CloudAsset, in zone: ZoneID, of store: CloudKitStore) throws(CloudError) {
+        guard let path = AssetPath(asset.path) else { throw .badAssetPath(in: zone) }
+        self.asset = asset
+        self.path = path
+        self.zone = zone
+        self.store = store
+        byteCount = asset.byteCount
+        if byteCount <= CloudKitFile.inlineLimit {
+            _ = try downloaded()
+        } else {
+            guard let size = try store.size(of: place) else { throw .objectPending(place) }
+            guard size == byteCount else { throw .otherSize(size, insteadOf: byteCount, at: place) }
+        }
+    }
+
+    private var place: String { "\(zone)/\(path.path)" }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws {
+        guard offset >= 0, offset <= byteCount, buffer.count <= byteCount - offset else {
+            throw CloudError(.damaged, at: place, "bytes beyond the end were asked for: the index or the file is damaged")
+        }
+        guard !buffer.isEmpty else { return }
+        let content = try downloaded()
+        let begin = content.startIndex + offset
+        content.copyBytes(to: buffer, from: begin..<begin + buffer.count)
+    }
+
+    /// The asset's bytes. The lock is held while it is downloaded: other readers of the asset wait for the same bytes.
+    private func downloaded() throws(CloudError) -> Data {
+        let result: Result<Data, CloudError> = content.withLock { content in
+            if let content { return .success(content) }
+            do throws(CloudError) {
+                let found = try download()
+                content = found
+                return .success(found)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    private func download() throws(CloudError) -> Data {
+        guard let found = try store.content(place, limit: .max) else { throw .objectPending(place) }
+        guard found.count == byteCount else { throw .otherSize(found.count, insteadOf: byteCount, at: place) }
+        return found
+    }
+
+    func index() throws -> Data? {
+        guard let named = asset.index else { return nil }
+        let place = "\(zone)/\(path.indexPath)"
+        guard let bytes = try store.get(place, limit: CloudRecord.indexByteLimit) else { throw CloudError.objectPending(place) }
+        try named.verify(bytes, at: place)
+        return Data(bytes)
+    }
+}

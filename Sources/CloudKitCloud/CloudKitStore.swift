@@ -1,0 +1,279 @@
+import CloudStore
+import CommitLog
+import Foundation
+import StrictText
+import Synchronization
+
+/// CloudKit as a store of objects: each object a record that is saved once, if no record has its name.
+///
+/// Requests that may be repeated are, with growing pauses or as long as CloudKit asks. A save whose outcome is not known is found out by fetching the
+/// record.
+final class CloudKitStore: ObjectStore {
+    let place = "iCloud"
+    private let privateDatabase: any CloudKitDatabase
+    private let publicDatabase: (any CloudKitDatabase)?
+    private let retry: CloudKitRetry
+    private let nonces: NonceSource
+    private let now: @Sendable () -> Instant
+    private let listings = CloudKitListings()
+    /// The server's clock less this machine's, in microseconds; nil before it was seen.
+    private let clockOffset = Mutex<Int64?>(nil)
+    private let listsByQuery: Bool
+
+    /// - Parameter listsByQuery: whether private zones, too, are listed by queries, as public ones are.
+    init(
+        _ database: any CloudKitDatabase, public publicDatabase: (any CloudKitDatabase)?, retry: CloudKitRetry, nonces: NonceSource,
+        now: @escaping @Sendable () -> Instant, listsByQuery: Bool = false
+    ) {
+        privateDatabase = database
+        self.publicDatabase = publicDatabase
+        self.retry = retry
+        self.nonces = nonces
+        self.now = now
+        self.listsByQuery = listsByQuery
+    }
+
+    func markerPath(of scope: CloudScope) -> String { scope == .public ? "\(scope.rawValue)/\(CloudMarker.fileName)" : CloudMarker.fileName }
+
+    private func database(_ scope: CloudScope) throws(CloudError) -> any CloudKitDatabase {
+        guard scope == .public else { return privateDatabase }
+        guard let publicDatabase else {
+            throw CloudError(
+                .invalidArguments, at: scope.rawValue, "this cloud was opened without a public database", hint: "pass the container's public database, too")
+        }
+        return publicDatabase
+    }
+
+    // MARK: reading
+
+    func get(_ path: String, limit: Int) throws(CloudError) -> [UInt8]? { try content(path, limit: limit).map { [UInt8]($0) } }
+
+    /// The bytes of an object; nil if there is none.
+    func content(_ path: String, limit: Int) throws(CloudError) -> Data? {
+        guard let record = try record(path, nil) else { return nil }
+        let size = try record.byteCount(at: path)
+        guard size <= limit else {
+            throw CloudError(.limitExceeded, at: path, "\(size) bytes, of which at most \(limit) are read", hint: "the record is none of this cloud")
+        }
+        return try record.content(at: path)
+    }
+
+    func size(of path: String) throws(CloudError) -> Int? { try record(path, [CloudKitFile.size])?.byteCount(at: path) }
+
+    private func record(_ path: String, _ keys: [String]?) throws(CloudError) -> CloudKitRecord? {
+        let place = CloudKitPlace(path), database = try database(place.scope)
+        do throws(CloudKitError) {
+            return try repeating { () async throws(CloudKitError) in try await database.records([place.name], in: place.zone, desiredKeys: keys) }
+                .first { $0.name == place.name }
+        } catch {
+            let error = error.cause(of: place.name)
+            if [.unknownItem, .zoneNotFound].contains(error.code) { return nil }
+            throw error.cloudError(at: path)
+        }
+    }
+
+    func list(_ prefix: String, first: Int?) throws(CloudError) -> [StoredObject] {
+        let place = CloudKitPlace(prefix), whole = prefix.dropLast(place.name.count), database = try database(place.scope)
+        var found: [StoredObject]
+        do throws(CloudKitError) {
+            let records: [CloudKitListings.Listed]
+            if let zone = place.zone, !listsByQuery {
+                records = try listings.records(of: zone) { (token) throws(CloudKitError) in
+                    try repeating { () async throws(CloudKitError) in try await database.changes(in: zone, since: token, desiredKeys: [CloudKitFile.size]) }
+                }
+            } else {
+                records = try queried(place, place.name, in: database)
+            }
+            found = records.filter { $0.name.hasPrefix(place.name) }.map {
+                StoredObject(path: whole + $0.name, byteCount: $0.byteCount, modified: $0.modified)
+            }
+        } catch {
+            if error.code == .zoneNotFound { return [] }
+            throw error.cloudError(at: prefix)
+        }
+        if place.zone == nil || listsByQuery, prefix.hasSuffix("/\(CloudNames.commits)/") { try probe(prefix, &found) }
+        found.sort { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
+        return first.map { Array(found.prefix($0)) } ?? found
+    }
+
+    private func queried(_ place: CloudKitPlace, _ folder: String, in database: any CloudKitDatabase) throws(CloudKitError) -> [CloudKitListings.Listed] {
+        let query = CloudKitQuery(type: CloudKitFile.type, field: CloudKitFile.folder, prefix: folder)
+        var found: [CloudKitListings.Listed] = [], cursor: Data?
+        repeat {
+            let begin = cursor
+            let page = try repeating { () async throws(CloudKitError) in
+                try await database.records(matching: query, in: place.zone, after: begin, desiredKeys: [CloudKitFile.size])
+            }
+            found += page.records.compactMap(CloudKitListings.Listed.init)
+            cursor = page.cursor
+        } while cursor != nil
+        return found
+    }
+
+    /// CloudKit's indexes lag behind what was saved. Commits have consecutive numbers, so those that follow are asked for by name.
+    private func probe(_ folder: String, _ found: inout [StoredObject]) throws(CloudError) {
+        var number = found.compactMap { CloudNames.number(ofFile: String($0.path.dropFirst(folder.count))) }.max() ?? 0
+        while true {
+            number += 1
+            let path = "\(folder)\(CloudNames.digits(number)).json"
+            guard let record = try record(path, [CloudKitFile.size]), let listed = CloudKitListings.Listed(record) else { return }
+            found.append(StoredObject(path: path, byteCount: listed.byteCount, modified: listed.modified))
+        }
+    }
+
+    func zoneNames(in scope: CloudScope) throws(CloudError) -> Set<String> {
+        guard scope == .public else { return try privateZoneNames() }
+        guard let publicDatabase else { return [] }
+        let markers = CloudKitPlace("\(scope.rawValue)/\(CloudKitPlace.markers)")
+        do throws(CloudKitError) {
+            return Set(try queried(markers, CloudKitPlace.markers, in: publicDatabase).compactMap { $0.name.split(separator: "/").first.map(String.init) })
+        } catch {
+            throw error.cloudError(at: scope.rawValue)
+        }
+    }
+
+    private func privateZoneNames() throws(CloudError) -> Set<String> {
+        let database = privateDatabase
+        do throws(CloudKitError) {
+            return Set(try repeating { () async throws(CloudKitError) in try await database.zones() })
+        } catch {
+            throw error.cloudError(at: place)
+        }
+    }
+
+    // MARK: writing
+
+    func put(_ bytes: [UInt8], as path: String) throws(CloudError) -> Placement {
+        guard bytes.count > CloudKitFile.inlineLimit else {
+            let content = Data(bytes)
+            return try place(CloudKitFile.record(at: CloudKitPlace(path), byteCount: bytes.count, .bytes(content)), at: path, content: content)
+        }
+        let file = try StagedFile()
+        defer { file.remove() }
+        do { try Data(bytes).write(to: file.url) } catch { throw StagedFile.failure(error) }
+        return try place(CloudKitFile.record(at: CloudKitPlace(path), byteCount: bytes.count, .asset(file.url)), at: path, content: Data(bytes))
+    }
+
+    /// Puts an asset's file in place. Its name has eight random digits, so a record of its size under that name is this one.
+    func put(_ file: URL, byteCount: Int, as path: String) throws(CloudError) -> Placement {
+        try place(CloudKitFile.record(at: CloudKitPlace(path), byteCount: byteCount, .asset(file)), at: path, content: nil)
+    }
+
+    /// Saves a new record if none has its name.
+    ///
+    /// - Parameter content: what tells whether a record that is there is this one; nil compares sizes.
+    private func place(_ record: CloudKitRecord, at path: String, content: Data?) throws(CloudError) -> Placement {
+        let place = CloudKitPlace(path), database = try database(place.scope)
+        var mayBeDone = false, last = CloudKitError(.internalError, "no attempt was made")
+        for attempt in 1...retry.attempts {
+            do throws(CloudKitError) {
+                let saved = try AsyncBridge.shared.wait { () async throws(CloudKitError) in
+                    try await database.modify(saving: [record], deleting: [], in: place.zone, atomically: false)
+                }
+                note(saved)
+                return .placed
+            } catch {
+                last = error.cause(of: place.name)
+            }
+            switch last.code {
+            case .serverRecordChanged:
+                if let found = try standing(record, at: path, content, mayCome: mayBeDone) { return found && !mayBeDone ? .wasThere : found ? .placed : .taken }
+                // It was there, and is gone.
+                continue
+            case .zoneNotFound where place.name == ZoneMarker.fileName && place.zone != nil: try createZone(place)
+            case _ where last.isPassing:
+                if last.mayHaveBeenDone {
+                    mayBeDone = true
+                    if let found = try standing(record, at: path, content, mayCome: true) { return found ? .placed : .taken }
+                }
+                if attempt < retry.attempts { retry.pause(after: attempt, last.retryAfter) }
+            default: throw mayBeDone ? .unknownOutcome(at: path, last.description) : last.cloudError(at: path)
+            }
+        }
+        throw mayBeDone ? .unknownOutcome(at: path, last.description) : last.cloudError(at: path)
+    }
+
+    /// Whether the record that is there is this one; nil if none is.
+    private func standing(_ record: CloudKitRecord, at path: String, _ content: Data?, mayCome: Bool) throws(CloudError) -> Bool? {
+        do throws(CloudError) {
+            guard let size = try size(of: path) else { return nil }
+            guard size == (try record.byteCount(at: path)) else { return false }
+            guard let content else { return true }
+            return try self.content(path, limit: size).map { $0 == content }
+        } catch {
+            throw error.isRetryable || mayCome ? .unknownOutcome(at: path, error.reason) : error
+        }
+    }
+
+    private func createZone(_ place: CloudKitPlace) throws(CloudError) {
+        guard let zone = place.zone else { return }
+        let database = try database(place.scope)
+        do throws(CloudKitError) {
+            try repeating { () async throws(CloudKitError) in try await database.createZone(zone) }
+        } catch {
+            throw error.cloudError(at: zone)
+        }
+    }
+
+    /// Removes records, 400 in a request; those of a private zone all or none in each.
+    func remove(_ paths: [String]) throws(CloudError) {
+        var rest = paths[...]
+        while let first = rest.first {
+            let place = CloudKitPlace(first), database = try database(place.scope)
+            let part = rest.prefix { CloudKitPlace($0).zone == place.zone && CloudKitPlace($0).scope == place.scope }.prefix(Self.itemsPerRequest)
+            let names = part.map { CloudKitPlace($0).name }
+            do throws(CloudKitError) {
+                _ = try repeating { () async throws(CloudKitError) in
+                    try await database.modify(saving: [], deleting: names, in: place.zone, atomically: place.zone != nil)
+                }
+            } catch {
+                let error = error.cause(of: nil)
+                guard [.unknownItem, .zoneNotFound].contains(error.code) else { throw error.cloudError(at: first) }
+            }
+            rest = rest.dropFirst(part.count)
+        }
+    }
+
+    private static let itemsPerRequest = 400
+
+    // MARK: assets
+
+    func reader(of asset: CloudAsset, in zone: ZoneID) throws(CloudError) -> any AssetReader { try CloudKitAssetReader(asset, in: zone, of: self) }
+
+    func writer(at path: AssetPath, in zone: ZoneID) -> any AssetWriter { CloudKitAssetWriter(path, in: zone, of: self) }
+
+    // MARK: the clock
+
+    /// The server's clock: known from what was saved since the cloud was opened, or else from a record that is saved and deleted again.
+    var clock: Instant {
+        get throws(CloudError) {
+            if clockOffset.withLock({ $0 }) == nil {
+                let path = "clock-\(nonces.hex(16))"
+                guard try put([], as: path) != .taken else { throw CloudError(.inputOutput, at: path, "a random name is taken", isRetryable: true) }
+                if clockOffset.withLock({ $0 }) == nil, let saved = try record(path, [CloudKitFile.size]) { note([saved]) }
+                try remove([path])
+            }
+            return now().advanced(byMicroseconds: clockOffset.withLock { $0 } ?? 0)
+        }
+    }
+
+    private func note(_ saved: [CloudKitRecord]) {
+        guard let time = saved.first?.savedAt else { return }
+        clockOffset.withLock { $0 = time.microseconds - now().microseconds }
+    }
+
+    /// Sends a request as often as it takes for an answer that is no passing trouble. Only for requests that may be repeated.
+    private func repeating<T: Sendable>(_ request: @escaping @Sendable () async throws(CloudKitError) -> T) throws(CloudKitError) -> T {
+        var attempt = 1
+        while true {
+            do throws(CloudKitError) {
+                return try AsyncBridge.shared.wait(for: request)
+            } catch {
+                let cause = error.cause(of: nil)
+                guard cause.isPassing, attempt < retry.attempts else { throw error }
+                retry.pause(after: attempt, cause.retryAfter ?? error.retryAfter)
+                attempt += 1
+            }
+        }
+    }
+}
