@@ -18,6 +18,8 @@ let package = Package(
         .library(name: "SnapshotWatch", targets: ["SnapshotWatch", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
         .library(
             name: "CloudKitFacade", targets: ["CloudKitFacade", "SnapshotModel", "CloudStore", "CommitLog", "DirectoryCloud", "ObjectCloud", "StrictText"]),
+        // Apart from the umbrella, so that commands and servers do not load Observation.
+        .library(name: "SnapshotObservation", targets: ["SnapshotObservation", "SnapshotSync", "SnapshotModel", "CloudStore", "StrictText"]),
         // Apart from the umbrella: only applications of Apple's systems have a CloudKit to hand in.
         .library(name: "CloudKitCloud", targets: ["CloudKitCloud", "CloudStore"]),
         .library(name: "CloudStoreConformance", targets: ["CloudStoreConformance", "CloudStore"]),
@@ -158,6 +160,14 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: house),
+        // What a user interface shows, as @Observable classes. A module above all products that it shows, and apart from them: the engine and the
+        // command stay free of the main actor.
+        .target(
+            name: "SnapshotObservation",
+            dependencies: [
+                "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "SnapshotModel", "CloudStore", "StrictText",
+            ],
+            swiftSettings: house),
         // The umbrella: one import for an application.
         .target(
             name: "SnapshotSync",
@@ -213,6 +223,13 @@ let package = Package(
                 "CloudKitCloud", "CloudStore", "CommitLog", "CloudStoreConformance", "SnapshotEngine", "SnapshotVersions", "SnapshotTools", "SnapshotModel",
                 "StrictText",
                 "TestSupport",
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "SnapshotObservationTests",
+            dependencies: [
+                "SnapshotObservation", "SnapshotSync", "SnapshotEngine", "SnapshotTools", "SnapshotWatch", "ProjectSharing", "SnapshotModel", "CloudStore",
+                "CommitLog", "DirectoryCloud", "StrictText", "TestSupport",
             ],
             swiftSettings: house),
         .testTarget(

@@ -16,6 +16,9 @@ public struct SyncProgress: Sendable {
         self.entityCount = entityCount
         self.expectedCount = expectedCount
     }
+
+    /// How much is done, from 0 to 1; nil where it is not known how much there will be.
+    public var fraction: Double? { expectedCount.map { $0 > 0 ? min(1, Double(entityCount) / Double($0)) : 1 } }
 }
 
 /// Takes progress, at most once a block. Called on any thread, one call at a time.

@@ -28,7 +28,7 @@ public struct ConflictsReport: Sendable, Encodable {
     }
 
     /// An edit that lost.
-    public struct Entry: Sendable, Encodable {
+    public struct Entry: Sendable, Encodable, Identifiable {
         public let id: Int64
         public let dataset: String
         /// The entity's key.

@@ -1,0 +1,21 @@
+import Synchronization
+
+/// Brings the newest value to the main actor, however fast values come from elsewhere: what was not shown in time is left out.
+final class MainActorRelay<Value: Sendable>: Sendable {
+    private let pending = Mutex<Value?>(nil)
+    private let show: @MainActor @Sendable (Value) -> Void
+
+    init(_ show: @escaping @MainActor @Sendable (Value) -> Void) { self.show = show }
+
+    /// Shows a value soon. May be called from any thread.
+    func send(_ value: Value) {
+        let isFirst = pending.withLock { pending in
+            defer { pending = value }
+            return pending == nil
+        }
+        guard isFirst else { return }
+        Task { @MainActor in
+            if let value = pending.withLock({ $0.take() }) { show(value) }
+        }
+    }
+}

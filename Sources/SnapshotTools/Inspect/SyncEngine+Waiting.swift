@@ -1,0 +1,25 @@
+import LocalStore
+public import SnapshotEngine
+import SnapshotVersions
+public import StrictText
+
+/// What a database says of its syncing without any look at the cloud.
+public struct LocalSummary: Hashable, Sendable {
+    /// When a run last ended well; nil before the first.
+    public let lastSuccess: Instant?
+    /// How many changes wait to be published or sent.
+    public let waitingChanges: Int
+    /// How many entries of the conflict journal are open.
+    public let openConflicts: Int
+}
+
+extension SyncEngine {
+    /// What the database says of its syncing, for a user interface. Nothing is read from the cloud, and the gate may be closed.
+    public func localSummary() async throws -> LocalSummary {
+        try await WorkerThreads.host {
+            let status = try SyncError.at(.read) { try LocalStatus(database, now: now()) }
+            return LocalSummary(
+                lastSuccess: status.lastSuccess, waitingChanges: status.changes.reduce(0) { $0 + $1.count }, openConflicts: status.conflicts)
+        }
+    }
+}
