@@ -183,6 +183,10 @@ let package = Package(
             ],
             swiftSettings: house),
 
+        // The application of an example, which the tests run; no product.
+        .executableTarget(
+            name: "stockroom", dependencies: ["SnapshotSync", "SnapshotModel", "CloudStore", .product(name: "GRDB", package: "GRDB.swift")],
+            path: "Fixtures/Examples/stockroom/App", swiftSettings: house),
         // What `make bench` drives a cloud directory with; no product.
         .executableTarget(
             name: "cloudbench",
@@ -244,7 +248,7 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "snapsyncTests",
-            dependencies: ["snapsync", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
+            dependencies: ["snapsync", "stockroom", "CloudStore", "DirectoryCloud", "Platform", "SnapshotModel", "StrictText", "TestSupport"],
             swiftSettings: house),
     ]
 )

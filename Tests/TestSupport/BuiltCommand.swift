@@ -23,13 +23,13 @@ package enum BuiltCommand {
         try RunningProgram(path(), arguments, in: directory)
     }
 
-    /// The command's absolute path.
-    package static func path() throws -> String {
+    /// The absolute path of the command, or of another program that is built with the tests.
+    package static func path(of name: String = "snapsync") throws -> String {
         let bundles = [try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"), CommandLine.arguments.first]
         for bundle in bundles.compactMap({ $0 }) {
-            let found = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("snapsync").path
+            let found = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
             if FileManager.default.isExecutableFile(atPath: found) { return found }
         }
-        throw ToolFailure("snapsync is not beside the test bundle \(bundles)")
+        throw ToolFailure("\(name) is not beside the test bundle \(bundles)")
     }
 }

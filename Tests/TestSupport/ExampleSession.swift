@@ -38,7 +38,8 @@ package struct ExampleSession {
         }
     }
 
-    /// Runs the session in a copy of the folder, where `snapsync` is the built command, and says in what it differs.
+    /// Runs the session in a copy of the folder, where `snapsync` is the built command and `stockroom` the application of an example, and says in what
+    /// it differs.
     ///
     /// - Parameter environment: variables to set besides the inherited ones.
     /// - Returns: a sentence for each command that prints something else or ends otherwise; nothing if all is as the README says.
@@ -46,7 +47,9 @@ package struct ExampleSession {
         let work = scratch.path("work"), bin = scratch.path("bin")
         try FileManager.default.copyItem(atPath: folder, toPath: work)
         try FileManager.default.createDirectory(atPath: bin, withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: bin + "/snapsync", withDestinationPath: try BuiltCommand.path())
+        for name in ["snapsync", "stockroom"] {
+            try FileManager.default.createSymbolicLink(atPath: "\(bin)/\(name)", withDestinationPath: try BuiltCommand.path(of: name))
+        }
         let path = bin + ":" + (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin")
         return try steps.compactMap { step in
             let run = try ProgramRun(

@@ -20,7 +20,10 @@ import Testing
     }
 
     @Test func thereAreExamples() {
-        #expect(Set(Self.examples).isSuperset(of: ["family-board", "food", "habits", "notifications", "project-tracker"]))
+        #expect(
+            Set(Self.examples).isSuperset(of: [
+                "family-board", "food", "habits", "notifications", "project-tracker", "stockroom", "weather-station", "web-shop",
+            ]))
     }
 
     /// What the comparison itself takes for equal: a placeholder stands for what it says and for nothing else.

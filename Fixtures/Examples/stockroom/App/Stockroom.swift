@@ -1,0 +1,78 @@
+import CloudStore
+import GRDB
+import SnapshotModel
+import SnapshotSync
+
+/// An application with a GRDB pool of its own, as small as one can be: its tables are made by its own migrations, its screen is a `ValueObservation`.
+///
+///     stockroom setup DB CLOUD     sets the database up as a peer
+///     stockroom add DB ITEM COUNT  a change that somebody makes in the application
+///     stockroom show DB            what its screen shows, before and after one sync
+@main struct Stockroom {
+    struct Item: Codable, FetchableRecord, PersistableRecord {
+        static let databaseTableName = "items"
+        var code: String
+        var count: Int
+        var changed: String
+    }
+
+    static func main() async {
+        do { try await run(Array(CommandLine.arguments.dropFirst())) } catch {
+            // An error in words: the same text that an alert would show.
+            let shown = PresentableError(error, in: .english)
+            print("stockroom: \(shown.title). \(shown.nextStep ?? "")")
+        }
+    }
+
+    private static func run(_ arguments: [String]) async throws {
+        switch arguments.first {
+        case "setup" where arguments.count == 3: try await setUp(arguments[1], cloud: arguments[2])
+        case "add" where arguments.count == 4: try add(arguments[2], Int(arguments[3]) ?? 0, to: open(arguments[1]))
+        case "show" where arguments.count == 2: try await show(open(arguments[1]))
+        default: print("stockroom: setup DB CLOUD, add DB ITEM COUNT, or show DB")
+        }
+    }
+
+    /// The application's own pool, with its own migrations.
+    private static func open(_ path: String) throws -> DatabasePool {
+        let pool = try DatabasePool(path: path)
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("items") { database in
+            try database.create(table: "items") { table in
+                table.primaryKey("code", .text)
+                table.column("count", .integer).notNull()
+                table.column("changed", .text).notNull()
+            }
+        }
+        try migrator.migrate(pool)
+        return pool
+    }
+
+    /// Once, by the file's path. The tables are there already; which of them travel, the zone says.
+    private static func setUp(_ path: String, cloud: String) async throws {
+        try open(path).close()
+        var request = SetupRequest(database: path, cloud: cloud, role: .peer, device: "shop-floor", enables: true)
+        request.assumesBuiltIn = false
+        let report = try await SyncEngine.setUp(request)
+        print("peer \(report.device), datasets \(report.datasets.joined(separator: ", "))")
+    }
+
+    private static func add(_ code: String, _ count: Int, to pool: DatabasePool) throws {
+        try pool.write { try Item(code: code, count: count, changed: "2026-01-02T08:00:00Z").upsert($0) }
+    }
+
+    /// What the screen shows: the observation gives the rows now, and again as soon as the import is committed on the same pool.
+    private static func show(_ pool: DatabasePool) async throws {
+        let engine = try SyncEngine(database: pool)
+        let observation = ValueObservation.tracking { try Item.order(Column("code")).fetchAll($0) }
+        var screens = observation.values(in: pool).makeAsyncIterator()
+        draw("before", try await screens.next() ?? [])
+        let report = try await engine.sync()
+        if report.imported?.applied == true { draw("after", try await screens.next() ?? []) }
+        print("version \(report.exported?.version ?? report.imported?.version ?? 0)")
+    }
+
+    private static func draw(_ title: String, _ items: [Item]) {
+        print("\(title): " + (items.isEmpty ? "nothing" : items.map { "\($0.code) \($0.count)" }.joined(separator: ", ")))
+    }
+}
