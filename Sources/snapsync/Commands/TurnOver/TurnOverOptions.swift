@@ -63,7 +63,8 @@ extension TurnOverReport {
     }
 
     private func devices(willAsk: Bool) -> [String] {
-        (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(willAsk ? "would stay" : "stay") \(Format.word(admitted.count, "a member", "members"))"])
+        let stay = "\(willAsk ? "would stay" : "stay") \(Format.word(admitted.count, "a member", "members"))"
+        return (admitted.isEmpty ? [] : ["  \(admitted.joined(separator: ", ")) \(stay)"])
             + (toApprove.isEmpty
                 ? []
                 : [
