@@ -241,7 +241,7 @@ let package = Package(
             dependencies: [
                 "SnapshotSync", "SnapshotVersions", "SnapshotEngine", "SnapshotTools", "ProjectSharing", "SnapshotWatch", "CloudKitFacade",
                 "SnapshotModel", "SnapshotFormat", "Sealing", "LocalStore", "CloudStore", "CommitLog", "DirectoryCloud", "Platform", "StrictText",
-                "TestSupport",
+                "CloudStoreConformance", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -7,7 +7,7 @@ package struct ToolFailure: Error, CustomStringConvertible {
     /// The run's standard output, if it ended well.
     ///
     /// - Throws: ``ToolFailure`` with what the tool said.
-    static func check(_ run: ProgramRun, _ what: String) throws -> ProgramRun {
+    package static func check(_ run: ProgramRun, _ what: String) throws -> ProgramRun {
         guard run.status == 0 else { throw ToolFailure("\(what) ended with \(run.status): \(run.errorText)") }
         return run
     }

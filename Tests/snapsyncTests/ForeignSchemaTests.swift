@@ -178,7 +178,9 @@ import Testing
 
     /// Runs `init` with what the refusal's hint says, as a shell takes it.
     private func initAgain(_ scene: Scene, after text: String) throws {
-        let skip = try #require(text.split(separator: "\n").compactMap { $0.firstMatch(of: /--skip (.+)$/)?.1 }.last)
+        let lines = text.split(separator: "\n")
+        let skips = lines.compactMap { line in line.firstMatch(of: /--skip (.+)$/).map { String($0.1) } }
+        let skip = try #require(skips.last)
         let command = "'\(try BuiltCommand.path())' init --db a.db --cloud cloud --role writer --device a --tables all --skip \(skip)"
         _ = try ToolFailure.check(ProgramRun("bash", ["-c", command], in: scene.scratch.path), "bash")
     }
