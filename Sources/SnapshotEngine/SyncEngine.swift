@@ -297,7 +297,9 @@ public final class SyncEngine: Sendable {
         let opened = try openCloud(settings)
         let known = try database.read { try $0.state.zoneKnowledge() }
         let signedZone = try SignedZone(of: settings, knowing: known, keyStore, in: opened)
-        let cloud = try remembering ? RememberingCloud.wrap(opened, settings, database) : opened
+        // In a signed zone it is the one that knows this device's keys: several devices may share a backend.
+        let own: any CloudDatabase = signedZone?.cloud ?? opened
+        let cloud = try remembering ? RememberingCloud.wrap(own, settings, database) : own
         return (signedZone?.opening(cloud) ?? cloud, signedZone)
     }
 

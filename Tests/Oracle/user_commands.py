@@ -72,7 +72,7 @@ class UserCommands:
         self.devices.offsets[step["device"]] = step["offset"]
 
     def do_enable(self, step):
-        result = self.devices.run(step["device"], step["at"], "enable")
+        result = self.devices.run(step["device"], step["at"], "enable", "--yes")
         self.expect(step, result, {78, 66} if step["device"] in self.bare else {0})
         self.off.discard(step["device"])
 

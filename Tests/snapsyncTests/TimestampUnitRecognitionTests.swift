@@ -45,8 +45,7 @@ import Testing
             "timestamp of bookmarks: lastModified (microseconds)", "timestamp of files: mtime (julian)", "timestamp of fresh: none; not updated_at",
             "timestamp of changes: none; not changed", "timestamp of links: none; not modified", "timestamp of never: none; not modified",
             "timestamp of chrome: none; not last_modified",
-            "note: never.modified may say when a row was last changed, but its numbers do not fit one unit; if it does: --timestamp never=modified:UNIT",
-            "note: fresh.updated_at may say when a row was last changed, but its numbers do not fit one unit; if it does: --timestamp fresh=updated_at:UNIT",
+            "note: fresh.updated_at, changes.changed, links.modified, never.modified, chrome.last_modified may say when a row was last changed, but their numbers do not fit one unit; where one does: --timestamp TABLE=COLUMN:UNIT",
         ] {
             #expect(run.errorText.contains(line + "\n"), "\(line)\n\(run.errorText)")
         }

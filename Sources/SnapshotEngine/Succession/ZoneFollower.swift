@@ -27,7 +27,7 @@ extension SyncEngine {
     ///
     /// - Throws: what `body` throws; ``SyncError`` with `.tryAgainLater` as long as this device cannot read the next zone.
     func followingZone<T>(_ body: () async throws -> T) async throws -> T {
-        let waiting = try database.read(at: .open) { try $0.settings.exists() ? $0.state.nextZone() : nil }
+        let waiting = try database.read(at: .open) { try $0.settings.exists() && !$0.settings.isInMemory() ? $0.state.nextZone() : nil }
         if let waiting {
             try await follow(SyncError.at(.open) { try StrictJSON.decode(ZoneSuccessor.self, from: Data(waiting.utf8)) })
         }

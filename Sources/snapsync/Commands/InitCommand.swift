@@ -302,7 +302,7 @@ struct InitCommand: AsyncParsableCommand {
 
     /// Each trigger, or what is to be said of many.
     private func triggerLines(_ report: SetupReport) -> [String] {
-        guard report.triggers.count > 6 else { return report.triggers.map(\.sentence) }
+        guard report.triggers.count > 20 else { return report.triggers.map(\.sentence) }
         return TriggerReport.summary(report.triggers) + ["snapsync doctor --all --db \(report.database) names each trigger and the tables that it writes"]
     }
 

@@ -9,7 +9,7 @@ import SnapshotSync
 ///     stockroom add DB ITEM COUNT  a change that somebody makes in the application
 ///     stockroom show DB            what its screen shows, before and after one sync
 @main struct Stockroom {
-    struct Item: Codable, FetchableRecord, PersistableRecord {
+    struct Item: Codable, Equatable, FetchableRecord, PersistableRecord {
         static let databaseTableName = "items"
         var code: String
         var count: Int
@@ -64,7 +64,8 @@ import SnapshotSync
     /// What the screen shows: the observation gives the rows now, and again as soon as the import is committed on the same pool.
     private static func show(_ pool: DatabasePool) async throws {
         let engine = try SyncEngine(database: pool)
-        let observation = ValueObservation.tracking { try Item.order(Column("code")).fetchAll($0) }
+        // An observation may give one value twice, for example where the file was written to while it began.
+        let observation = ValueObservation.tracking { try Item.order(Column("code")).fetchAll($0) }.removeDuplicates()
         var screens = observation.values(in: pool).makeAsyncIterator()
         draw("before", try await screens.next() ?? [])
         let report = try await engine.sync()
