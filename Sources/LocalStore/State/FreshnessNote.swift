@@ -12,8 +12,8 @@ package struct FreshnessNote: Hashable, Sendable {
         self.newest = newest
     }
 
-    /// Whether a publisher is to make a version although it has nothing new.
-    package func isDue(at now: Instant) -> Bool { newest.map { now.microseconds - $0.microseconds >= Int64(interval) * 1_000_000 } ?? false }
+    /// Whether a publisher is to make a version although it has nothing new. Where no commit is known yet, the publisher has to look at its newest.
+    package func isDue(at now: Instant) -> Bool { newest.map { now.microseconds - $0.microseconds >= Int64(interval) * 1_000_000 } ?? true }
 
     /// For how long nothing new has come, in seconds, if that is more than three intervals; else nil.
     package func silence(at now: Instant) -> Int? {

@@ -43,14 +43,18 @@ extension SyncEngine {
     }
 
     /// How many zones one run goes through.
-    private static let moveLimit = 8
+    static let moveLimit = 8
 
     /// Moves this database to the zone in which its own goes on. The caller holds the lock.
     ///
     /// The words of that zone's creator are recorded first: from then on no other zone is followed, and nothing that is put into the old one counts.
     ///
-    /// - Parameter commonVersion: the last version that this device and the zone have in common, if it has another one.
-    func follow(_ successor: ZoneSuccessor, commonVersion: Int? = nil) async throws {
+    /// If that zone goes on in a third one by now, which its own members have signed, the database moves there at once.
+    ///
+    /// - Parameters:
+    ///   - commonVersion: the last version that this device and the zone have in common, if it has another one.
+    ///   - limit: how many zones may follow one another.
+    func follow(_ successor: ZoneSuccessor, commonVersion: Int? = nil, limit: Int = SyncEngine.moveLimit) async throws {
         let context = try device()
         let text = try String(decoding: StrictJSON.encode(successor), as: UTF8.self)
         try database.write(at: .open) { transaction in
@@ -58,8 +62,13 @@ extension SyncEngine {
             if try transaction.state.nextZone() == nil { try transaction.state.setNextZone(text) }
         }
         let follower = try ZoneFollower(context, successor, keyStore: keyStore, in: openCloud(context.settings), nonces: nonces)
-        let notice = try await follower.run(commonVersion)
-        moves.add(notice)
+        do {
+            moves.add(try await follower.run(commonVersion))
+        } catch let error as SyncError {
+            guard let next = error.move?.successor, next.zone != successor.zone, limit > 1 else { throw error }
+            try database.write(at: .open) { try $0.state.setNextZone(String(decoding: StrictJSON.encode(next), as: UTF8.self)) }
+            try await follow(next, commonVersion: commonVersion, limit: limit - 1)
+        }
     }
 }
 
@@ -102,6 +111,8 @@ struct ZoneFollower {
         var knowledge = ZoneKnowledge(creator: KeyFingerprint(successor.creator), own: keys.publicKeys)
         knowledge.isSealed = successor.isSealed
         var zone = try SignedZone(knowledge, owner, keyStore, in: cloud)
+        // The one that knows this device's keys: several devices may share a backend.
+        let cloud = zone.cloud
         let list = try await SyncError.at(.verify) { try await cloud.members(in: id) }
         let state = try await cloud.at(.verify).records(in: id)
         let isOwn = keys.publicKeys.fingerprint.words == successor.creator
@@ -189,11 +200,11 @@ struct ZoneFollower {
                 .refused, step: .open, at: "zone \(id)", "\(owner.device) is a member with other keys than those in \(keyStore.place(of: owner))",
                 hint: "bring its key file back from a copy, or have it removed: snapsync member remove \(owner.device)")
         }
-        if let report = try await cloud.at(.open).deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
+        if let report = try await zone.cloud.at(.open).deviceReport(of: owner.device, in: id), report.keys == own { return report.nonce }
         if isMember { return nil }
         let nonce = nonces.uuid()
         try await SyncError.at(.announce) {
-            try await cloud.report(
+            try await zone.cloud.report(
                 DeviceReport(device: owner.device, role: context.settings.role.rawValue, token: nil, clock: context.now(), nonce: nonce), in: id)
         }
         return nonce
